@@ -1,0 +1,234 @@
+"""The Discord bot: discord.py over the gateway. Translates payloads into the core's words, and answers back."""
+
+from __future__ import annotations
+
+__all__ = ["DiscordBot", "bot"]
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import cast
+
+import aiohttp
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+from pydantic import JsonValue
+
+import discord
+from askback.bots import Doors
+from askback.card import Card
+from askback.errors import OperatorError
+from askback.platform import Platform
+from askback.settings import is_configured, load
+from askback_discord import render
+from askback_discord.calls import DiscordApi
+from askback_discord.clicks import Clicks
+from askback_discord.hearing import Hearing
+from askback_discord.install import INTENTS, invite_link
+from askback_discord.posting import DiscordPlatform
+from askback_discord.rooms import Rooms
+from askback_discord.settings import DiscordSettings
+
+log = logging.getLogger("askback.discord")
+
+ANSWER_SECONDS = 10
+NOBODY = "1000000000000000000"
+"""Stands in a preview for the id of a person; as long as one."""
+FINISH_SECONDS = 3.0
+RATE_LIMIT_SECONDS = 30
+"""Longest wait of discord.py for a rate limit; beyond it, the outbox comes back later."""
+
+
+class DiscordBot:
+    """What is registered as the bot for Discord."""
+
+    name = "discord"
+    summary = "Run the Discord bot: needs DISCORD_TOKEN and ANTHROPIC_API_KEY."
+
+    def check(self) -> None:
+        load(DiscordSettings)
+
+    def is_configured(self) -> bool:
+        return is_configured(DiscordSettings)
+
+    @asynccontextmanager
+    async def connect(self, doors: Doors) -> AsyncGenerator[DiscordConnection]:
+        settings = load(DiscordSettings)
+        # It warns about libraries for voice, which nobody here speaks with.
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
+        timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
+        with _addresses(settings):
+            async with aiohttp.ClientSession(timeout=timeout) as session:
+                reads_everything = await _reads_everything(settings)
+                async with _Client(reads_everything) as client:
+                    await _login(client, settings)
+                    me = client.user
+                    if me is None:
+                        raise OperatorError("Discord did not say who the bot is: check DISCORD_TOKEN.")
+                    api = DiscordApi(client.http, session, settings.api_url)
+                    platform = DiscordPlatform(api, me.id)
+                    client.clicks = Clicks(doors.manager, platform, api)
+                    client.hearing = Hearing(platform, doors.hear, reads_everything=reads_everything)
+                    client.rooms = Rooms(doors.manager, platform)
+                    try:
+                        yield DiscordConnection(client, platform)
+                    finally:
+                        await client.finish()
+
+    async def invite(self) -> str:
+        settings = load(DiscordSettings)
+        with _addresses(settings):
+            async with discord.Client(intents=INTENTS) as client:
+                await _login(client, settings)
+                if client.application_id is None:
+                    raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")
+                return invite_link(client.application_id)
+
+    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
+        people = tuple(one.evolve(id=NOBODY) if not one.id.isdigit() else one for one in card.who.people)
+        card = card.evolve(who=card.who.evolve(people=people))
+        return [dict(body) for body in render.messages(card, ping=True)]
+
+
+class DiscordConnection:
+    """The bot, connected."""
+
+    def __init__(self, client: _Client, platform: DiscordPlatform) -> None:
+        self.platform: Platform = platform
+        self._client = client
+
+    async def serve(self) -> None:
+        try:
+            await self._client.connect(reconnect=True)
+        except discord.PrivilegedIntentsRequired:
+            raise OperatorError(
+                "Discord does not grant the bot what it asked for. Look at the page Bot of your application in the "
+                "developer portal: after switching Message Content Intent on or off there, start askback again."
+            ) from None
+        except discord.ConnectionClosed as error:
+            raise OperatorError(f"Discord closed the gateway for good (code {error.code}).") from None
+
+
+class _Client(discord.Client):
+    """discord.py's client with our three doors. It keeps nothing of messages and members."""
+
+    clicks: Clicks
+    hearing: Hearing
+    rooms: Rooms
+
+    def __init__(self, reads_everything: bool) -> None:
+        intents = INTENTS | discord.Intents(message_content=reads_everything)
+        super().__init__(
+            intents=intents,
+            max_messages=None,
+            chunk_guilds_at_startup=False,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            allowed_mentions=discord.AllowedMentions.none(),
+            guild_ready_timeout=0.5,
+            max_ratelimit_timeout=RATE_LIMIT_SECONDS,
+        )
+        self._at_work: set[asyncio.Task[object]] = set()
+
+    async def finish(self) -> None:
+        """Let what people did before the end be answered."""
+        # discord.py leaves it running, and it fails then.
+        starting = cast("asyncio.Task[None] | None", self._connection._ready_task)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]  # noqa: SLF001
+        if starting is not None:
+            starting.cancel()
+        await asyncio.sleep(0)  # what has just come in begins
+        for grace in (FINISH_SECONDS, 0.0):
+            if self._at_work:
+                await asyncio.wait(self._at_work, timeout=grace or None)
+            for task in self._at_work:
+                task.cancel()
+
+    @contextmanager
+    def _working(self) -> Generator[None]:
+        """Keep hold of the task of an event, which discord.py lets go of."""
+        task = asyncio.current_task()
+        if task is None:
+            yield
+            return
+        self._at_work.add(task)
+        try:
+            yield
+        finally:
+            self._at_work.discard(task)
+
+    async def on_ready(self) -> None:
+        log.info("Listening on Discord.", extra={"action": "discord_connected"})
+        with self._working():
+            await self.rooms.open_all()
+            if self.user is not None:
+                await self.hearing.catch_up(self, self.user, await self.rooms.asked_in())
+
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        with self._working():
+            await self.clicks.interaction(interaction)
+
+    async def on_message(self, message: discord.Message) -> None:
+        if self.user is not None:
+            with self._working():
+                await self.hearing.message(message, self.user)
+
+    async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
+        with self._working():
+            await self.rooms.updated(payload)
+
+    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
+        with self._working():
+            await self.rooms.deleted(str(payload.thread_id))
+
+    async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
+        with self._working():
+            await self.rooms.deleted(str(channel.id))
+
+    async def on_error(self, event_method: str, /, *args: object, **kwargs: object) -> None:
+        del args, kwargs  # payloads: what people wrote does not belong into a log
+        log.error(
+            "An event could not be taken.",
+            exc_info=True,  # noqa: LOG014 - see above
+            extra={"action": "event_failed", "event": event_method},
+        )
+
+
+@contextmanager
+def _addresses(settings: DiscordSettings) -> Generator[None]:
+    """Point discord.py at the addresses that are set. It keeps them on its classes, so they are put back."""
+    before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
+    Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = settings.api_url, yarl.URL(settings.gateway_url)
+    try:
+        yield
+    finally:
+        Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = before
+
+
+async def _reads_everything(settings: DiscordSettings) -> bool:
+    """Whether the application was allowed to read messages that do not mention it."""
+    async with discord.Client(intents=INTENTS) as client:
+        await _login(client, settings)
+        flags = client.application_flags
+        return flags.gateway_message_content or flags.gateway_message_content_limited
+
+
+async def _login(client: discord.Client, settings: DiscordSettings) -> None:
+    try:
+        await client.login(settings.token.get_secret_value())
+    except discord.LoginFailure:
+        raise OperatorError("Discord does not accept DISCORD_TOKEN: copy it again from the page Bot.") from None
+    except (TypeError, KeyError, ValueError):
+        # discord.py takes whatever is not exactly application/json for a text, and stumbles over it.
+        raise OperatorError(
+            "What answers there is not Discord's API, whose answers are application/json. "
+            "Check ASKBACK_DISCORD_API_URL."
+        ) from None
+    except (TimeoutError, discord.HTTPException, aiohttp.ClientError, OSError) as error:
+        raise OperatorError(
+            f"Discord cannot be reached ({type(error).__name__}). "
+            "Check the network, and ASKBACK_DISCORD_API_URL if it is set."
+        ) from None
+
+
+bot = DiscordBot()

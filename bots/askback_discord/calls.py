@@ -1,0 +1,148 @@
+"""Calling Discord: one place where its error codes become errors that the core understands."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ARCHIVED", "INVALID", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi", "DiscordRefusal", "Json",
+    "NotAnswerable", "why",
+]  # fmt: skip
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, cast
+
+import aiohttp
+from discord.http import HTTPClient, Route
+from pydantic import JsonValue
+
+import discord
+from askback.platform import Gone, TryLater, Undeliverable
+
+Json: TypeAlias = Mapping[str, object]
+Body: TypeAlias = Mapping[str, JsonValue]
+
+# https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+NO_CHANNEL = 10003
+NO_MESSAGE = 10008
+NO_WEBHOOK = 10015
+UNKNOWN_INTERACTION = 10062
+ACKNOWLEDGED = 40060
+INVALID = 50035
+ARCHIVED = 50083
+THREAD_EXISTS = 160004
+
+_WHY = {
+    NO_CHANNEL: "the channel or thread does not exist any more.",
+    40001: "the bot's token is not accepted. Whoever runs me: copy DISCORD_TOKEN again.",
+    50001: "I cannot see that channel: give me the permission View Channel there.",
+    50007: "that person does not take direct messages from me.",
+    50013: "I lack a permission there: View Channel, Send Messages, Create Public Threads, "
+    "Send Messages in Threads and Read Message History.",
+    ARCHIVED: "the thread is archived, and I may not open it: give me the permission Manage Threads.",
+}
+
+
+class DiscordRefusal(Undeliverable):
+    """Discord refused for good. `code` is Discord's own, 0 where it gave none."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class NotAnswerable(Gone):
+    """An interaction that takes no answer any more: it came too late, or had one."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"Discord: {code}")
+        self.answered = code == ACKNOWLEDGED
+
+
+def why(code: int, status: int) -> str:
+    """What an error code of Discord's means, and what to do."""
+    if status == 401:
+        return "Discord does not accept DISCORD_TOKEN. Whoever runs me: copy it again."
+    return _WHY.get(code, f"Discord refused it (code {code}, HTTP {status}).")
+
+
+class DiscordApi:
+    """Discord's REST API by discord.py's own client: its rate limits hold for all of us."""
+
+    def __init__(self, http: HTTPClient, session: aiohttp.ClientSession, api_url: str) -> None:
+        self._http = http
+        self._session = session
+        self._api_url = api_url
+
+    async def call(
+        self, verb: Literal["GET", "POST", "PATCH", "DELETE"], path: str, body: Body | None = None, **ids: str
+    ) -> Json | list[object]:
+        """Call a route. Raises `Gone`, `TryLater` or `DiscordRefusal`."""
+        route = Route(verb, path, **ids)
+        try:
+            if body is None:
+                answer = cast("object", await self._http.request(route))
+            else:
+                answer = cast("object", await self._http.request(route, json=dict(body)))
+        except discord.RateLimited as error:
+            raise TryLater("Discord: rate limited", error.retry_after) from error
+        except discord.HTTPException as error:
+            raise _translated(error) from error
+        except (TimeoutError, aiohttp.ClientError, ConnectionError, OSError) as error:
+            raise TryLater(f"Discord cannot be reached ({type(error).__name__}).") from error
+        if isinstance(answer, list):
+            return cast("list[object]", answer)
+        return cast("Json", answer) if isinstance(answer, dict) else {}
+
+    async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
+        """Give an interaction its first answer. Raises `Gone`, `TryLater` or `DiscordRefusal`.
+
+        Not through discord.py's client: that sends one answer after the other, and these routes are
+        free of the limit that it guards. The address carries the authority; no token is sent.
+        """
+        await self._post(f"/interactions/{interaction_id}/{token}/callback", body, seconds)
+
+    async def follow_up(self, application_id: int, token: str, body: Body) -> None:
+        """Give an interaction that has its first answer a further one. Raises as `respond`."""
+        await self._post(f"/webhooks/{application_id}/{token}", body, None)
+
+    async def _post(self, path: str, body: Body, seconds: float | None) -> None:
+        timeout = self._session.timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
+        try:
+            async with self._session.post(f"{self._api_url}{path}", json=dict(body), timeout=timeout) as response:
+                if response.status < 300:
+                    return
+                try:
+                    answer = cast("object", await response.json(content_type=None))
+                except ValueError:
+                    answer = None
+                code = _code(answer)
+                if response.status == 429 or response.status >= 500:
+                    raise TryLater(f"Discord: HTTP {response.status}", _seconds(response.headers))
+                if code in {UNKNOWN_INTERACTION, ACKNOWLEDGED, NO_WEBHOOK}:
+                    raise NotAnswerable(code)
+                if code == NO_MESSAGE:
+                    raise Gone(f"Discord: {code}")
+                raise DiscordRefusal(code, why(code, response.status))
+        except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
+            # Only the kind: the text of such an error can hold the address, and with it the token.
+            raise TryLater(f"Discord cannot be reached ({type(error).__name__}).") from None
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    """What Retry-After says."""
+    waits = headers.get("Retry-After", "")
+    return float(waits) if waits.replace(".", "", 1).isdigit() else None
+
+
+def _code(answer: object) -> int:
+    code = cast("Json", answer).get("code") if isinstance(answer, dict) else None
+    return code if isinstance(code, int) else 0
+
+
+def _translated(error: discord.HTTPException) -> Exception:
+    if error.status == 429:
+        return TryLater("Discord: rate limited", _seconds(error.response.headers))
+    if error.status >= 500:
+        return TryLater(f"Discord: HTTP {error.status}")
+    if error.code == NO_MESSAGE:
+        return Gone(f"Discord: {error.code}")
+    return DiscordRefusal(error.code, why(error.code, error.status))

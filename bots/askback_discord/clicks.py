@@ -1,0 +1,252 @@
+"""What people press and send on Discord: commit, then the first answer, which acks and shows at once.
+
+Nothing is kept between two interactions: whatever a click needs stands in its id, in its message,
+or in the store, so that a restart in between is not noticed.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Clicks"]
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+
+import discord
+from askback.actions import (
+    Action,
+    Back,
+    Cancel,
+    Choose,
+    Deed,
+    Erase,
+    GoTo,
+    Next,
+    Open,
+    Review,
+    Select,
+    Submit,
+    Write,
+)
+from askback.asks import Ask
+from askback.card import AskText, FieldErrors, Notice, Response
+from askback.clock import utc_now
+from askback.manager import UNKNOWN, Paint, QuestionManager
+from askback.platform import Gone, Messages, TryLater, Undeliverable
+from askback.store.errors import StoreError
+from askback_discord import ids, modal, notice, render
+from askback_discord.calls import Body, DiscordApi
+from askback_discord.payloads import Press, indexes, press
+from askback_discord.posting import DiscordPlatform
+from askback_discord.replies import LATER, MESSAGE, MODAL, UPDATE, Reply
+
+log = logging.getLogger("askback.discord")
+
+NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
+IN_DOUBT = (
+    "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
+)
+TAKEN = "Thank you, that was taken."
+REMEMBERED = 2000
+"""Interactions that are known to have come already: a resumed gateway delivers again."""
+LATER_SECONDS = 0.8
+"""What is kept of the time for an answer to ack a click without a drawing, where its turn to draw does not come."""
+
+
+class Clicks:
+    """Components and modals, through one door."""
+
+    def __init__(self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi) -> None:
+        self._manager = manager
+        self._platform = platform
+        self._api = api
+        self._seen: OrderedDict[int, None] = OrderedDict()
+
+    async def interaction(self, interaction: discord.Interaction) -> None:
+        """Whatever a person did to one of our messages. Never raises; never leaves it without an answer."""
+        if interaction.type not in {discord.InteractionType.component, discord.InteractionType.modal_submit}:
+            return
+        if interaction.id in self._seen:
+            return
+        self._seen[interaction.id] = None
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        reply = Reply(self._api, interaction)
+        try:
+            await self._take(reply, interaction)
+        except StoreError as error:
+            log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
+            await self._refuse(reply, interaction, IN_DOUBT if error.in_doubt else NOT_SAVED)
+        except Exception:
+            log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
+            await self._refuse(reply, interaction, IN_DOUBT)
+
+    async def _take(self, reply: Reply, interaction: discord.Interaction) -> None:
+        pressed = press(interaction)
+        control = pressed.control
+        if control is not None and pressed.unplaced is not None:
+            ask = await self._manager.get(control.ask_id)
+            known = () if ask is None else ask.messages
+            pressed = replace(pressed, message=next((one for one in known if one.id == pressed.unplaced), None))
+        if control is not None and control.kind == "page":
+            await self._page(reply, pressed, control.ask_id, control.arg or 0)
+            return
+        deed = None if control is None else _deed(control, pressed, interaction)
+        if control is None or deed is None:
+            log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
+            await self._answer(reply, MESSAGE, notice.notice(UNKNOWN))
+            return
+        response = await self._manager.act(
+            Action(
+                ask_id=control.ask_id,
+                actor=pressed.actor,
+                at=utc_now(),
+                turn=control.turn,
+                deed=deed,
+                message=pressed.message,
+            )
+        )
+        await self._respond(reply, pressed, control, deed, response)
+
+    async def _respond(
+        self, reply: Reply, pressed: Press, control: ids.Control, deed: Deed, response: Response
+    ) -> None:
+        """Say and show what came of it. It is committed."""
+        match response:
+            case AskText(field=field):
+                await self._answer(reply, MODAL, modal.modal(field))
+            case FieldErrors(message=message, field=field):
+                await self._notify(reply, pressed, notice.try_again(message, field))
+                await self._manager.hand_over(control.ask_id)
+            case Notice(text=text, card=card):
+                if isinstance(deed, Write):
+                    await self._give_back(reply, pressed, text, deed.text)
+                else:
+                    await self._notify(reply, pressed, notice.notice(text))
+                if card is not None and pressed.message is not None:
+                    await self._manager.hand_over(control.ask_id)
+            case _ if pressed.message is None:
+                # Sent from a private notice, which is not the card.
+                await self._notify(reply, pressed, notice.notice(TAKEN))
+                await self._manager.hand_over(control.ask_id)
+            case _:
+                await self._show(reply, pressed, control.ask_id)
+
+    async def _show(self, reply: Reply, pressed: Press, ask_id: str, page: int | None = None) -> None:
+        """Ack a click by showing what came of it: one request. What fails, or comes late, is left to a later drawing.
+
+        `page`: of a long menu, to be shown although nothing about the ask has changed.
+        """
+
+        async def paint(ask: Ask) -> Messages:
+            parts = render.messages(ask.card(), _page_of(pressed, ask) if page is None else page)
+            done: Messages = ()
+            if ask.messages[:1] == (pressed.message,) and not reply.begun:
+                await reply.give(UPDATE, parts[0])
+                done = ask.messages[:1]
+            return await self._platform.show_parts(ask, parts, done)
+
+        async with asyncio.TaskGroup() as tasks:
+            drawing = tasks.create_task(self._draw(ask_id, paint, anyway=page is not None))
+            # Somebody else may be drawing this ask, and slowly: nobody's ack waits for that.
+            await asyncio.wait({drawing}, timeout=max(reply.left - LATER_SECONDS, 0.0))
+            if not reply.begun:
+                await self._answer(reply, LATER, None)
+
+    async def _draw(self, ask_id: str, paint: Paint, *, anyway: bool) -> None:
+        """Draw what was committed. Never raises: the answer to the click is not at stake any more."""
+        try:
+            try:
+                await self._manager.redraw(ask_id, paint, anyway=anyway)
+            except (Gone, TryLater, Undeliverable) as error:
+                log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
+                await self._manager.hand_over(ask_id)
+        except Exception:
+            # Its row is still there, and the outbox draws it when the lease runs out.
+            log.exception("A card could not be drawn for now.", extra={"action": "card_left", "ask_id": ask_id})
+
+    async def _page(self, reply: Reply, pressed: Press, ask_id: str, page: int) -> None:
+        """Another page of a long menu: nothing about the ask changes, so nothing is committed."""
+        ask = await self._manager.get(ask_id)
+        refusal = UNKNOWN if ask is None else ask.policy.refusal(pressed.actor)
+        if refusal is not None:
+            await self._answer(reply, MESSAGE, notice.notice(refusal))
+        else:
+            await self._show(reply, pressed, ask_id, page)
+
+    async def _refuse(self, reply: Reply, interaction: discord.Interaction, text: str) -> None:
+        """Tell whoever clicked that it did not work, if they had no answer yet. Never raises."""
+        if reply.begun:
+            return
+        try:
+            pressed = press(interaction)
+            control = pressed.control
+            if control is not None and control.kind == "field":
+                again = notice.retry(control.ask_id, control.turn)
+                await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
+            else:
+                await self._notify(reply, pressed, notice.notice(text))
+        except Exception:
+            log.exception("A click could not even be refused.", extra={"action": "answer_lost"})
+
+    async def _notify(self, reply: Reply, pressed: Press, words: Body) -> None:
+        """A sentence for whoever clicked, and nobody else. It takes the place of the notice that a text came from,
+        but not of one whose button was pressed only now: that may hold the text."""
+        if pressed.on_notice and pressed.control is not None and pressed.control.kind == "field":
+            await self._answer(reply, UPDATE, notice.replacing(words))
+        else:
+            await self._answer(reply, MESSAGE, words)
+
+    async def _give_back(
+        self, reply: Reply, pressed: Press, text: str, written: str, again: notice.Component | None = None
+    ) -> None:
+        """Say why a text was not taken, and what it was: its field is closed, and it must not be lost."""
+        first, *more = notice.returned(text, written, again)
+        await self._notify(reply, pressed, first)
+        for words in more:
+            try:
+                await reply.add(words)
+            except (Gone, TryLater, Undeliverable) as error:
+                log.warning("A text could not be given back: %s", error, extra={"action": "notice_lost"})
+                return
+
+    async def _answer(self, reply: Reply, kind: int, data: Body | None) -> None:
+        try:
+            await reply.give(kind, data)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A click could not be answered: %s", error, extra={"action": "answer_lost"})
+
+
+def _page_of(pressed: Press, ask: Ask) -> int | None:
+    """The page of a long menu that the person looks at, unless the card has moved on to another question."""
+    return pressed.page if pressed.control is not None and pressed.control.turn == ask.interview.turn else None
+
+
+def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction) -> Deed | None:
+    """What pressing a control means. None: not a thing that it can mean."""
+    picked = indexes(pressed.values)
+    simple: Mapping[str, Deed] = {
+        "write": Open(),
+        "retry": Open(),
+        "erase": Erase(),
+        "next": Next(),
+        "back": Back(),
+        "review": Review(),
+        "submit": Submit(),
+        "cancel": Cancel(),
+    }
+    match control.kind:
+        case "choose" if control.arg is not None:
+            return Choose(index=control.arg)
+        case "pick" if len(picked) == 1:
+            return Choose(index=picked[0])
+        case "tick":
+            return Select(chosen=picked, base=pressed.base, revision=control.drawing, order=float(interaction.id >> 22))
+        case "goto" if control.arg is not None or len(picked) == 1:
+            return GoTo(index=picked[0] if control.arg is None else control.arg)
+        case "field" if interaction.type is discord.InteractionType.modal_submit:
+            return Write(text=modal.text(interaction.data or {}))
+        case _:
+            return simple.get(control.kind)

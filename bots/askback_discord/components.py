@@ -1,0 +1,106 @@
+"""Discord's components, as plain data."""
+
+from __future__ import annotations
+
+__all__ = [
+    "Component", "body", "button", "display", "gallery", "menu", "moment", "option", "person", "role", "row",
+    "separator",
+]  # fmt: skip
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from askback_discord import ids, limits
+from askback_discord.texts import fit
+
+Component: TypeAlias = dict[str, JsonValue]
+"""A component, or a part of one."""
+
+_SNOWFLAKE = re.compile(r"[0-9]{1,20}")
+_STYLES = {"primary": 1, "secondary": 2, "success": 3}
+
+Style: TypeAlias = Literal["primary", "secondary", "success"]
+
+
+def display(markdown: str) -> Component:
+    """A text. One of nothing but white space is kept from being refused as empty."""
+    return {"type": limits.DISPLAY, "content": markdown if markdown.strip() else f"\u200b{markdown}\u200b"}
+
+
+def gallery(address: str, description: str) -> Component:
+    """A picture, with the words for those who do not see it."""
+    item: Component = {"media": {"url": address}}
+    if words := fit(description, limits.GALLERY_DESCRIPTION):
+        item["description"] = words
+    return {"type": limits.GALLERY, "items": [item]}
+
+
+def separator() -> Component:
+    """A line."""
+    return {"type": limits.SEPARATOR, "divider": True, "spacing": 1}
+
+
+def row(parts: Iterable[Component]) -> Component:
+    """Buttons in a row, or one menu."""
+    return {"type": limits.ROW, "components": [*parts]}
+
+
+def button(label: str, control: ids.Control, style: Style = "secondary", *, disabled: bool = False) -> Component:
+    """A button."""
+    made: Component = {
+        "type": limits.BUTTON,
+        "style": _STYLES[style],
+        "label": fit(label, limits.BUTTON_LABEL),
+        "custom_id": ids.custom_id(control),
+    }
+    return {**made, "disabled": True} if disabled else made
+
+
+def option(label: str, value: int, *, description: str | None = None, chosen: bool = False) -> Component:
+    """One entry of a menu. The texts fit already."""
+    made: Component = {"label": label, "value": str(value)}
+    if description:
+        made["description"] = description
+    return {**made, "default": True} if chosen else made
+
+
+def menu(control: ids.Control, options: Sequence[Component], placeholder: str, *, several: bool = False) -> Component:
+    """A menu, of one option or of any number of them."""
+    return {
+        "type": limits.MENU,
+        "custom_id": ids.custom_id(control),
+        "placeholder": placeholder,
+        "min_values": 0 if several else 1,
+        "max_values": len(options) if several else 1,
+        "options": [*options],
+    }
+
+
+def person(user_id: str) -> str | None:
+    """The mention of a person. None: that is no id of Discord's."""
+    return f"<@{user_id}>" if _SNOWFLAKE.fullmatch(user_id) else None
+
+
+def role(role_id: str) -> str | None:
+    """The mention of a role. None: that is no id of Discord's."""
+    return f"<@&{role_id}>" if _SNOWFLAKE.fullmatch(role_id) else None
+
+
+def moment(at: datetime, style: Literal["f", "R"]) -> str:
+    """A time in the reader's own time zone: the date and the time (f), or how long until then or since (R)."""
+    return f"<t:{int(at.timestamp())}:{style}>"
+
+
+def body(components: Iterable[Component], mentions: Component | None = None, *, flags: int = 0) -> Component:
+    """A message of components. It mentions nobody but whom `mentions` names."""
+    made: Component = {
+        "flags": limits.COMPONENTS_V2 | flags,
+        "components": [*components],
+        "allowed_mentions": {"parse": [], **(mentions or {})},
+    }
+    limits.check_message(made)
+    return made

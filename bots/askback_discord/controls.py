@@ -1,0 +1,193 @@
+"""The controls of a card: buttons, menus, and the way through a form."""
+
+from __future__ import annotations
+
+__all__ = ["controls", "menu_pages", "tabs"]
+
+from collections.abc import Iterator, Sequence
+
+from askback.card import SOMETHING_ELSE, Card, Item
+from askback.literal import size
+from askback_discord import ids, limits
+from askback_discord.components import Component, Style, button, menu, option, row
+from askback_discord.texts import fit, one_line
+
+BUTTONS = limits.ROW_BUTTONS
+"""Controls of a single choice, "Something else…" included, that are buttons; more become a menu."""
+SHORT = 38
+"""The longest label of such a button: what Discord shows of one."""
+TABS = 5
+"""Questions of a form that have a button each; more become a menu."""
+TAB = 24
+"""Characters of a tab. The header stands whole above its question."""
+MENU_WEIGHT = 4_500
+"""What the entries of a menu may weigh: they count towards the message's bytes."""
+
+
+def tabs(card: Card) -> Component | None:
+    """The way to every question of a form."""
+    if card.view != "question" or not card.tabs:
+        return None
+    if len(card.tabs) > TABS:
+        entries = [
+            option(
+                fit(f"{'✓ ' if tab.answered else ''}{_numbered(number, tab.header)}", limits.OPTION_TEXT),
+                tab.index,
+                chosen=tab.current,
+            )
+            for number, tab in enumerate(card.tabs, 1)
+        ]
+        return row([menu(_control(card, "goto"), entries, "Go to question…")])
+    return row(
+        button(
+            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit(tab.header, TAB)}",
+            _control(card, "goto", tab.index),
+        )
+        for tab in card.tabs
+    )
+
+
+def menu_pages(card: Card) -> int:
+    """How many pages the menu of a card has; 0 where it has none."""
+    if card.view != "question" or not card.items or _as_buttons(card):
+        return 0
+    return -(-len(card.items) // limits.MENU_OPTIONS)
+
+
+def controls(card: Card, page: int | None = None) -> list[Component]:
+    """The rows below the text."""
+    match card.view:
+        case "question":
+            rows = [*_choices(card, page), [*_ways_on(card)]]
+        case "review":
+            rows = [[*_edits(card)], [*_ways_on(card)]]
+        case "ended":
+            rows = []
+    return [row(parts) for parts in rows if parts]
+
+
+def _choices(card: Card, page: int | None) -> Iterator[list[Component]]:
+    """The options, and the text field beside them."""
+    pages = menu_pages(card)
+    if pages:
+        page = _page(card, pages, page)
+        yield [_menu(card, page, pages)]
+        if pages > 1:
+            yield [*_paging(card, page, pages)]
+        yield [*_writing(card)]
+    else:
+        buttons = [*_option_buttons(card), *_writing(card)]
+        yield buttons[: limits.ROW_BUTTONS]
+        yield buttons[limits.ROW_BUTTONS :]
+
+
+def _as_buttons(card: Card) -> bool:
+    if card.several or len(card.items) + card.custom > BUTTONS:
+        return False
+    return all(size(fit(item.label, limits.BUTTON_LABEL)) <= SHORT for item in card.items)
+
+
+def _option_buttons(card: Card) -> Iterator[Component]:
+    labels = [one_line(item.label) for item in card.items]
+    plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+    recommended = next((item.number for item in card.items if item.recommended), None)
+    for item in card.items:
+        label = item.label if plain_enough else f"{item.number}. {item.label}"
+        style: Style = "primary" if item.number == recommended else "secondary"
+        yield button(label, _control(card, "choose", item.number - 1), style)
+
+
+def _page(card: Card, pages: int, page: int | None) -> int:
+    """The page to show: the one that was asked for, else the one with the first chosen option."""
+    if page is None:
+        first = next((item.number - 1 for item in card.items if item.chosen), 0)
+        page = first // limits.MENU_OPTIONS
+    return min(max(page, 0), pages - 1)
+
+
+def _menu(card: Card, page: int, pages: int) -> Component:
+    """One page of a menu of the options."""
+    start = page * limits.MENU_OPTIONS
+    items = card.items[start : start + limits.MENU_OPTIONS]
+    what = "Choose as many as you like…" if card.several else "Choose an answer…"
+    if pages > 1:
+        what = f"{what} ({items[0].number:,}–{items[-1].number:,} of {len(card.items):,})"
+    # A menu of one does not tell when what it shows already is chosen again: marked where there is another way on.
+    marked = card.several or card.can_go_on
+    control = _control(card, "tick" if card.several else "pick", page)
+    return menu(control, _entries(items, marked=marked), what, several=card.several)
+
+
+def _entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
+    """Numbers with as much of the labels as fits, and of the descriptions what room is left for."""
+    made: list[Component] = []
+    for label, description in ((100, 100), (100, 75), (100, 50), (100, 0), (75, 0), (50, 0), (36, 0), (24, 0)):
+        made = [
+            option(
+                fit(f"{item.number}. {item.label}", label),
+                item.number - 1,
+                description=fit(item.description, description) if item.description and description else None,
+                chosen=marked and item.chosen,
+            )
+            for item in items
+        ]
+        if limits.weight(made) <= MENU_WEIGHT:
+            break
+    return made
+
+
+def _paging(card: Card, page: int, pages: int) -> Iterator[Component]:
+    """The pages before and after. At an end the button stays where it is, and leads nowhere."""
+    before = page - 1 if page > 0 else pages
+    after = page + 1 if page < pages - 1 else pages
+    yield button("◀", _control(card, "page", before), disabled=before == pages)
+    yield button(f"Page {page + 1} of {pages}", _control(card, "page", page), disabled=True)
+    yield button("▶", _control(card, "page", after), disabled=after == pages)
+
+
+def _writing(card: Card) -> Iterator[Component]:
+    if card.custom:
+        yield _write_button(card)
+    if card.written is not None or card.unsent:
+        yield button("Remove text", _control(card, "erase"))
+
+
+def _write_button(card: Card) -> Component:
+    if card.written is not None or card.unsent:
+        label = "Edit your text…"
+    else:
+        label = SOMETHING_ELSE if card.items else "Write an answer…"
+    first = not card.items and card.written is None
+    return button(label, _control(card, "write"), "primary" if first else "secondary")
+
+
+def _ways_on(card: Card) -> Iterator[Component]:
+    if card.can_submit:
+        yield button("Submit", _control(card, "submit"), "success")
+    if card.can_go_back:
+        yield button("Back", _control(card, "back"))
+    if card.can_go_on:
+        answered = any(tab.current and tab.answered for tab in card.tabs)
+        yield button("Next", _control(card, "next"), "primary" if answered or card.several else "secondary")
+        yield button("Review", _control(card, "review"))
+    yield button("Cancel", _control(card, "cancel"))
+
+
+def _edits(card: Card) -> Iterator[Component]:
+    if len(card.lines) > TABS:
+        entries = [
+            option(fit(_numbered(number, line.header), limits.OPTION_TEXT), line.index)
+            for number, line in enumerate(card.lines, 1)
+        ]
+        yield menu(_control(card, "goto"), entries, "Edit an answer…")
+        return
+    for line in card.lines:
+        yield button(f"Edit {line.header}", _control(card, "goto", line.index))
+
+
+def _numbered(number: int, header: str) -> str:
+    return header if header == f"Q{number}" else f"{number}. {header}"
+
+
+def _control(card: Card, kind: ids.Kind, arg: int | None = None) -> ids.Control:
+    return ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, revision=card.revision, arg=arg)

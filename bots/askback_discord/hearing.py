@@ -1,0 +1,175 @@
+"""What people write on Discord, handed to the agent."""
+
+from __future__ import annotations
+
+__all__ = ["Hearing", "Seen"]
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from weakref import WeakValueDictionary
+
+import aiohttp
+
+import discord
+from askback.bots import Hear
+from askback.clock import utc_now
+from askback.conversations import Heard, Say
+from askback.identity import Place
+from askback.platform import Gone, TryLater, Undeliverable
+from askback.store.errors import StoreError
+from askback_discord.payloads import PLATFORM, actor, written_text
+from askback_discord.posting import DiscordPlatform
+
+log = logging.getLogger("askback.discord")
+
+ONLY_MENTIONS = "In this thread I only see messages that mention me: please begin each with my name."
+NOT_HEARD = "I could not save that message, so I will not act on it. Please send it again in a while."
+NO_THREAD = "I answer in a thread, and could not start one here:"
+NO_TEXT = "(mentioned you without a text)"
+SAVE_SECONDS = 120.0
+"""How long a message is tried to be stored: unlike a webhook's, Discord's gateway delivers none again."""
+CATCH_UP = 100
+"""Messages of a room that are looked at after a new session."""
+REMEMBERED = 200
+"""Rooms that are looked at then."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
+_NEW = frozenset({discord.MessageType.default, discord.MessageType.reply})
+
+
+Seen = tuple[int, int | None]
+"""A message of a room, and the server that the room belongs to; None for a direct message."""
+
+
+class Hearing:
+    """Messages and mentions."""
+
+    def __init__(self, platform: DiscordPlatform, hear: Hear, *, reads_everything: bool) -> None:
+        self._platform = platform
+        self._hear = hear
+        self._reads_everything = reads_everything
+        """Whether Discord lets the bot read messages that do not mention it."""
+        self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        """Rooms in which a message waits to be stored."""
+        self._parents: dict[int, str | None] = {}
+        self._newest: dict[int, Seen] = {}
+        """The newest message that was heard in each room, those of the last ones that were talked in."""
+
+    async def message(self, message: discord.Message, me: discord.ClientUser) -> None:
+        """A message. Our own, other bots' and the platform's own are not meant for us."""
+        if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
+            return
+        direct = message.guild is None
+        mentioned = any(person.id == me.id for person in message.mentions)
+        text = written_text(message, me)
+        if not text and not mentioned:
+            return  # Discord keeps back what does not mention us
+        parent = None if direct else await self._parent(message.channel)
+        if not (direct or mentioned or parent is not None):
+            return
+        place = _place(message, parent)
+        heard = Heard(
+            place=place,
+            author=actor(message.author),
+            text=text or NO_TEXT,
+            dedupe_key=f"{message.channel.id}:{message.id}",
+            at=utc_now(),
+        )
+        new = await self._store(heard, message.channel.id, begin=direct or mentioned)
+        room = int(place.thread or place.channel)
+        if new:
+            self._newest.pop(room, None)
+            self._newest[room] = message.id, None if message.guild is None else message.guild.id
+            if len(self._newest) > REMEMBERED:
+                del self._newest[next(iter(self._newest))]
+        if new and not direct and parent is None:
+            await self._open(place, text)
+
+    async def catch_up(self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, Seen]) -> None:
+        """After a new session: what was written in the rooms that are talked in and did not come through the gateway.
+
+        A session that could not be resumed is told nothing of what it missed. `since`: more rooms, each with a
+        message after which to look.
+        """
+        for where, (newest, guild) in sorted({**since, **self._newest}.items()):
+            room = client.get_partial_messageable(where, guild_id=guild)
+            try:
+                async for message in room.history(after=discord.Object(newest), limit=CATCH_UP, oldest_first=True):
+                    await self.message(message, me)
+            except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
+                log.warning(
+                    "What was written meanwhile cannot be read: %s",
+                    type(error).__name__,
+                    extra={"action": "no_catch_up"},
+                )
+
+    async def _store(self, heard: Heard, where: int, *, begin: bool) -> bool:
+        """Hand a message over, again and again where it cannot be stored, and then in the order of the room."""
+        waiting = self._waiting.get(where)
+        if waiting is None:
+            try:
+                return await self._hear(heard, begin=begin)
+            except StoreError:
+                log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
+        async with self._waiting.setdefault(where, asyncio.Lock()):
+            return await self._store_at_last(heard, begin=begin)
+
+    async def _store_at_last(self, heard: Heard, *, begin: bool) -> bool:
+        end, pause = time.monotonic() + SAVE_SECONDS, FIRST_PAUSE
+        while True:
+            try:
+                return await self._hear(heard, begin=begin)
+            except StoreError:
+                if time.monotonic() + pause > end:
+                    log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
+                    await self._say(heard.place, f"lost:{heard.dedupe_key}", NOT_HEARD)
+                    return False
+                log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _open(self, place: Place, text: str) -> None:
+        """Start the thread, behind the commit: whatever is posted first starts it, too, if this does not come to be."""
+        try:
+            await self._platform.open_thread(place, text)
+        except Undeliverable as error:
+            log.warning("A thread may not be started: %s", error, extra={"action": "no_thread"})
+            # Nothing can be said in it, then: whoever wrote would wait for ever, and nobody would know why.
+            await self._say(place.evolve(thread=None), f"no_thread:{place.key}", f"{NO_THREAD} {error}")
+        except (Gone, TryLater) as error:
+            log.warning("A thread could not be started: %s", error, extra={"action": "no_thread"})
+        else:
+            if not self._reads_everything:
+                await self._say(place, f"mentions:{place.key}", ONLY_MENTIONS)
+
+    async def _say(self, place: Place, name: str, text: str) -> None:
+        try:
+            await self._platform.say(place, Say(target=name, text=text, markdown=False))
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("Something could not be said: %s", error, extra={"action": "not_said"})
+
+    async def _parent(self, channel: object) -> str | None:
+        """The channel that a thread belongs to. None: it is no thread."""
+        if isinstance(channel, discord.Thread):
+            return str(channel.parent_id)
+        if not isinstance(channel, discord.PartialMessageable):
+            return None
+        # discord.py has not seen it, and does not even know whether it is a thread: one that was archived.
+        if channel.id not in self._parents:
+            try:
+                self._parents[channel.id] = await self._platform.parent(str(channel.id))
+            except (Gone, TryLater, Undeliverable) as error:
+                log.warning("A channel could not be looked up: %s", error, extra={"action": "thread_unknown"})
+                return None
+        return self._parents[channel.id]
+
+
+def _place(message: discord.Message, parent: str | None) -> Place:
+    """Where it was written. A thread that is started from a message has the id of that message."""
+    if message.guild is None:
+        return Place(platform=PLATFORM, channel=str(message.channel.id))
+    guild = str(message.guild.id)
+    if parent is None:
+        return Place(platform=PLATFORM, tenant=guild, channel=str(message.channel.id), thread=str(message.id))
+    return Place(platform=PLATFORM, tenant=guild, channel=parent, thread=str(message.channel.id))

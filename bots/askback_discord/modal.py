@@ -1,0 +1,95 @@
+"""The text field behind "Something else…", as a modal."""
+
+from __future__ import annotations
+
+__all__ = ["modal", "ref", "text"]
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias, cast
+
+from askback.card import TextField
+from askback.literal import size, visible
+from askback_discord import ids, limits
+from askback_discord.components import Component
+from askback_discord.texts import cut, fit, plain
+
+LONG: Final = 300
+"""Prompts up to this long are bold."""
+
+Json: TypeAlias = Mapping[str, object]
+
+
+def modal(field: TextField) -> Component:
+    """The data of a callback that opens the text field (type 9). What was written before stands in it."""
+    value = visible(field.value)
+    kept = cut(value, limits.INPUT_VALUE)
+    entry: Component = {
+        "type": limits.INPUT,
+        "custom_id": ids.TEXT,
+        "style": 2,
+        "required": False,  # an empty text comes back to us, and we say what is wrong with it
+        "max_length": limits.INPUT_VALUE,
+        "placeholder": fit(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…",
+    }
+    if kept:
+        entry["value"] = kept
+    labelled: Component = {
+        "type": limits.LABELLED,
+        "label": "Your answer",
+        "description": _hint(field, whole=kept == value),
+        "component": entry,
+    }
+    made: Component = {
+        "custom_id": ids.custom_id(ids.Control(kind="field", ask_id=field.ask_id, turn=field.turn)),
+        "title": _title(field.header),
+        "components": [_prompt(field.prompt), labelled],
+    }
+    limits.check_modal(made)
+    return made
+
+
+def ref(data: Json) -> ids.Control | None:
+    """Which field was submitted (the interaction's `data`); None for one that is not ours. Never raises."""
+    control = ids.parse(data.get("custom_id"))
+    return control if control is not None and control.kind == "field" else None
+
+
+def text(data: Json) -> str:
+    """What was written in a submitted field (the interaction's `data`); empty where nothing was. Never raises."""
+    return next(_texts(data.get("components"), 0), "")
+
+
+def _title(header: str) -> str:
+    title = fit(header, limits.MODAL_TITLE)
+    return title if any(map(str.isprintable, title)) and title.strip() else "Your answer"
+
+
+def _prompt(prompt: str) -> Component:
+    words = plain(prompt)
+    if len(prompt) <= LONG:
+        words = f"**{words}**"
+    if size(words) > limits.TEXT:
+        words = "-# The question is too long for this window: it stands whole in the message."
+    return {"type": limits.DISPLAY, "content": words}
+
+
+def _hint(field: TextField, *, whole: bool) -> str:
+    if not whole:
+        return "The text that was kept is too long for this field: only its beginning stands here."
+    longest = f"Up to {field.longest:,} characters."
+    return f"{longest} It goes along with the options that are chosen." if field.multi else longest
+
+
+def _texts(components: object, depth: int) -> Iterator[str]:
+    """What inputs of ours say, in labels, in rows or by themselves."""
+    if not isinstance(components, Sequence) or isinstance(components, str) or depth > 3:
+        return
+    for entry in cast("Sequence[object]", components):
+        if not isinstance(entry, Mapping):
+            continue
+        component = cast("Json", entry)
+        value = component.get("value")
+        if component.get("custom_id") == ids.TEXT and isinstance(value, str):
+            yield value
+        yield from _texts([component.get("component")], depth + 1)
+        yield from _texts(component.get("components"), depth + 1)

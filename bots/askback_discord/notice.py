@@ -1,0 +1,80 @@
+"""Sentences for one person and nobody else."""
+
+from __future__ import annotations
+
+__all__ = ["Component", "notice", "replaced", "replacing", "retry", "returned", "try_again"]
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import JsonValue
+
+from askback.card import TextField
+from askback.literal import breaking, cut, size
+from askback_discord import ids, limits
+from askback_discord.components import Component, button, row
+from askback_discord.texts import plain
+
+
+def notice(words: str) -> Component:
+    """A message that only the person sees who clicked."""
+    return _checked(words, [])
+
+
+def replaced(words: str) -> Component:
+    """The same in the place of a notice that stands there, whose button has served."""
+    return replacing(notice(words))
+
+
+def replacing(body: Mapping[str, JsonValue]) -> Component:
+    """What changes a notice that stands there into this one: what is only for sight once stays so."""
+    return {"components": [], **body}
+
+
+def try_again(words: str, field: TextField) -> Component:
+    """The same, with a button that opens the text field again: a modal cannot follow a modal."""
+    return _checked(words, [retry(field.ask_id, field.turn)])
+
+
+def retry(ask_id: str, turn: int) -> Component:
+    """The row with that button."""
+    return row([button("Try again", ids.Control(kind="retry", ask_id=ask_id, turn=turn), "primary")])
+
+
+def returned(words: str, written: str, again: Component | None = None) -> list[Component]:
+    """The same, and then the text that was not taken, whole: for whoever wrote it to copy."""
+    below = [again] if again is not None else []
+    if not written.strip():
+        return [_checked(words, below)]
+    told = f"{words} Your text, to copy it:"
+    if size(plain(f"{told}\n\n{written}")) <= limits.CONTENT:
+        return [_checked(f"{told}\n\n{written}", below)]
+    return [_checked(told, below), *(_checked(piece, []) for piece in _pieces(written))]
+
+
+def _pieces(written: str) -> Iterator[str]:
+    """A long text in texts that fit."""
+    while written:
+        room = limits.CONTENT
+        while size(plain(written[:room])) > limits.CONTENT:
+            room -= 100
+        at = breaking(written, room)
+        if written[:at].strip():
+            yield written[:at]
+        written = written[at:]
+
+
+def _checked(words: str, components: list[Component]) -> Component:
+    made: Component = {"content": _fitted(words), "flags": limits.EPHEMERAL, "allowed_mentions": {"parse": []}}
+    if components:
+        made["components"] = [*components]
+    limits.check_message(made)
+    return made
+
+
+def _fitted(words: str) -> str:
+    """All of it, or its beginning where it names more than a notice holds."""
+    shown, room = plain(words), limits.CONTENT
+    while size(shown) > limits.CONTENT:
+        room -= 100
+        shown = plain(f"{cut(words, room)}…")
+    return shown

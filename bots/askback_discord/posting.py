@@ -1,0 +1,305 @@
+"""Discord as the core's `Platform`: posts, changes and finds messages."""
+
+from __future__ import annotations
+
+__all__ = ["DiscordPlatform", "room"]
+
+import base64
+import hashlib
+import logging
+import string
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import TypeVar, cast
+
+from pydantic import JsonValue
+
+from askback.asks import Ask
+from askback.conversations import Say
+from askback.identity import Actor, MessageRef, Place
+from askback.platform import Gone, Messages, Prose, TryLater, Undeliverable
+from askback_discord import ids, limits, render, texts
+from askback_discord.calls import (
+    ARCHIVED,
+    INVALID,
+    NO_CHANNEL,
+    THREAD_EXISTS,
+    Body,
+    DiscordApi,
+    DiscordRefusal,
+    Json,
+    why,
+)
+from askback_discord.prose import DiscordProse
+
+log = logging.getLogger("askback.discord")
+
+LOOK_BACK = 100
+LONGEST_ARCHIVE = 10_080
+"""Minutes until Discord archives a silent thread: the longest that it takes."""
+NO_MENTIONS: Body = {"parse": []}
+SUPPRESS_EMBEDS = 1 << 2
+THREAD_NAME = 90
+UNTITLED = "askback"
+EDITIONS = string.digits + string.ascii_letters
+"""Tell a card that is posted anew from the one that was deleted."""
+
+T = TypeVar("T")
+
+
+def room(place: Place) -> str:
+    """The channel that messages of a place are posted to: on Discord a thread is a channel of its own."""
+    return place.thread or place.channel
+
+
+class DiscordPlatform:
+    """Discord through its REST API."""
+
+    name = "discord"
+
+    def __init__(self, api: DiscordApi, me: int) -> None:
+        self._api = api
+        self._me = str(me)
+        self._removed: set[str] = set()
+
+    async def show(self, ask: Ask) -> Messages:
+        if not ask.messages:
+            return await self.show_parts(ask, render.messages(ask.card(), ping=ask.outcome is None), ())
+        return await self.show_parts(ask, render.messages(ask.card()), ())
+
+    async def show_parts(self, ask: Ask, parts: tuple[Body, ...], done: Messages) -> Messages:
+        """Bring the parts of a card to people, but for the first ones, which are `done` already."""
+        shown = list(done)
+        for number, part in enumerate(parts[len(done) :], len(done)):
+            known = ask.messages[number] if number < len(ask.messages) else None
+            if known is not None:
+                try:
+                    await self.change(known, part)
+                except Gone:
+                    if number == 0:
+                        raise
+                else:
+                    shown.append(known)
+                    continue
+            # A card that was deleted is posted anew by another name: under the same one Discord drops it.
+            shown.append(await self.post(ask.place, part, ask.id, number, ask.interview.revision))
+        for surplus in ask.messages[len(parts) :]:
+            await self._remove(surplus)
+        return tuple(shown)
+
+    async def say(self, place: Place, say: Say) -> Messages:
+        if say.markdown:
+            return await self.write(place, say.text, say.messages, say.target)
+        mention = f"<@{say.to.id}> " if say.to is not None and say.to.id.isdigit() else ""
+        allowed: dict[str, JsonValue] = {"parse": []}
+        if say.to is not None and mention:
+            allowed["users"] = [say.to.id]
+        body = _plain(mention + texts.escape(say.text)) | {"allowed_mentions": allowed}
+        if say.messages:
+            await self.change(say.messages[0], body)
+            return say.messages
+        return (await self.post(place, body, say.target, 0),)
+
+    async def write(self, place: Place, markdown: str, messages: Messages, nonce: str) -> Messages:
+        """Bring the agent's prose into these messages, and into new ones as far as they do not suffice."""
+        written: list[MessageRef] = []
+        for number, part in enumerate(texts.prose_parts(texts.harmless_markdown(markdown))):
+            if number < len(messages):
+                await self.change(messages[number], _plain(part))
+                written.append(messages[number])
+            else:
+                written.append(await self.post(place, _plain(part), nonce, number))
+        for surplus in messages[len(written) :]:
+            await self._remove(surplus)
+        return tuple(written)
+
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+        del reader  # Discord shows a text to everybody in the channel alike
+        return DiscordProse(self, place, name, messages)
+
+    async def find(self, place: Place, nonce: str) -> Messages:
+        """A card is known by the ids of its controls. Other texts: Discord itself drops a repeated nonce."""
+        try:
+            answer = await self._api.call(
+                "GET", f"/channels/{{channel_id}}/messages?limit={LOOK_BACK}", channel_id=room(place)
+            )
+        except Undeliverable as error:
+            log.warning("Earlier messages cannot be looked up: %s", error, extra={"action": "find_refused"})
+            return ()
+        for message in answer if isinstance(answer, list) else ():
+            if not isinstance(message, dict):
+                continue
+            found = cast("Json", message)
+            if _author(found) == self._me and nonce in set(_ask_ids(found.get("components"))):
+                return (MessageRef(channel=room(place), id=str(found.get("id"))),)
+        return ()
+
+    async def link(self, message: MessageRef) -> str | None:
+        answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=message.channel)
+        guild = answer.get("guild_id") if isinstance(answer, Mapping) else None
+        return f"https://discord.com/channels/{guild or '@me'}/{message.channel}/{message.id}"
+
+    async def post(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
+        """Post one message under a name. Raises `TryLater` or `Undeliverable`."""
+        limits.check_message(body)
+        named = {**body, "nonce": _nonce(name, part, edition), "enforce_nonce": True}
+        where = room(place)
+        if where in self._removed:
+            raise DiscordRefusal(NO_CHANNEL, why(NO_CHANNEL, 404))
+
+        async def post() -> Json:
+            answer = await self._api.call("POST", "/channels/{channel_id}/messages", named, channel_id=where)
+            return answer if isinstance(answer, Mapping) else {}
+
+        try:
+            posted = await self._unarchived(where, post)
+        except DiscordRefusal as refusal:
+            if refusal.code != NO_CHANNEL or place.thread is None or place.thread == place.channel:
+                raise
+            await self._begin_thread(place)
+            posted = await post()
+        if posted.get("id") is None:
+            raise TryLater("Discord did not say which message it posted.")
+        message = MessageRef(channel=where, id=str(posted["id"]))
+        if posted.keys() & {"content", "components"} and _says(posted) != _says(body):
+            # An earlier try got through, with what was to be said then: Discord gave that message back.
+            await self.change(message, body)
+        return message
+
+    async def change(self, message: MessageRef, body: Body) -> None:
+        """Change one of our messages. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        limits.check_message(body)
+
+        async def change() -> None:
+            await self._api.call(
+                "PATCH",
+                "/channels/{channel_id}/messages/{message_id}",
+                body,
+                channel_id=message.channel,
+                message_id=message.id,
+            )
+
+        await self._unarchived(message.channel, change)
+
+    async def open_thread(self, place: Place, title: str) -> None:
+        """Start the thread of a place at the message that it is named after; one that is there is left."""
+        if place.thread is None:
+            return
+        for name in dict.fromkeys((texts.fit(_printable(title), THREAD_NAME) or UNTITLED, UNTITLED)):
+            try:
+                await self._api.call(
+                    "POST",
+                    "/channels/{channel_id}/messages/{message_id}/threads",
+                    {"name": name, "auto_archive_duration": LONGEST_ARCHIVE},
+                    channel_id=place.channel,
+                    message_id=place.thread,
+                )
+            except DiscordRefusal as refusal:
+                if refusal.code == INVALID and name != UNTITLED:
+                    continue  # a name that Discord does not like
+                if refusal.code != THREAD_EXISTS:
+                    raise
+            return
+
+    async def _begin_thread(self, place: Place) -> None:
+        """Start the thread of a place that has none yet, named after the message that it starts from."""
+        try:
+            answer = await self._api.call(
+                "GET",
+                "/channels/{channel_id}/messages/{message_id}",
+                channel_id=place.channel,
+                message_id=place.thread or "",
+            )
+            written = str(answer.get("content") or "") if isinstance(answer, Mapping) else ""
+            await self.open_thread(place, written.replace(f"<@{self._me}>", " ").replace(f"<@!{self._me}>", " "))
+        except Gone:
+            raise DiscordRefusal(NO_CHANNEL, "the message that the thread was to start from was deleted.") from None
+
+    def removed(self, place: str) -> None:
+        """A channel or thread was deleted: nothing is posted there any more, and no thread started anew."""
+        self._removed.add(place)
+
+    async def parent(self, thread: str) -> str | None:
+        """The channel that a thread belongs to; None for what is no thread. Raises `TryLater` or `Undeliverable`."""
+        answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=thread)
+        found: Json = answer if isinstance(answer, Mapping) else {}
+        # Channels have a parent, too: the category that they stand in.
+        return str(found["parent_id"]) if "thread_metadata" in found and found.get("parent_id") else None
+
+    async def unarchive(self, thread: str) -> None:
+        """Open an archived thread. Raises `TryLater` or `Undeliverable`."""
+        await self._api.call("PATCH", "/channels/{channel_id}", {"archived": False}, channel_id=thread)
+
+    async def is_archived(self, thread: str) -> bool:
+        answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=thread)
+        metadata = answer.get("thread_metadata") if isinstance(answer, Mapping) else None
+        return isinstance(metadata, dict) and cast("Json", metadata).get("archived") is True
+
+    async def _unarchived(self, channel: str, act: Callable[[], Awaitable[T]]) -> T:
+        """Act; where that fails because the thread is archived, open it and act again."""
+        try:
+            return await act()
+        except DiscordRefusal as refusal:
+            if refusal.code != ARCHIVED:
+                raise
+        log.info("A thread was archived; it is opened.", extra={"action": "unarchive", "channel": channel})
+        await self.unarchive(channel)
+        return await act()
+
+    async def _remove(self, message: MessageRef) -> None:
+        try:
+            await self._api.call(
+                "DELETE",
+                "/channels/{channel_id}/messages/{message_id}",
+                channel_id=message.channel,
+                message_id=message.id,
+            )
+        except (Gone, Undeliverable) as error:
+            log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
+
+
+def _plain(text: str) -> dict[str, JsonValue]:
+    return {"content": text, "allowed_mentions": dict(NO_MENTIONS), "flags": SUPPRESS_EMBEDS}
+
+
+def _nonce(name: str, part: int, edition: int) -> str:
+    """At most 25 characters, equal for the same part of the same thing. An ask's id stays readable in it."""
+    if len(name) > 22 or part > 99:
+        name = base64.urlsafe_b64encode(hashlib.sha256(f"{name}:{part}".encode()).digest()).decode()[:22]
+    return f"{name}{part % 100:02d}{EDITIONS[edition % len(EDITIONS)]}"
+
+
+def _printable(title: str) -> str:
+    return " ".join("".join(map(_visible, title)).split())
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else " "
+
+
+def _says(message: Json) -> tuple[str, list[str]]:
+    """What a message says and offers, for telling two apart."""
+    return str(message.get("content") or "").strip(), [*_names(message.get("components"))]
+
+
+def _names(components: object) -> Iterator[str]:
+    for component in cast("list[object]", components) if isinstance(components, list) else ():
+        if isinstance(component, dict):
+            fields = cast("Json", component)
+            yield str(fields.get("custom_id") or fields.get("content") or "").strip()
+            yield from _names(fields.get("components"))
+
+
+def _author(message: Json) -> str | None:
+    author = message.get("author")
+    return str(cast("Json", author).get("id")) if isinstance(author, dict) else None
+
+
+def _ask_ids(components: object) -> Iterator[str]:
+    """The ids of the asks that controls of a message belong to."""
+    for component in cast("list[object]", components) if isinstance(components, list) else ():
+        if isinstance(component, dict):
+            fields = cast("Json", component)
+            control = ids.parse(str(fields.get("custom_id") or ""))
+            if control is not None:
+                yield control.ask_id
+            yield from _ask_ids(fields.get("components"))

@@ -1,0 +1,77 @@
+"""A card as Discord messages. Pure: the same card, the same messages."""
+
+from __future__ import annotations
+
+__all__ = ["Body", "messages"]
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from askback.card import Card
+from askback_discord import limits
+from askback_discord.components import Component, body, display, person, role, separator
+from askback_discord.content import PLATFORM, content
+from askback_discord.controls import controls, menu_pages
+from askback_discord.pages import GOES_ON, Room, pages
+
+Body: TypeAlias = dict[str, JsonValue]
+"""The body that creates a message, or changes one to it."""
+
+_MENTION = re.compile(r"<@&?\d+>")
+
+
+def messages(card: Card, page: int | None = None, *, ping: bool = False, images: bool = True) -> tuple[Body, ...]:
+    """The messages of a card: the first is live and has the controls, the others say what did not fit into it.
+
+    `page` is the page of a long menu; None: the one with the first chosen option. With `ping`, for the
+    first posting, those who must answer are notified. Without `images`, their addresses are text.
+    """
+    parts = pages(content(card, images=images), _reserved(card))
+    made: list[Body] = []
+    for number, components in enumerate(parts):
+        if number < len(parts) - 1:
+            components = [*components, display(GOES_ON)]
+        if number == 0:
+            components = [*components, *_below(card, page)]
+        made.append(body(components, _mentions(card, components) if ping else None))
+    return tuple(made)
+
+
+def _below(card: Card, page: int | None) -> list[Component]:
+    rows = controls(card, page)
+    return [separator(), *rows] if rows else []
+
+
+def _reserved(card: Card) -> Room:
+    """What the controls take at the most, so that ticks, pages and the end move no text about."""
+    busiest = _busiest(card)
+    rooms = [Room.of(_below(busiest, page)) for page in range(max(menu_pages(busiest), 1))]
+    return Room(0, max(room.octets for room in rooms), max(room.components for room in rooms))
+
+
+def _busiest(card: Card) -> Card:
+    """The card with the most controls."""
+    if card.view == "ended":
+        view = "question" if card.prompt else "review"
+        card = card.evolve(view=view, ending=None, custom=bool(card.prompt))
+    return card.evolve(written=card.written or "-", can_submit=True)
+
+
+def _mentions(card: Card, components: Sequence[Component]) -> Component:
+    """Those who must answer, as far as the message names them."""
+    if card.view == "ended":
+        return {}
+    named = {mention for text in _texts(components) for mention in _MENTION.findall(text)}
+    users = [one.id for one in card.who.people if one.platform == PLATFORM and person(one.id) in named]
+    roles = [group for group in card.who.groups if role(group) in named]
+    found: dict[str, list[JsonValue]] = {"users": [*dict.fromkeys(users)], "roles": [*dict.fromkeys(roles)]}
+    return {kind: ids[: limits.MENTIONS] for kind, ids in found.items() if ids}
+
+
+def _texts(components: Sequence[Component]) -> Iterator[str]:
+    for component in components:
+        if isinstance(text := component.get("content"), str):
+            yield text

@@ -1,0 +1,75 @@
+"""The answer to an interaction: exactly one first answer, within the 3 s that Discord waits for it."""
+
+from __future__ import annotations
+
+__all__ = ["LATER", "MESSAGE", "MODAL", "UPDATE", "Reply"]
+
+import asyncio
+import time
+
+from pydantic import JsonValue
+
+import discord
+from askback.platform import Gone, TryLater, Undeliverable
+from askback_discord.calls import Body, DiscordApi, NotAnswerable
+
+# https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback-type
+MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
+
+ANSWER_SECONDS = 2.7
+"""How long after it was read an interaction is tried to be answered: Discord waits 3 s from the click on."""
+PAUSE = 0.1
+
+
+class Reply:
+    """The answer to one interaction."""
+
+    def __init__(self, api: DiscordApi, interaction: discord.Interaction) -> None:
+        self._api = api
+        self._interaction = interaction
+        self._until = time.monotonic() + ANSWER_SECONDS
+        self._begun = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether the first answer was sent, or is being sent."""
+        return self._begun
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left for the first answer."""
+        return max(self._until - time.monotonic(), 0.0)
+
+    async def give(self, kind: int, data: Body | None = None) -> None:
+        """Give the first answer, if need be by several tries. Raises `Gone`, `TryLater` or `Undeliverable`.
+
+        After a refusal that leaves the interaction open, another one can be given.
+        """
+        body: dict[str, JsonValue] = {"type": kind}
+        if data is not None:
+            body["data"] = dict(data)
+        self._begun = True
+        in_doubt = False
+        while True:
+            try:
+                await self._api.respond(self._interaction.id, self._interaction.token, body, max(self.left, PAUSE))
+            except NotAnswerable as error:
+                # One whose fate was not known was taken, then.
+                if in_doubt and error.answered:
+                    return
+                raise
+            except TryLater as later:
+                in_doubt = True
+                pause = PAUSE if later.seconds is None else later.seconds
+                if pause + PAUSE > self.left:
+                    raise
+                await asyncio.sleep(pause)
+            except (Gone, Undeliverable):
+                self._begun = False
+                raise
+            else:
+                return
+
+    async def add(self, data: Body) -> None:
+        """A further message behind the first answer. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        await self._api.follow_up(self._interaction.application_id, self._interaction.token, data)

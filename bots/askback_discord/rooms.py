@@ -1,0 +1,74 @@
+"""The threads and channels in which somebody is asked: kept open, and not waited for when they are gone."""
+
+from __future__ import annotations
+
+__all__ = ["Rooms"]
+
+import logging
+
+import discord
+from askback.manager import QuestionManager
+from askback.platform import Gone, TryLater, Undeliverable
+from askback_discord.calls import NO_CHANNEL, DiscordRefusal
+from askback_discord.hearing import Seen
+from askback_discord.posting import DiscordPlatform, room
+
+log = logging.getLogger("askback.discord")
+
+DELETED = "the channel or thread that this was asked in was deleted."
+
+
+class Rooms:
+    """Looks after them."""
+
+    def __init__(self, manager: QuestionManager, platform: DiscordPlatform) -> None:
+        self._manager = manager
+        self._platform = platform
+
+    async def open_all(self) -> None:
+        """After a start: threads that were archived, or deleted, while nobody looked.
+
+        Many clients do not even send a click from an archived thread.
+        """
+        ours = self._platform.name
+        pending = await self._manager.pending()
+        rooms = {room(ask.place) for ask in pending if ask.place.thread and ask.place.platform == ours and ask.messages}
+        for thread in sorted(rooms):
+            try:
+                if await self._platform.is_archived(thread):
+                    await self._platform.unarchive(thread)
+            except (Gone, TryLater, Undeliverable) as error:
+                if isinstance(error, DiscordRefusal) and error.code == NO_CHANNEL:
+                    await self.deleted(thread)
+                    continue
+                log.warning("A thread could not be looked at: %s", error, extra={"action": "thread_unknown"})
+
+    async def asked_in(self) -> dict[int, Seen]:
+        """The rooms in which an ask is open, each with the oldest card of those."""
+        found: dict[int, Seen] = {}
+        for ask in await self._manager.pending():
+            if ask.place.platform == self._platform.name and ask.messages and room(ask.place).isdigit():
+                guild = None if ask.place.tenant is None else int(ask.place.tenant)
+                found.setdefault(int(room(ask.place)), (int(ask.messages[0].id), guild))
+        return found
+
+    async def updated(self, payload: discord.RawThreadUpdateEvent) -> None:
+        """A thread changed: if it was archived while an ask is open in it, it is opened again."""
+        metadata = payload.data.get("thread_metadata")
+        if not metadata or not metadata.get("archived") or metadata.get("locked"):
+            return
+        thread = str(payload.thread_id)
+        if not any(room(ask.place) == thread for ask in await self._manager.pending()):
+            return
+        try:
+            await self._platform.unarchive(thread)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A thread could not be opened: %s", error, extra={"action": "thread_archived"})
+
+    async def deleted(self, gone: str) -> None:
+        """A channel or thread is gone, and with it every card in it: nobody can answer there any more."""
+        self._platform.removed(gone)
+        for ask in await self._manager.pending():
+            if ask.place.platform == self._platform.name and gone in {ask.place.channel, room(ask.place)}:
+                self._platform.removed(room(ask.place))
+                await self._manager.reject(ask.id, DELETED)

@@ -1,0 +1,52 @@
+"""Texts of models and people, made literal: nothing in them is mark-up, pings, hides or reorders."""
+
+from __future__ import annotations
+
+__all__ = ["cut", "escape", "fit", "harmless_markdown", "literal", "one_line", "plain", "prose_parts", "visible"]
+
+import re
+from typing import Final
+
+from askback import markdown
+from askback.literal import cut, fit, literal, one_line, visible
+from askback_discord.limits import CONTENT
+
+_ACTIVE: Final = re.compile(
+    r"(?P<before>^[^\S\n]*)(?P<start>[#>+-])"  # heading, quotation, list, small text
+    r"|(?P<number>^[^\S\n]*\d+)(?P<point>[.)])"  # numbered list
+    r"|[\\*_~|`\[<]"  # emphasis, spoiler, code, link, mention, time, custom emoji
+    r"|:(?!\s)"  # emoji by its name, address
+    r"|@(?=everyone|here)",
+    re.MULTILINE,
+)
+_BREAK: Final = "\u2060"
+"""Word joiner: invisible, and no mention reaches across it."""
+_MENTION: Final = re.compile(r"<(?=@[!&]?\d|#\d|id:|/[^<>:\n]{1,100}:\d)|@(?=everyone|here)", re.IGNORECASE)
+
+
+def escape(text: str) -> str:
+    """Markdown that shows this text as it is written."""
+    return _ACTIVE.sub(_escaped, text)
+
+
+def plain(text: str) -> str:
+    """A text of a model or a person, as Markdown that shows it as it is written."""
+    return escape(literal(text))
+
+
+def harmless_markdown(text: str) -> str:
+    """Markdown that cannot mention anybody or any place; everything else is left as it is."""
+    return _MENTION.sub(lambda match: match[0] + _BREAK, text)
+
+
+def prose_parts(text: str, longest: int = CONTENT) -> list[str]:
+    """Markdown in parts of at most `longest` characters; see `askback.markdown`."""
+    return markdown.prose_parts(text, longest)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if (start := match["start"]) is not None:
+        return f"{match['before']}\\{start}"
+    if (point := match["point"]) is not None:
+        return f"{match['number']}\\{point}"
+    return f"\\{match[0]}"

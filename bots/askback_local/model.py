@@ -1,0 +1,340 @@
+"""The model on this machine: which turn comes next, which fault, and what was asked and answered."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from askback_local.model_rules import spoken
+from askback_local.script import Fault, Script, Turn
+
+__all__ = ["ASKING_TOOLS", "Answer", "Asked", "Exchange", "Model"]
+
+Object = dict[str, JsonValue]
+
+ASKING_TOOLS = ("AskUserQuestion", "question", "askQuestion")
+THE_END = "That is all I had planned to say."
+_DROPPED = ("refusal", "model_context_window_exceeded")
+_KEPT = 5_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that passed the rules, as a model reads it."""
+
+    body: Mapping[str, JsonValue]
+
+    @property
+    def messages(self) -> tuple[Object, ...]:
+        return _objects(self.body.get("messages"))
+
+    @property
+    def tools(self) -> tuple[Object, ...]:
+        return _objects(self.body.get("tools"))
+
+    @property
+    def turns(self) -> tuple[JsonValue, ...]:
+        """What the model has said so far."""
+        return tuple(message["content"] for message in self.messages if message["role"] == "assistant")
+
+    @property
+    def first_text(self) -> str:
+        return texts(self.messages[0])
+
+    @property
+    def news(self) -> tuple[Object, ...]:
+        """What came from the user since the model spoke last."""
+        news: list[Object] = []
+        for message in reversed(self.messages):
+            if message["role"] == "assistant":
+                break
+            news.insert(0, message)
+        return tuple(news)
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(json.dumps(self.messages, sort_keys=True).encode()).hexdigest()
+
+    def tool(self, name: str | None) -> str:
+        """The named tool, or the asking tool that this request offers."""
+        if name is not None:
+            return name
+        offered = [str(tool.get("name")) for tool in self.tools]
+        for known in ASKING_TOOLS:
+            if known in offered:
+                return known
+        return offered[0] if offered else ASKING_TOOLS[0]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is to be answered: a turn in full, and what goes wrong on the way."""
+
+    message: Object
+    fault: Fault | None
+    script: str
+    turn: int
+    beyond: bool = False
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and its answer, as the log keeps them. Keys are never kept."""
+
+    number: int
+    at: str
+    path: str
+    headers: Mapping[str, str]
+    request: JsonValue
+    status: int
+    answer: JsonValue
+    script: str = ""
+    turn: int | None = None
+    fault: str | None = None
+    delivered: bool = True
+    beyond: bool = False
+    recorded: int = 0
+
+    def json(self) -> Object:
+        return {
+            "number": self.number,
+            "at": self.at,
+            "path": self.path,
+            "headers": dict(self.headers),
+            "request": self.request,
+            "status": self.status,
+            "answer": self.answer,
+            "script": self.script,
+            "turn": self.turn,
+            "fault": self.fault,
+            "delivered": self.delivered,
+            "beyond": self.beyond,
+            "recorded": self.recorded,
+        }
+
+
+class Model:
+    """Says its scripts, else asks its persona; remembers what it was told.
+
+    Which turn comes next is read from the request's own history (how often the assistant has spoken), so a
+    bot that crashed and asks again hears the same turn again, also from a model that was restarted.
+    """
+
+    def __init__(
+        self,
+        *scripts: Script,
+        persona: Callable[[Asked], Turn] | None = None,
+        delay: float = 0.0,
+        chunk: int = 12,
+    ) -> None:
+        self.persona = persona
+        self.delay = delay
+        self.chunk = chunk
+        self.bad_keys: set[str] = set()
+        self._scripts = list(scripts)
+        self._faults: deque[Fault] = deque()
+        self._spent: Counter[tuple[str, int]] = Counter()
+        self._delivered: Counter[str] = Counter()
+        self._paused: set[str] = set()
+        self._vanished: dict[tuple[str, int], str] = {}
+        self._log: deque[Exchange] = deque(maxlen=_KEPT)
+        self._numbers = 0
+        self._recorded = 0
+        self._readers: set[asyncio.Event] = set()
+
+    @property
+    def log(self) -> tuple[Exchange, ...]:
+        return tuple(self._log)
+
+    @property
+    def paused(self) -> frozenset[str]:
+        return frozenset(self._paused)
+
+    def script(self, *turns: Turn, when: str = "", name: str = "") -> None:
+        """From now on conversations that begin with `when` hear these turns; the newest script wins."""
+        self.add(Script(turns=turns, when=when, name=name))
+
+    def add(self, script: Script) -> None:
+        """From now on this script; one that is played again meets its faults again."""
+        name = script.name or script.when
+        self._spent = Counter({place: spent for place, spent in self._spent.items() if place[0] != name})
+        self._vanished = {place: seen for place, seen in self._vanished.items() if place[0] != name}
+        self._scripts.append(script)
+
+    def fail(self, *faults: Fault) -> None:
+        """The next requests, whichever they are, meet these faults, one after the other."""
+        self._faults.extend(faults)
+
+    def reset(self) -> None:
+        """Forgets the scripts, the faults and the log; the persona stays."""
+        self._scripts.clear()
+        self._faults.clear()
+        self._spent.clear()
+        self._delivered.clear()
+        self._paused.clear()
+        self._vanished.clear()
+        self._log.clear()
+
+    def answer(self, asked: Asked) -> Answer:
+        """The next turn for this request."""
+        script = self._script_for(asked.first_text)
+        if script is None:
+            said = self.persona(asked) if self.persona is not None else Turn(say=THE_END)
+            fault = self._next_fault(said, ("", 0))
+            return Answer(self._message(asked, said), fault, "", len(asked.turns), self.persona is None)
+        index = self._index(script, asked)
+        while index < len(script.turns) and (said := script.turns[index]).empty:
+            fault = self._next_fault(said, (script.name or script.when, index))
+            if fault is not None:
+                return Answer(self._message(asked, said), fault, script.name or script.when, index)
+            index += 1
+        beyond = index >= len(script.turns)
+        said = Turn(say=THE_END) if beyond else script.turns[index]
+        fault = self._next_fault(said, (script.name or script.when, index))
+        return Answer(self._message(asked, said), fault, script.name or script.when, index, beyond)
+
+    def heard(self, asked: Asked, answer: Answer) -> None:
+        """The answer went out whole: the same request, asked again, gets new ids, as from the real API."""
+        self._delivered[asked.digest] += 1
+        if answer.message["stop_reason"] == "pause_turn":
+            self._paused.add(spoken(answer.message["content"]))
+        if answer.message["stop_reason"] in _DROPPED:
+            self._vanished.setdefault((answer.script, answer.turn), asked.digest)
+
+    def record(self, exchange: Exchange) -> None:
+        self._recorded += 1
+        self._log.append(replace(exchange, recorded=self._recorded))
+        for reader in self._readers:
+            reader.set()
+
+    async def since(self, number: int, within: float) -> tuple[Exchange, ...]:
+        """What was recorded after that exchange: at once, or as soon as there is something to tell."""
+        reader = asyncio.Event()
+        self._readers.add(reader)
+        try:
+            if not (found := self._after(number)):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(reader.wait(), within)
+                found = self._after(number)
+        finally:
+            self._readers.discard(reader)
+        return found
+
+    def _after(self, number: int) -> tuple[Exchange, ...]:
+        # By the order in which they ended: a long answer is recorded after a short one that began later.
+        return tuple(exchange for exchange in self._log if exchange.recorded > number)
+
+    def number(self) -> tuple[int, str]:
+        """The number and time of a request that begins."""
+        self._numbers += 1
+        return self._numbers, datetime.now(UTC).isoformat(timespec="milliseconds")
+
+    def _script_for(self, first: str) -> Script | None:
+        found = _plain(first)
+        candidates = [script for script in reversed(self._scripts) if _plain(script.when) in found]
+        return max(candidates, key=lambda script: len(_plain(script.when)), default=None)
+
+    def _index(self, script: Script, asked: Asked) -> int:
+        """Walks the history along the script: bots may drop a refused turn, and a failed one never was."""
+        index = 0
+        for content in asked.turns:
+            here = index
+            while here < len(script.turns) and _may_vanish(script.turns[here]):
+                if _is(script.turns[here], content):
+                    break
+                here += 1
+            index = here + 1
+        vanished = self._vanished.get((script.name or script.when, index))
+        return index if vanished in (None, asked.digest) else index + 1
+
+    def _next_fault(self, said: Turn, place: tuple[str, int]) -> Fault | None:
+        if self._faults:
+            fault = self._faults[0]
+            if fault.times <= 1:
+                self._faults.popleft()
+            else:
+                self._faults[0] = fault.model_copy(update={"times": fault.times - 1})
+            return fault
+        if said.fault is None or self._spent[place] >= said.fault.times:
+            return None
+        self._spent[place] += 1
+        return said.fault
+
+    def _message(self, asked: Asked, said: Turn) -> Object:
+        again = self._delivered[asked.digest]
+
+        def identifier(prefix: str, number: int) -> str:
+            seed = f"{asked.digest} {again} {number}"
+            return prefix + "01" + hashlib.sha256(seed.encode()).hexdigest()[:22]
+
+        content: list[JsonValue] = [{"type": "text", "text": said.say}] if said.say else []
+        for number, call in enumerate(said.calls):
+            content.append(
+                {
+                    "type": "tool_use",
+                    "id": identifier("toolu_", number),
+                    "name": asked.tool(call.tool),
+                    "input": call.input,
+                }
+            )
+        refusal: Object = {
+            "type": "refusal",
+            "category": "general_harms",
+            "explanation": "This request was declined.",
+        }
+        return {
+            "id": identifier("msg_", -1),
+            "type": "message",
+            "role": "assistant",
+            "model": asked.body["model"],
+            "content": content,
+            "stop_reason": said.stop_reason,
+            "stop_sequence": None,
+            "stop_details": refusal if said.stop == "refusal" else None,
+            "usage": {
+                "input_tokens": tokens(asked.body),
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 0,
+                "output_tokens": tokens(content),
+            },
+        }
+
+
+def texts(message: Mapping[str, JsonValue]) -> str:
+    """The text blocks of a message, without its tool results."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    blocks = [block for block in _objects(content) if block.get("type") == "text"]
+    return "\n".join(str(block.get("text", "")) for block in blocks)
+
+
+def tokens(value: JsonValue | Mapping[str, JsonValue] | Sequence[JsonValue]) -> int:
+    """About as many as the real counter finds: four characters each."""
+    return 1 + len(json.dumps(value, default=dict)) // 4
+
+
+def _objects(value: JsonValue | None) -> tuple[Object, ...]:
+    return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
+
+
+def _plain(text: str) -> str:
+    """Words only: bots take mentions away, name the speaker and escape characters."""
+    return " ".join(re.findall(r"\w+", re.sub(r"<[@#!][^>]*>", " ", text).casefold()))
+
+
+def _may_vanish(said: Turn) -> bool:
+    return said.empty or said.stop in _DROPPED
+
+
+def _is(said: Turn, content: JsonValue) -> bool:
+    return not said.empty and texts({"content": content}).strip() == said.say.strip()

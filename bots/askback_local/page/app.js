@@ -1,0 +1,321 @@
+// The workspace: who one is, channels, messages, threads, in Slack or in Discord. The place is in the address
+// (#person/channel/thread, #discord/person/channel/thread), so that two tabs can be two people, and "back" closes a thread.
+import { drawBlocks } from "./blocks.js";
+import * as discord from "./discord.js";
+import * as slack from "./doors.js";
+import { h, newId, reconcile } from "./dom.js";
+import { drawViews } from "./modal.js";
+import { date, names } from "./text.js";
+
+// What the page knows of a site. What was there when it opened (`baseline`) counts as read; the thread of what this
+// person wrote last (`following`) opens with its first reply.
+const memory = (doors) => ({ doors, hash: `#${doors.root.join("/")}`, world: null, baseline: "0", following: null, seen: new Map(), panes: new Map(), fetching: false, again: false });
+const sites = { slack: memory(slack), discord: memory(discord) };
+const chosen = () => (/^#discord(\/|$)/.test(location.hash) ? sites.discord : sites.slack);
+let site = chosen();
+let same = null; // the name of who one was last: on the other site, one is that person again
+
+const side = h("nav", { class: "side", "aria-label": "Channels and people" });
+const main = h("main", { class: "main" });
+const aside = h("aside", { class: "thread", "aria-label": "Thread" });
+const offline = h("div", { class: "offline", role: "status" });
+document.body.prepend(offline, h("div", { class: "app" }, side, main, aside));
+
+// --- The place
+
+function place() {
+  const [id, channelId, thread] = location.hash.slice(1).split("/").map(decodeURIComponent).slice(site.doors.root.length);
+  const { people } = site.world;
+  const person = people.find((someone) => someone.id === id) ?? people.find(({ name }) => name === same) ?? people[0];
+  const channels = site.world.channels.filter((channel) => channel.kind !== "dm" || channel.person === person.id);
+  const channel = channels.find((one) => one.id === channelId) ?? channels[0];
+  return { person, channels, channel, thread: thread || null, listing: id && !channelId };
+}
+const address = (...parts) => `#${[...site.doors.root, ...parts].filter(Boolean).map(encodeURIComponent).join("/")}`;
+const title = (channel) => (channel.kind === "dm" ? site.world.bot.name : channel.name);
+
+// --- What there is to see
+
+const visible = (m, person, channel) => m.channel === channel.id && (!m.ephemeral_to || m.ephemeral_to === person.id);
+const root = (m) => (m.thread_ts && m.thread_ts !== m.ts ? m.thread_ts : null);
+const scope = (person, channel, thread) => [person.id, channel.id, thread ?? ""].join("/");
+const unread = (m, person, channel) =>
+  m.user !== person.id && visible(m, person, channel) && m.ts > (site.seen.get(scope(person, channel, root(m))) ?? site.baseline);
+const dot = (shown) => h("span", { class: "dot", hidden: !shown }, h("span", { class: "sr" }, "unread"));
+
+/** Built anew only when people or channels change, so that the open person switch stays open. */
+function drawSide(at) {
+  const list = JSON.stringify([site.doors.name, site.world.people, at.channels, at.person]);
+  if (side.drawn !== list) {
+    side.drawn = list;
+    side.replaceChildren(
+      h("div", { class: "sites", role: "group", "aria-label": "Site" }, Object.values(sites).map(({ doors }) =>
+        h("a", { "data-site": doors.name, "aria-current": doors === site.doors ? "true" : null }, doors.title))),
+      h("h1", {}, "Workspace", h("small", {}, "on this machine")),
+      h("label", { class: "who" }, "You are", h("select", { onchange: (event) => go(event.target.value, place().channel.id) },
+        site.world.people.map((person) => h("option", { value: person.id, selected: person.id === at.person.id }, person.name)))),
+      ...[["Channels", "channel"], ["Direct messages", "dm"]].map(([heading, kind]) => h("section", {}, h("h2", {}, heading),
+        h("ul", {}, at.channels.filter((channel) => channel.kind === kind).map((channel) => h("li", {},
+          h("a", { href: address(at.person.id, channel.id), "data-channel": channel.id },
+            h("span", { class: "sigil", "aria-hidden": "true" }, kind === "dm" ? "●" : "#"),
+            h("span", { class: "name", dir: "auto" }, title(channel)),
+            dot(false))))))));
+  }
+  for (const { doors, hash } of Object.values(sites)) side.querySelector(`[data-site="${doors.name}"]`).href = hash;
+  for (const channel of at.channels) {
+    const item = side.querySelector(`[data-channel="${CSS.escape(channel.id)}"]`);
+    item.ariaCurrent = channel === at.channel ? "page" : null;
+    item.lastChild.hidden = !site.world.messages.some((m) => unread(m, at.person, channel));
+  }
+}
+
+function avatar(name, id, bot) {
+  const hue = [...id].reduce((sum, c) => sum + c.codePointAt(0), 0) % 6;
+  const initials = name.split(/\s+/).map((word) => [...word][0]).join("").slice(0, 2).toLocaleUpperCase();
+  return h("span", { class: `avatar hue-${hue}${bot ? " bot" : ""}`, "aria-hidden": "true" }, initials);
+}
+
+function drawMessage({ m, replies }, old, at) {
+  const name = m.username || (names.users.get(m.user) ?? m.user ?? "app");
+  const id = newId();
+  const head = h("div", { class: "head" },
+    h("b", { class: "name", dir: "auto", id }, name),
+    m.bot && h("span", { class: "app-mark" }, "APP"),
+    date(+m.ts, at.today(m) ? "{time}" : "{date_short}, {time}"),
+    m.edited && h("span", {}, "(edited)"),
+    m.ephemeral_to && h("span", { class: "private" }, site.doors.privately),
+    m.ephemeral_to && site.doors.dismiss && h("button", { type: "button", class: "dismiss", onclick: () => node.dismiss() }, "Dismiss message"));
+  const foot = (replies || (m.thread && !at.thread)) && h("a", { class: "replies", href: address(at.person.id, m.channel, m.ts) },
+    m.thread && h("bdi", {}, m.thread.name),
+    replies && h("span", {}, replies.count === 1 ? "1 reply" : `${replies.count} replies`),
+    replies && h("span", { class: "hint" }, "last ", date(+replies.last, "{time}")),
+    m.thread?.archived && h("span", { class: "app-mark" }, m.thread.locked ? "LOCKED" : "ARCHIVED"),
+    replies && dot(replies.unread));
+  const node = old ?? h("article", { class: "message", tabindex: -1 },
+    avatar(name, m.user ?? name, m.bot), h("div", { class: "said" }, h("div"), h("div", { class: "blocks" }), h("div")));
+  const [heading, body, under] = node.lastChild.children;
+  heading.replaceChildren(head);
+  under.replaceChildren(...(foot ? [foot] : []));
+  node.setAttribute("aria-labelledby", id);
+  node.classList.toggle("ephemeral", Boolean(m.ephemeral_to));
+  node.classList.toggle("streaming", m.streaming);
+  const blocks = [...(m.blocks ?? [])];
+  if (m.markdown) blocks.unshift({ type: "markdown", text: m.markdown, block_id: "!markdown" });
+  if (!blocks.length) blocks.push({ type: "section", text: { type: "mrkdwn", text: m.text ?? "" }, block_id: "!text" });
+  node.blocks = m.blocks;
+  node.dismiss ??= site.doors.dismiss?.bind(null, at.person.id, m);
+  node.doors ??= acting({ person: at.person.id, ...site.doors.where(m) }, () => node.blocks);
+  drawBlocks(body, blocks, node.doors);
+  return node;
+}
+
+// --- Doing
+
+/**
+ * The doors of the controls in one message or modal. An action is answered when the app has acknowledged it. A field
+ * only tells the workspace what it holds (`note`), and an action waits for that, so that it carries every field. With
+ * the blocks `shown`, a click on a card that has changed meanwhile arrives as the late click that it is.
+ */
+function acting(where, shown) {
+  const { doors } = site;
+  let noted = Promise.resolve();
+  const act = (body) => doors.act({ ...where, ...body, blocks: shown?.() });
+  return {
+    act: (body) => noted.then(() => act(body)),
+    note: (body) => (noted = noted.then(() => act(body))),
+    options: (body) => doors.options({ ...where, ...body }),
+  };
+}
+
+function composer(at, thread) {
+  const mine = site;
+  const mention = `@${site.world.bot.name}`;
+  const field = h("textarea", { rows: 1, dir: "auto", "aria-label": thread ? "Reply in the thread" : `Message ${title(at.channel)}`,
+    placeholder: thread ? "Reply…" : `Message ${at.channel.kind === "dm" ? "" : "#"}${title(at.channel)}`,
+    onkeydown(event) {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      send();
+    } });
+  const problem = h("p", { class: "problem", role: "alert" });
+  async function send() {
+    const text = field.value;
+    if (!text.trim()) return;
+    field.value = problem.textContent = "";
+    const begun = thread && mine.world.messages.find((m) => m.ts === thread)?.thread?.id;
+    const reply = await mine.doors.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun });
+    if (reply.ok) {
+      if (!thread) mine.following = { channel: at.channel.id, person: at.person.id, ts: reply.ts };
+      return draw();
+    }
+    problem.textContent = `⚠ ${reply.error || "That was not sent. Try again."}`;
+    field.value ||= text;
+  }
+  const node = h("div", { class: "composer" },
+    h("div", { class: "box" }, field,
+      h("div", { class: "tools" },
+        at.channel.kind === "channel" && h("button", { type: "button", class: "icon", "aria-label": `Mention ${mention}`, onclick() {
+          const gap = /(^|\s)$/.test(field.value.slice(0, field.selectionStart)) ? "" : " ";
+          field.setRangeText(`${gap}${mention} `, field.selectionStart, field.selectionEnd, "end");
+          field.focus();
+        } }, mention),
+        h("span", { class: "hint" }, "Shift+Enter for a new line"),
+        h("button", { type: "button", class: "button primary", onclick: () => (send(), field.focus()) }, "Send"))),
+    problem);
+  node.field = field;
+  return node;
+}
+
+// --- Panes: a channel or a thread as one person sees it. Each keeps its drafts, its ticks and where it was scrolled.
+
+function pane(at, thread) {
+  const key = scope(at.person, at.channel, thread);
+  if (site.panes.has(key)) return site.panes.get(key);
+  const list = h("div", { class: "list" });
+  const log = h("div", { class: "log", role: "log", tabindex: 0, "aria-label": thread ? "Messages of the thread" : `Messages of ${title(at.channel)}` }, list);
+  const status = h("div", { class: "status", role: "status" });
+  const writing = composer(at, thread);
+  const about = h("bdi", {}, "Thread");
+  const heading = thread
+    ? h("header", {}, h("h2", {}, about, " ", h("small", { dir: "auto" }, `${at.channel.kind === "dm" ? "with " : "#"}${title(at.channel)}`)),
+        h("a", { class: "icon", href: address(at.person.id, at.channel.id), "aria-label": "Close the thread" }, "✕"))
+    : h("header", {}, h("a", { class: "icon narrow", href: address(at.person.id), "aria-label": "Channels" }, "☰"),
+        h("h2", { dir: "auto" }, `${at.channel.kind === "dm" ? "" : "# "}${title(at.channel)}`));
+  const made = { list, log, status, writing, about, stuck: true, node: h("div", { class: "pane" }, heading, log, status, writing) };
+  log.addEventListener("scroll", () => (made.stuck = log.scrollHeight - log.scrollTop - log.clientHeight < 80));
+  const stick = new ResizeObserver(() => made.stuck && (log.scrollTop = log.scrollHeight));
+  [list, log].forEach((node) => stick.observe(node));
+  site.panes.set(key, made);
+  return made;
+}
+
+function drawPane(home, at, thread) {
+  const shown = pane(at, thread);
+  const messages = site.world.messages.filter((m) => visible(m, at.person, at.channel));
+  const mine = messages.filter((m) => (thread ? root(m) === thread || m.ts === thread : !root(m)));
+  if (mine.length) site.seen.set(scope(at.person, at.channel, thread), mine.reduce((last, m) => (m.ts > last ? m.ts : last), "0"));
+  const items = mine.map((m) => {
+    const replies = thread ? [] : messages.filter((reply) => root(reply) === m.ts);
+    return { m, replies: replies.length > 0 && {
+      count: replies.length, last: replies.at(-1).ts, unread: replies.some((reply) => unread(reply, at.person, at.channel)) } };
+  });
+  const begun = thread && messages.find((m) => m.ts === thread)?.thread;
+  if (begun) shown.about.textContent = `${begun.name}${begun.locked ? " (locked)" : begun.archived ? " (archived)" : ""}`;
+  const top = shown.log.scrollTop;
+  reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));
+  // A card that is drawn anew is shorter for a moment, which may have moved everything.
+  if (shown.log.scrollTop !== top) shown.log.scrollTop = shown.stuck ? shown.log.scrollHeight : top;
+  const status = site.world.status.find((s) => s.text && s.channel === at.channel.id && (thread ? s.thread_ts === thread : s.thread_ts !== at.thread));
+  shown.status.textContent = status ? `${site.world.bot.name} ${status.text}` : "";
+  if (home.firstChild !== shown.node) {
+    home.replaceChildren(shown.node);
+    shown.log.scrollTop = shown.stuck ? shown.log.scrollHeight : shown.top ?? 0;
+  }
+  return shown;
+}
+
+// --- Drawing all of it
+
+let spot = null; // the control in a message that had the focus last
+document.addEventListener("focusin", ({ target }) => {
+  const message = target.closest(".message");
+  if (message) spot = { message, action: target.closest("[data-action]")?.dataset.action, value: target.dataset.value };
+  else if (!target.closest("dialog")) spot = null;
+});
+
+/** Gives the focus back when the control that had it was drawn anew, or when its modal has closed. */
+function refocus() {
+  if (!spot?.message.isConnected) return;
+  const controls = [...spot.message.querySelectorAll("[data-action] :is(button, input, textarea), button[data-action]")].filter((node) => node.checkVisibility());
+  const same = controls.find((node) => spot.action && node.closest("[data-action]")?.dataset.action === spot.action && node.dataset.value === spot.value);
+  (same ?? controls[0] ?? spot.message).focus({ preventScroll: true });
+}
+
+function draw() {
+  if (!site.world) return;
+  const opened = openFollowed();
+  const at = place();
+  names.me = at.person.id;
+  same = at.person.name;
+  site.hash = location.hash || site.hash;
+  for (const { id, name } of [...site.world.people, site.world.bot]) names.users.set(id, name);
+  for (const { id, name } of site.world.channels) names.channels.set(id, name);
+  for (const { id, name } of site.world.roles ?? []) names.roles.set(id, name);
+  names.myRoles = at.person.roles ?? [];
+  const day = new Date().toDateString();
+  at.today = (m) => new Date(m.ts * 1000).toDateString() === day;
+
+  const focused = document.activeElement;
+  const shown = drawPane(main, at, null);
+  const thread = at.thread && drawPane(aside, at, at.thread);
+  if (!thread) aside.replaceChildren();
+  document.body.dataset.pane = thread ? "thread" : at.listing ? "side" : "main";
+  drawSide(at);
+  document.title = `${title(at.channel)} · ${at.person.name}`;
+  drawViews(site.world.views, at.person.id, acting, site.doors);
+  if (focused !== document.body && !(focused.isConnected && focused.checkVisibility())) refocus();
+  if (opened && !shown.writing.field.value && !document.querySelector("dialog[open]")) thread.writing.field.focus();
+  return { shown, thread };
+}
+
+/** Opens the thread of the message that was written last, once it has a reply; never away from a half-written one. */
+function openFollowed() {
+  const at = place();
+  if (site.following?.channel !== at.channel.id || site.following.person !== at.person.id) return false;
+  const parent = site.following.ts;
+  if (!site.world.messages.some((m) => root(m) === parent && visible(m, at.person, at.channel))) return false;
+  site.following = null;
+  if (at.thread && pane(at, at.thread).writing.field.value) return false;
+  history[at.thread ? "replaceState" : "pushState"](null, "", address(at.person.id, at.channel.id, parent));
+  return true;
+}
+
+function go(...parts) {
+  location.hash = address(...parts);
+}
+
+async function refresh(mine = site) {
+  mine.again = true;
+  if (mine.fetching) return;
+  mine.fetching = true;
+  while (mine.again) {
+    mine.again = false;
+    const fresh = await mine.doors.state();
+    if (!fresh.messages) continue;
+    const first = !mine.world;
+    if (first) mine.baseline = fresh.messages.reduce((last, m) => (m.ts > last ? m.ts : last), "0");
+    mine.world = fresh;
+    const wait = mine.doors.stale(fresh);
+    if (wait) setTimeout(refresh, wait, mine);
+    if (mine !== site) continue;
+    draw();
+    if (first) site.panes.get(scope(place().person, place().channel, place().thread))?.writing.field.focus();
+  }
+  mine.fetching = false;
+}
+
+addEventListener("hashchange", () => {
+  if (chosen() !== site) return enter();
+  const drawn = draw();
+  if (drawn && !document.querySelector("dialog[open]")) (drawn.thread ?? drawn.shown).writing.field.focus();
+});
+addEventListener("keydown", (event) => {
+  if (event.key !== "F6") return; // from pane to pane, as in Slack
+  event.preventDefault();
+  const stops = [side.querySelector("select"), ...document.querySelectorAll(".pane textarea")].filter((node) => node.checkVisibility());
+  const here = stops.findIndex((node) => node.closest("nav, main, aside").contains(document.activeElement));
+  stops.at((here + (event.shiftKey ? -1 : 1)) % stops.length).focus();
+});
+
+/** Goes to the site in the address; what the other one has drawn stays for when one comes back. */
+let leave = () => {};
+function enter() {
+  const mine = (site = chosen());
+  leave();
+  leave = mine.doors.watch(() => refresh(mine), (gone) => {
+    offline.textContent = gone ? "The workspace is away. Trying again…" : "";
+  });
+  draw();
+}
+enter();
+refresh();

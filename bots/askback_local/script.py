@@ -1,0 +1,116 @@
+"""What the model on this machine says: turns of text and tool calls, and the faults on the way."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+__all__ = ["Fault", "FaultKind", "Script", "StopReason", "ToolCall", "Turn", "call", "turn"]
+
+FaultKind = Literal[
+    "overloaded",
+    "rate_limited",
+    "bad_key",
+    "no_permission",
+    "prompt_too_long",
+    "request_too_large",
+    "server_error",
+    "disconnect",
+    "stall",
+    "malformed",
+]
+
+StopReason = Literal[
+    "end_turn",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "pause_turn",
+    "refusal",
+    "model_context_window_exceeded",
+]
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ToolCall(_Value):
+    """A tool that the model calls; without a name, the asking tool that the request offers."""
+
+    tool: str | None = None
+    input: dict[str, JsonValue]
+
+
+class Fault(_Value):
+    """Something that goes wrong `times` times (counted over all conversations of a script), and then no more.
+
+    With `mid_stream`, the refusals (`overloaded`, `server_error` …) come as `event: error` inside a stream
+    that had begun well. `disconnect`, `stall` and `malformed` are always in mid stream.
+    The anthropic client repeats 429 and 5xx twice by itself: three `times` are needed to be heard.
+    """
+
+    kind: FaultKind
+    times: int = Field(default=1, ge=1)
+    mid_stream: bool = False
+    after: int = Field(default=12, ge=0, description="characters that arrive before a fault in mid stream")
+    retry_after: float | None = Field(default=None, ge=0)
+    seconds: float = Field(default=600.0, gt=0, description="how long a stalled stream stays silent")
+    message: str | None = None
+
+    @property
+    def in_stream(self) -> bool:
+        return self.mid_stream or self.kind in {"disconnect", "stall", "malformed"}
+
+
+def _fault(value: object) -> object:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+class Turn(_Value):
+    """One answer of the model: text first, then its tool calls."""
+
+    say: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    stop: StopReason | None = None
+    fault: Annotated[Fault | None, BeforeValidator(_fault)] = None
+
+    @property
+    def empty(self) -> bool:
+        """A turn that is nothing but a fault: once that is over, the next turn is said in its place."""
+        return not self.say and not self.calls and self.stop is None
+
+    @property
+    def stop_reason(self) -> StopReason:
+        return self.stop or ("tool_use" if self.calls else "end_turn")
+
+
+class Script(_Value):
+    """Turns for the conversations whose first message contains `when`; without `when`, for all others."""
+
+    turns: tuple[Turn, ...]
+    when: str = ""
+    name: str = ""
+
+
+def call(tool: str | None, /, **arguments: JsonValue) -> ToolCall:
+    """`call("askQuestion", question="…", options=["a", "b"])`"""
+    return ToolCall(tool=tool, input=arguments)
+
+
+def turn(
+    *parts: str | ToolCall | Fault,
+    stop: StopReason | None = None,
+) -> Turn:
+    """`turn("Let me ask.", call("question", questions=[…]))`, in the order in which a turn is said."""
+    texts = [part for part in parts if isinstance(part, str)]
+    faults = [part for part in parts if isinstance(part, Fault)]
+    if len(faults) > 1:
+        raise ValueError("A turn has one fault at most: put the others into turns of their own before it.")
+    return Turn(
+        say="".join(texts),
+        calls=tuple(part for part in parts if isinstance(part, ToolCall)),
+        stop=stop,
+        fault=faults[0] if faults else None,
+    )

@@ -1,0 +1,215 @@
+"""Everything a bot needs from outside, on one port of this machine: Slack, the Messages API, and the page."""
+
+import asyncio
+from collections.abc import Callable, Collection
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+
+from aiohttp import web
+
+from . import model_api
+from .clicks import Clicks
+from .clock import Clock
+from .discord import Discord
+from .discord_guild import Guild
+from .doors import Doors
+from .guard import Handler, is_loopback, loopback_only
+from .modals import Modals
+from .model import Model
+from .people import People
+from .persona import persona
+from .play import play
+from .posting import Posting
+from .response_urls import ResponseUrls
+from .scenario import Scenario, ScenarioError, load
+from .slack_api import SlackApi
+from .slack_socket import SlackSocket
+from .slack_views import ViewMethods
+from .workspace import Workspace
+
+PORT = 8800
+LARGEST_BODY = 32 * 2**20  # what the Messages API takes; the people's doors take one megabyte
+PAGE_POLICY = "default-src 'self'; img-src 'self' data: https:"
+_SCENARIOS = Path(str(files("askback_local") / "scenarios"))
+_PAGE = Path(str(files("askback_local") / "page"))
+
+
+class Services:
+    """The services on this machine, as an async context manager.
+
+    Only a loopback address can be bound: these services trust whoever reaches them.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        *,
+        workspace: Workspace | None = None,
+        model: Model | None = None,
+        clock: Clock | None = None,
+        socket: SlackSocket | None = None,
+        guild: Guild | None = None,
+        discord_openapi: Path | None = None,
+    ) -> None:
+        """Put the services together; `port` 0 takes any free one."""
+        if not is_loopback(host):
+            raise ValueError(f"{host!r} is not a loopback address: these services are for this machine only")
+        self._host = host
+        self._port = port
+        self.workspace = workspace or Workspace(clock=clock)
+        self.model = model or Model(persona=persona)
+        self.socket = socket or SlackSocket(self.workspace)
+        posting = Posting(self.workspace, self.socket)
+        views = ViewMethods(self.workspace)
+        self.people = People(self.workspace, self.socket, posting)
+        self.clicks = Clicks(self.workspace, self.socket)
+        self.modals = Modals(self.workspace, self.socket, views)
+        self._api = SlackApi(self.workspace, self.socket, posting, views)
+        self._responses = ResponseUrls(self.workspace, posting)
+        self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
+        self._doors = Doors(self.workspace, self.socket, self.people, self.clicks, self.modals)
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}"
+
+    @property
+    def slack_api_url(self) -> str:
+        """The `base_url` for slack_sdk."""
+        return f"{self.url}/api/"
+
+    @property
+    def discord_api_url(self) -> str:
+        """What stands for https://discord.com/api/v10."""
+        return self.discord.api_url(self.url)
+
+    @property
+    def discord_gateway_url(self) -> str:
+        """What stands for wss://gateway.discord.gg."""
+        return self.discord.gateway_url(self.url)
+
+    @property
+    def anthropic_url(self) -> str:
+        """The `base_url` for the anthropic client."""
+        return self.url
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The settings by which a bot finds these services instead of the real ones."""
+        bot = self.workspace.bot
+        return {
+            "SLACK_BOT_TOKEN": bot.token,
+            "SLACK_APP_TOKEN": bot.app_token,
+            "ASKBACK_SLACK_API_URL": self.slack_api_url,
+            "DISCORD_TOKEN": self.discord.guild.app.token,
+            "ASKBACK_DISCORD_API_URL": self.discord_api_url,
+            "ASKBACK_DISCORD_GATEWAY_URL": self.discord_gateway_url,
+            "ANTHROPIC_API_KEY": "sk-local",
+            "ANTHROPIC_BASE_URL": self.anthropic_url,
+        }
+
+    async def __aenter__(self) -> "Services":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, self._host, self._port).start()
+        except OSError:
+            await runner.cleanup()
+            raise
+        self._runner = runner
+        self._port = int(runner.addresses[0][1])
+        self._api.serve_at(self.url.replace("http", "ws", 1))
+        self.clicks.serve_at(self.url)
+        self.discord.serve_at(self.url)
+
+    async def stop(self) -> None:
+        """Stop listening and end everything that waits."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    def trouble(self, scenario: Path) -> str | None:
+        """Why a scenario file cannot be played, line by line; None if it can."""
+        try:
+            load(scenario)
+        except ScenarioError as error:
+            return str(error)
+        return None
+
+    def platforms(self, scenario: Path | None) -> tuple[str, ...]:
+        """Where a scenario, the built-in tour if none is given, wants to be played: by the names of the bots."""
+        return _scenario(scenario).platforms
+
+    def tools(self, scenario: Path | None) -> tuple[str, ...]:
+        """The tools that its model calls by name."""
+        return _scenario(scenario).tools
+
+    async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
+        """Play it in here, on those of these platforms that it wants; returns what was wrong."""
+        played = _scenario(scenario)
+        connected = {"slack": self.socket.connected, "discord": self.discord.gateway.connected}
+        for name in played.platforms:
+            if name in platforms:
+                await connected[name]()
+        return await play(played, self.url, out, platforms)
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        async with self:
+            await asyncio.Event().wait()
+
+    def _application(self) -> web.Application:
+        application = web.Application(middlewares=[loopback_only, _with_page_policy], client_max_size=LARGEST_BODY)
+        application.add_routes(self._api.routes())
+        application.add_routes([web.get("/link/", self.socket.handle)])
+        application.add_routes(self._responses.routes())
+        application.add_routes(self._doors.routes())
+        application.add_routes(self.discord.routes())
+        application.add_routes(model_api.routes(self.model))
+        application.add_routes([web.get("/", _index), web.static("/page", _PAGE)])
+        application.on_shutdown.append(self._close)
+        return application
+
+    async def _close(self, application: web.Application) -> None:
+        del application
+        self.workspace.close()
+        await self.discord.close()
+        await self.socket.close()
+
+
+def _scenario(file: Path | None) -> Scenario:
+    return load(file or _SCENARIOS / "tour.toml")
+
+
+@web.middleware
+async def _with_page_policy(request: web.Request, handler: Handler) -> web.StreamResponse:
+    response = await handler(request)
+    if (request.path == "/" or request.path.startswith("/page/")) and not response.prepared:
+        response.headers["Content-Security-Policy"] = PAGE_POLICY
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+async def _index(request: web.Request) -> web.StreamResponse:
+    del request
+    return web.FileResponse(_PAGE / "index.html")

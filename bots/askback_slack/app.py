@@ -1,0 +1,214 @@
+"""The Slack bot: slack-bolt in Socket Mode. Translates payloads into the core's words, and answers back."""
+
+from __future__ import annotations
+
+__all__ = ["SlackBot", "bot"]
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import cast
+
+import aiohttp
+from pydantic import JsonValue
+from slack_bolt import BoltResponse
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from askback.bots import Doors
+from askback.card import Card
+from askback.errors import OperatorError
+from askback.platform import Gone, Platform, TryLater, Undeliverable
+from askback.settings import is_configured, load
+from askback_slack import modal, render
+from askback_slack.calls import Refused, SlackApi
+from askback_slack.clicks import Clicks
+from askback_slack.hearing import Hearing
+from askback_slack.payloads import Home, at
+from askback_slack.posting import SlackPlatform
+from askback_slack.sdk import Listeners
+from askback_slack.settings import SlackSettings
+
+log = logging.getLogger("askback.slack")
+
+CALL_SECONDS = 30
+INSTALL = "https://api.slack.com/apps?new_app=1"
+"""Where an app is made from manifests/slack.json, and installed."""
+SOCKET_SECONDS = 5
+PING_SECONDS = 3
+"""How often the socket is looked at: one that is lost is opened again within that time, a silent one after four."""
+ANY = re.compile(r".*", re.DOTALL)
+
+
+class SlackBot:
+    """What is registered as the bot for Slack."""
+
+    name = "slack"
+    summary = "Run the Slack bot (Socket Mode): needs SLACK_BOT_TOKEN, SLACK_APP_TOKEN and ANTHROPIC_API_KEY."
+
+    def check(self) -> None:
+        load(SlackSettings)
+
+    def is_configured(self) -> bool:
+        return is_configured(SlackSettings)
+
+    async def invite(self) -> str:
+        return INSTALL
+
+    @asynccontextmanager
+    async def connect(self, doors: Doors) -> AsyncGenerator[SlackConnection]:
+        settings = load(SlackSettings)
+        timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
+        async with aiohttp.ClientSession(timeout=timeout) as session, asyncio.TaskGroup() as tasks:
+            token = settings.bot_token.get_secret_value()
+            client = AsyncWebClient(
+                token=token,
+                base_url=settings.api_url,
+                session=session,
+                # A message whose answer got lost may stand there: the outbox looks before it posts again.
+                retry_handlers=[],
+            )
+            api = SlackApi(client, session)
+            yield SlackConnection(settings, client, api, await _identity(api, token), doors, tasks)
+
+    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
+        return [{"text": part.text, "blocks": list[JsonValue](part.blocks)} for part in render.messages(card)]
+
+
+class SlackConnection:
+    """The bot, connected."""
+
+    def __init__(
+        self,
+        settings: SlackSettings,
+        client: AsyncWebClient,
+        api: SlackApi,
+        me: AuthorizeResult,
+        doors: Doors,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        async def authorize() -> AuthorizeResult:
+            return me  # asked once at the start: no click waits for it
+
+        self._api = api
+        slack = SlackPlatform(api, me.bot_user_id)
+        self.platform: Platform = slack
+        self._settings = settings
+        self._app = AsyncApp(
+            client=client,
+            authorize=authorize,
+            logger=_bolt_log(),
+            # Answers as soon as a listener returns; the default looks for the answer every 10 ms. Our
+            # listeners only commit.
+            process_before_response=True,
+            # Socket Mode carries no signatures; the socket itself is authenticated.
+            request_verification_enabled=False,
+            raise_error_for_unhandled_request=False,
+        )
+        home = Home(team=me.team_id, org=me.enterprise_id)
+        clicks = Clicks(doors.manager, slack, api, tasks, home)
+        hearing = Hearing(api, doors.hear, me.bot_user_id or "", home)
+        listeners = cast("Listeners", self._app)
+        listeners.event("app_mention")(hearing.message)
+        listeners.event("message")(hearing.message)
+        # Every event is acked, also those that a manifest of the user's own subscribes to.
+        listeners.event(ANY)(hearing.ignore)
+        listeners.action(ANY)(clicks.pressed)
+        listeners.options(ANY)(clicks.suggest)
+        listeners.view(modal.CALLBACK)(clicks.submitted)
+        listeners.view(ANY)(clicks.unknown_view)
+        listeners.view_closed(ANY)(clicks.closed)
+
+    async def serve(self) -> None:
+        token = self._settings.app_token.get_secret_value()
+        address = await self._address(token)
+        handler = _Socket(self._app, token, ping_interval=PING_SECONDS)
+        # Given, since slack_sdk asks for it again and again when the token is no good.
+        handler.client.wss_uri = address
+        try:
+            await handler.connect_async()
+            log.info("Listening on Slack.", extra={"action": "slack_connected"})
+            await asyncio.Event().wait()
+        finally:
+            await handler.close_async()
+
+    async def _address(self, token: str) -> str:
+        while True:
+            try:
+                return await self._api.socket_address(token)
+            except Refused as error:
+                raise OperatorError(
+                    f"Slack does not open a socket ({error.code}): check SLACK_APP_TOKEN, which needs the scope "
+                    "connections:write, and that Socket Mode is on in the app's settings."
+                ) from error
+            except TryLater as error:
+                log.warning("Slack opens no socket for now: %s", error, extra={"action": "no_socket"})
+                await asyncio.sleep(error.seconds if error.seconds is not None else SOCKET_SECONDS)
+
+
+class _Socket(AsyncSocketModeHandler):
+    """Acks what slack-bolt leaves unacked: people would wait, and then see an error of Slack's."""
+
+    async def handle(self, client: AsyncBaseSocketModeClient, req: SocketModeRequest) -> None:
+        started = time.time()
+        try:
+            response = await run_async_bolt_app(self.app, req)
+        except Exception:
+            log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
+            response = BoltResponse(status=500)
+        if response.status != 200 and (req.type != "events_api" or response.status == 404):
+            kind = at(cast("object", req.payload), "type") or req.type  # pyright: ignore[reportUnknownMemberType] - a bare dict
+            log.warning("Slack sent something that is not for here: %s.", kind, extra={"action": "unknown_payload"})
+            response = BoltResponse(status=200)
+        try:
+            await send_async_response(client, req, response, started)
+        except (ConnectionError, aiohttp.ClientError) as error:
+            # What was committed stays; an event comes again, by another socket.
+            log.warning("An ack did not get through: %s", type(error).__name__, extra={"action": "ack_lost"})
+
+
+class _Essential(logging.Filter):
+    """Leaves out slack-bolt's remarks on a SLACK_BOT_TOKEN beside its client, and its advice to programmers."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        return "`token`" not in message and not message.startswith("Unhandled request")
+
+
+def _bolt_log() -> logging.Logger:
+    bolt = logging.getLogger("askback.slack.bolt")
+    bolt.setLevel(logging.WARNING)
+    if not bolt.filters:
+        bolt.addFilter(_Essential())
+    return bolt
+
+
+async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
+    """Who the bot is. Raises `OperatorError` where Slack does not say."""
+    try:
+        response = await api.write("auth.test")
+    except Undeliverable as error:
+        raise OperatorError(f"Slack cannot be used: {error}") from error
+    except (Gone, TryLater) as error:
+        raise OperatorError(f"{error} Check the network, and ASKBACK_SLACK_API_URL if it is set.") from error
+    me = at(response, "user_id")
+    if me is None:
+        raise OperatorError("Slack did not say who the bot is: SLACK_BOT_TOKEN must be a bot's token (xoxb-…).")
+    return AuthorizeResult(
+        enterprise_id=at(response, "enterprise_id"),
+        team_id=at(response, "team_id"),
+        bot_user_id=me,
+        bot_id=at(response, "bot_id"),
+        bot_token=token,
+    )
+
+
+bot = SlackBot()

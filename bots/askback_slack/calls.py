@@ -1,0 +1,133 @@
+"""Calling Slack: one place where its error codes become errors that the core understands."""
+
+from __future__ import annotations
+
+__all__ = ["Refused", "SlackApi", "slack_errors", "why"]
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackRequestError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.webhook.async_client import AsyncWebhookClient
+
+from askback.platform import Gone, TryLater, Undeliverable
+from askback_slack.blocks import Block
+from askback_slack.payloads import at, mapping
+from askback_slack.sdk import Answer, Client
+
+# https://docs.slack.dev/reference/methods/chat.postMessage#errors and chat.update, views.open
+_GONE = frozenset({"message_not_found", "cant_update_message", "thread_not_found", "edit_window_closed"})
+_LATER = frozenset(
+    {"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout",
+     "team_added_to_org", "accesslimited", "message_limit_exceeded", "streaming_state_conflict"}
+)  # fmt: skip
+_NO_JSON = frozenset({"auth.test", "chat.delete"})
+"""Slack's own SDK sends no JSON to these, so that nobody's proxy or test server need read it."""
+_WHY = {
+    "channel_not_found": "the channel does not exist, or I cannot see it. Invite me: /invite @askback.",
+    "not_in_channel": "I am not in that channel. Invite me: /invite @askback.",
+    "is_archived": "the channel is archived.",
+    "invalid_auth": "Slack does not accept SLACK_BOT_TOKEN. Whoever runs me: copy it again.",
+    "token_revoked": "SLACK_BOT_TOKEN was revoked. Whoever runs me: install the app again and copy the new one.",
+    "token_expired": "SLACK_BOT_TOKEN has expired. Whoever runs me: install the app again and copy the new one.",
+    "account_inactive": "the app was removed from the workspace. Whoever runs me: install it again.",
+    "not_authed": "SLACK_BOT_TOKEN is missing.",
+    "missing_scope": "the Slack app lacks a permission. Whoever runs me: install it anew from manifests/slack.json.",
+    "restricted_action": "the workspace does not let me post there.",
+    "user_not_found": "there is no such person.",
+    "cannot_dm_bot": "that is a bot.",
+}
+
+
+def why(code: str) -> str:
+    """What an error code of Slack's means, and what to do."""
+    return _WHY.get(code, f"Slack refused it ({code}).")
+
+
+class Refused(Undeliverable):
+    """Slack refuses for good."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(why(code))
+        self.code = code
+
+
+class SlackApi:
+    """Slack's Web API, typed: arguments that are None are left out, errors are ours.
+
+    The client must not repeat calls by itself: a message whose answer got lost would stand there twice.
+    """
+
+    def __init__(self, client: AsyncWebClient, session: aiohttp.ClientSession) -> None:
+        self._client = cast("Client", client)
+        self._session = session
+
+    async def write(self, method: str, **arguments: object) -> Mapping[str, object]:
+        """Call a method that changes something. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        given = _given(arguments)
+        with slack_errors():
+            if method in _NO_JSON:
+                return mapping((await self._client.api_call(method, params=given)).data)
+            return mapping((await self._client.api_call(method, json=given)).data)
+
+    async def read(self, method: str, **arguments: object) -> Mapping[str, object]:
+        """Call a method that only looks: these take no JSON. Raises the same."""
+        with slack_errors():
+            return mapping((await self._client.api_call(method, http_verb="GET", params=_given(arguments))).data)
+
+    async def socket_address(self, app_token: str) -> str:
+        """Where a socket can be opened. Raises `TryLater`, or `Refused` when the app's own token is no good."""
+        with slack_errors():
+            answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
+        address = at(answer.data, "url")
+        if address is None:
+            raise TryLater("Slack did not say where to open a socket.")
+        return address
+
+    async def respond(
+        self,
+        url: str,
+        text: str,
+        *,
+        blocks: Sequence[Block] | None = None,
+        response_type: str | None = None,
+        replace_original: bool,
+    ) -> None:
+        """Answer a click by its own address. Raises `TryLater`, also when the address is used up."""
+        webhook = AsyncWebhookClient(url, session=self._session, retry_handlers=[])
+        with slack_errors():
+            response = await webhook.send(
+                text=text, blocks=blocks, response_type=response_type, replace_original=replace_original
+            )
+        if response.status_code != 200:
+            raise TryLater(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
+
+
+def _given(arguments: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+@contextmanager
+def slack_errors() -> Generator[None]:
+    """Turn what slack_sdk raises into `Gone`, `TryLater` or `Undeliverable`."""
+    try:
+        yield
+    except SlackApiError as error:
+        raise _translated(cast("Answer", error.response)) from error
+    except (TimeoutError, aiohttp.ClientError, SlackRequestError, ConnectionError) as error:
+        raise TryLater(f"Slack cannot be reached ({type(error).__name__}).") from error
+
+
+def _translated(answer: Answer) -> Exception:
+    code = at(answer.data, "error") or "unknown_error"
+    if answer.status_code == 429 or code in _LATER:
+        waits = answer.headers.get("Retry-After") or answer.headers.get("retry-after")
+        return TryLater(f"Slack: {code}", float(waits) if waits and waits.isdigit() else None)
+    if answer.status_code >= 500:
+        return TryLater(f"Slack: HTTP {answer.status_code}")
+    if code in _GONE:
+        return Gone(f"Slack: {code}")
+    return Refused(code)

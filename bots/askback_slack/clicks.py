@@ -1,0 +1,283 @@
+"""What people press and submit in Slack: commit, ack, then show.
+
+A listener here does nothing but commit, since Slack waits for its return; whatever takes a call to
+Slack is done behind the ack by a task of the connection.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Clicks"]
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from askback.actions import (
+    Action,
+    Back,
+    Cancel,
+    Choose,
+    Deed,
+    Erase,
+    GoTo,
+    Next,
+    Open,
+    Review,
+    Select,
+    Submit,
+    Write,
+)
+from askback.asks import Ask
+from askback.card import AskText, FieldErrors, Notice, Response, TextField
+from askback.clock import utc_now
+from askback.identity import MessageRef
+from askback.manager import UNKNOWN, QuestionManager
+from askback.platform import Gone, Messages, TryLater, Undeliverable
+from askback.store.errors import StoreError
+from askback_slack import ids, modal, render
+from askback_slack.blocks import Block
+from askback_slack.calls import SlackApi
+from askback_slack.payloads import NOWHERE, Click, Home, Json, actor, at, click, indexes, mapping
+from askback_slack.posting import SlackPlatform
+
+log = logging.getLogger("askback.slack")
+
+NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
+IN_DOUBT = (
+    "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
+)
+NO_FIELD = "Slack did not open the text field in time. Please click again."
+
+
+class Clicks:
+    """Listeners for interactive payloads. None of them returns without an ack."""
+
+    def __init__(
+        self,
+        manager: QuestionManager,
+        platform: SlackPlatform,
+        api: SlackApi,
+        tasks: asyncio.TaskGroup,
+        home: Home = NOWHERE,
+    ) -> None:
+        self._home = home
+        self._manager = manager
+        self._platform = platform
+        self._api = api
+        self._tasks = tasks
+
+    async def pressed(self, ack: AsyncAck, body: Json) -> None:
+        """A button, a menu or a set of boxes."""
+        pressed = click(body, self._home)
+        try:
+            if pressed is not None:
+                await self._press(pressed)
+        except StoreError as error:
+            log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
+            self._soon(self._tell(pressed, _not_saved(error)))
+        except Exception:
+            log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
+            self._soon(self._tell(pressed, IN_DOUBT))
+        finally:
+            await ack()
+
+    async def _press(self, pressed: Click) -> None:
+        control = pressed.control
+        deed = None if control is None else _deed(control, pressed)
+        if control is None or deed is None:
+            log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
+            self._soon(self._tell(pressed, UNKNOWN))
+            return
+        action = Action(
+            ask_id=control.ask_id,
+            actor=pressed.actor,
+            at=utc_now(),
+            turn=control.turn,
+            deed=deed,
+            ticks=None if isinstance(deed, Select) else pressed.ticks,
+            message=pressed.message,
+        )
+        response = await self._manager.act(action)
+        self._soon(self._answer(pressed, control.ask_id, response))
+
+    async def _answer(self, pressed: Click, ask_id: str, response: Response) -> None:
+        """Behind the ack: show what came of a click."""
+        if isinstance(response, AskText):
+            await self._open(pressed, response.field)
+        elif isinstance(response, Notice):
+            await self._tell(pressed, response.text)
+        if not isinstance(response, Notice) or response.card is not None:
+            await self._redraw(pressed, ask_id)
+
+    async def _redraw(self, pressed: Click, ask_id: str) -> None:
+        async def paint(ask: Ask) -> Messages:
+            parts = render.messages(ask.card())
+            here = pressed.message is not None and ask.messages == (pressed.message,)
+            if not here or len(parts) != 1 or pressed.response_url is None:
+                return await self._platform.show(ask)
+            await self._api.respond(pressed.response_url, parts[0].text, blocks=parts[0].blocks, replace_original=True)
+            return ask.messages
+
+        try:
+            await self._manager.redraw(ask_id, paint)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
+            await self._manager.hand_over(ask_id)
+
+    async def _open(self, pressed: Click, field: TextField) -> None:
+        if pressed.trigger is None or pressed.message is None:
+            await self._tell(pressed, NO_FIELD)
+            return
+        ref = modal.FieldRef(
+            ask_id=field.ask_id,
+            turn=field.turn,
+            channel=pressed.message.channel,
+            message_ts=pressed.message.id,
+            thread_ts=pressed.thread,
+        )
+        try:
+            await self._api.write("views.open", trigger_id=pressed.trigger, view=modal.view(field, ref))
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A text field could not be opened: %s", error, extra={"action": "no_field"})
+            await self._tell(pressed, NO_FIELD)
+
+    async def submitted(self, ack: AsyncAck, body: Json) -> None:
+        """A text field was sent."""
+        problem: str | None = IN_DOUBT
+        try:
+            problem = await self._submit(body)
+        except StoreError as error:
+            log.exception("A text could not be committed; the person was told.", extra={"action": "click_refused"})
+            problem = _not_saved(error)
+        except Exception:
+            log.exception("A text failed; the person was told.", extra={"action": "click_failed"})
+        finally:
+            if problem is None:
+                await ack()
+            else:
+                await ack(response_action="errors", errors=modal.errors(problem))
+
+    async def _submit(self, body: Json) -> str | None:
+        """Commit a text. Returns why it was not taken, for the field, which keeps it."""
+        view, who = mapping(body, "view"), actor(body, self._home)
+        ref = modal.ref(view)
+        if ref is None or who is None:
+            log.warning("A text for a field that is not ours.", extra={"action": "unknown_view"})
+            return UNKNOWN
+        response = await self._manager.act(
+            Action(
+                ask_id=ref.ask_id,
+                actor=who,
+                at=utc_now(),
+                turn=ref.turn,
+                deed=Write(text=modal.text(view)),
+                message=MessageRef(channel=ref.channel, id=ref.message_ts),
+            )
+        )
+        if isinstance(response, Notice):
+            return f"{response.text} Your text is still here: copy it if you need it."
+        # No address to answer this view's card by: the outbox draws it, at once.
+        self._soon(self._manager.hand_over(ref.ask_id))
+        return response.message if isinstance(response, FieldErrors) else None
+
+    async def unknown_view(self, ack: AsyncAck) -> None:
+        """A view of somebody else's, or of an older release."""
+        await ack()
+
+    async def closed(self, ack: AsyncAck) -> None:
+        """A text field was closed: the card with the options never went away."""
+        await ack()
+
+    async def suggest(self, ack: AsyncAck, body: Json) -> None:
+        """Options for a menu that is searched as one types."""
+        options: list[Block] = []
+        try:
+            control, who = ids.parse(at(body, "action_id") or ""), actor(body, self._home)
+            ask = None if control is None else await self._manager.get(control.ask_id)
+            if ask is not None and who is not None and ask.policy.refusal(who) is None:
+                options.extend(render.suggestions(ask.card(), at(body, "value") or ""))
+        except Exception:
+            log.exception("Options could not be looked up.", extra={"action": "suggest_failed"})
+        finally:
+            await ack(options=options)
+
+    async def _tell(self, pressed: Click | None, text: str) -> None:
+        """A sentence for whoever clicked, and nobody else, where they clicked.
+
+        The click's own address writes into the channel, where nobody in the thread looks: there it is the second way.
+        """
+        if pressed is None:
+            return
+        ways = [self._tell_by_url, self._tell_by_message]
+        for tell in reversed(ways) if pressed.thread is not None else ways:
+            try:
+                if await tell(pressed, text):
+                    return
+            except (Gone, TryLater, Undeliverable) as error:
+                log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
+        log.warning("A notice did not get through.", extra={"action": "notice_lost"})
+
+    async def _tell_by_message(self, pressed: Click, text: str) -> bool:
+        if pressed.message is None:
+            return False
+        await self._api.write(
+            "chat.postEphemeral",
+            channel=pressed.message.channel,
+            user=pressed.actor.id,
+            thread_ts=pressed.thread,
+            text=text,
+        )
+        return True
+
+    async def _tell_by_url(self, pressed: Click, text: str) -> bool:
+        if pressed.response_url is None:
+            return False
+        await self._api.respond(pressed.response_url, text, response_type="ephemeral", replace_original=False)
+        return True
+
+    def _soon(self, work: Coroutine[object, object, None]) -> None:
+        """Do it behind the ack. An error ends the task and nothing else; it is named in the log."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except Exception:
+                log.exception("Something failed behind a click.", extra={"action": "behind_click_failed"})
+
+        self._tasks.create_task(guarded(), name="askback slack click")
+
+
+def _not_saved(error: StoreError) -> str:
+    return IN_DOUBT if error.in_doubt else NOT_SAVED
+
+
+def _deed(control: ids.Control, pressed: Click) -> Deed | None:
+    """What pressing a control means. None: not a thing that it can mean."""
+    picked = indexes(pressed.picked)
+    match control.kind:
+        case "choose" if control.arg is not None:
+            return Choose(index=control.arg)
+        case "pick" if len(picked) == 1:
+            return Choose(index=picked[0])
+        case "tick":
+            return Select(chosen=picked, base=pressed.base, revision=pressed.revision, order=pressed.order)
+        case "goto" if control.arg is not None:
+            return GoTo(index=control.arg)
+        case "write":
+            return Open()
+        case "erase":
+            return Erase()
+        case "next":
+            return Next()
+        case "back":
+            return Back()
+        case "review":
+            return Review()
+        case "submit":
+            return Submit()
+        case "cancel":
+            return Cancel()
+        case _:
+            return None

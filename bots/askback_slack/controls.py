@@ -1,0 +1,185 @@
+"""The controls of a card: buttons, menus, checkboxes, and the way through a form."""
+
+from __future__ import annotations
+
+__all__ = ["controls", "suggestions", "tabs"]
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from askback.card import SOMETHING_ELSE, Card, Item
+from askback_slack import ids, limits
+from askback_slack.blocks import Block, actions, button, option, plain
+from askback_slack.texts import fit, one_line, visible
+
+BUTTONS = 5
+"""Controls of a single choice, "Something else…" included, that are buttons; more become a menu."""
+SHORT = 40
+"""The longest label of such a button."""
+TAB = 24
+"""Characters of a tab. The header stands whole above its question."""
+MENU_TEXT = 3_000
+"""Characters that the texts of one menu share: they count towards the message's."""
+
+
+def tabs(card: Card) -> Block | None:
+    """The row of a form's questions, and the review."""
+    if card.view != "question" or not card.tabs:
+        return None
+    row = [
+        button(
+            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit(tab.header, TAB)}",
+            _control(card, "goto", tab.index),
+        )
+        for tab in card.tabs
+    ]
+    return actions(ids.block(card.ask_id, card.revision, 0), [*row, button("Review", _control(card, "review"))])
+
+
+def controls(card: Card) -> list[Block]:
+    """The rows below the text."""
+    match card.view:
+        case "question":
+            rows = [*_choices(card), [*_ways_on(card)]]
+        case "review":
+            rows = [[*_edits(card)], [*_ways_on(card)]]
+        case "ended":
+            rows = []
+    made: list[Block] = []
+    for number, row in enumerate((row for row in rows if row), 1):
+        block_id = ids.block(card.ask_id, card.revision, number)
+        if isinstance(row, dict):
+            made.append({**row, "block_id": block_id})
+        else:
+            made.append(actions(block_id, row))
+    return made
+
+
+def suggestions(card: Card, query: str) -> list[Block]:
+    """The options of a menu with search that fit what was typed: number, label or description."""
+    words = visible(query).casefold().split()
+    exact = words[0].removesuffix(".") if len(words) == 1 else ""
+
+    def fits(item: Item) -> bool:
+        number = str(item.number)
+        if number == exact or (exact and number.startswith(words[0])):
+            return True
+        body = f"{item.label} {item.description or ''}".casefold()
+        return all(word in body or word.rstrip(".") == number for word in words)
+
+    found = [item for item in card.items if fits(item)]
+    found.sort(key=lambda item: str(item.number) != exact)
+    return [_entry(item, limits.OPTION_TEXT) for item in found[: limits.MENU_OPTIONS]]
+
+
+def _choices(card: Card) -> Iterator[Block | list[Block]]:
+    """The options, and the text field beside them."""
+    if card.several or not card.items:
+        if card.items:
+            yield _several(card)
+        yield [*_writing(card)]
+    elif _as_buttons(card):
+        yield [*_option_buttons(card), *_writing(card)]
+    else:
+        yield [_menu(card), *_writing(card)]
+
+
+def _as_buttons(card: Card) -> bool:
+    short = all(limits.size(fit(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
+    return short and len(card.items) + card.custom <= BUTTONS
+
+
+def _option_buttons(card: Card) -> Iterator[Block]:
+    labels = [one_line(item.label) for item in card.items]
+    plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+    recommended = next((item.number for item in card.items if item.recommended), None)
+    for item in card.items:
+        label = item.label if plain_enough else f"{item.number}. {item.label}"
+        control = _control(card, "choose", item.number - 1)
+        yield button(label, control, primary=item.number == recommended)
+
+
+def _menu(card: Card) -> Block:
+    """One of more options, or of long ones."""
+    action_id = ids.action(_control(card, "pick"))
+    chosen = [item for item in card.items if item.chosen]
+    if len(card.items) > limits.MENU_OPTIONS:
+        made: Block = {"type": "external_select", "action_id": action_id, "min_query_length": 0}
+        made["placeholder"] = plain(f"Search {len(card.items):,} answers…")
+        width = limits.OPTION_TEXT
+    else:
+        width = _width(len(card.items))
+        made = {"type": "static_select", "action_id": action_id, "placeholder": plain("Choose an answer…")}
+        made["options"] = [_entry(item, width) for item in card.items]
+    return {**made, "initial_option": _entry(chosen[0], width)} if chosen else made
+
+
+def _several(card: Card) -> Block:
+    """Checkboxes up to ten, then a menu; more than a menu holds, and it searches."""
+    width = _width(len(card.items))
+    chosen_items = [item for item in card.items if item.chosen]
+    options: list[JsonValue] = [_entry(item, width) for item in card.items[: limits.MENU_OPTIONS]]
+    chosen: list[JsonValue] = [_entry(item, width) for item in chosen_items[: limits.MENU_OPTIONS]]
+    made: Block = {"action_id": ids.action(_control(card, "tick"))}
+    if chosen:
+        made["initial_options"] = chosen
+    if len(card.items) <= limits.CHECKBOXES:
+        return {"type": "actions", "elements": [{"type": "checkboxes", **made, "options": options}]}
+    if len(card.items) <= limits.MENU_OPTIONS:
+        made |= {"type": "multi_static_select", "options": options, "placeholder": plain("Choose answers…")}
+    else:
+        search = plain(f"Search {len(card.items):,} answers…")
+        made |= {"type": "multi_external_select", "min_query_length": 0, "placeholder": search}
+    return {"type": "section", "text": plain(_invitation(card)), "accessory": made}
+
+
+def _invitation(card: Card) -> str:
+    chosen = sum(item.chosen for item in card.items)
+    if chosen <= limits.MENU_OPTIONS:
+        return "Choose as many as you like:"
+    return f"Choose as many as you like ({chosen:,} are chosen; the menu shows the first {limits.MENU_OPTIONS}):"
+
+
+def _width(options: int) -> int:
+    """How long the entries of a menu may be: few are long, many are short."""
+    return max(24, min(limits.OPTION_TEXT, MENU_TEXT // min(options, limits.MENU_OPTIONS)))
+
+
+def _entry(item: Item, width: int) -> Block:
+    return option(fit(f"{item.number}. {item.label}", width), item.number - 1)
+
+
+def _writing(card: Card) -> Iterator[Block]:
+    if card.custom:
+        yield _write_button(card)
+    if card.written is not None or card.unsent:
+        yield button("Remove text", _control(card, "erase"))
+
+
+def _write_button(card: Card) -> Block:
+    if card.written is not None or card.unsent:
+        label = "Edit your text…"
+    else:
+        label = SOMETHING_ELSE if card.items else "Write an answer…"
+    return button(label, _control(card, "write"), primary=not card.items and card.written is None)
+
+
+def _ways_on(card: Card) -> Iterator[Block]:
+    if card.can_submit:
+        yield button("Submit", _control(card, "submit"), primary=True)
+    if card.can_go_back:
+        yield button("Back", _control(card, "back"))
+    if card.can_go_on:
+        answered = any(tab.current and tab.answered for tab in card.tabs)
+        yield button("Next", _control(card, "next"), primary=answered or card.several)
+    yield button("Cancel", _control(card, "cancel"))
+
+
+def _edits(card: Card) -> Iterator[Block]:
+    for line in card.lines:
+        yield button(f"Edit {line.header}", _control(card, "goto", line.index))
+
+
+def _control(card: Card, kind: ids.Kind, arg: int | None = None) -> ids.Control:
+    return ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, arg=arg)

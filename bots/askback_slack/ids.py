@@ -1,0 +1,61 @@
+"""What the ids of blocks and controls say, and how it is read back from a click.
+
+`askback:<kind>:<ask id>:<turn>[:<argument>]` names a control, `askback:<ask id>:<revision>:<n>` a block.
+The revision makes a redrawn block a new one, so that Slack's clients drop what was ticked in the old one.
+"""
+
+from __future__ import annotations
+
+__all__ = ["KINDS", "Control", "Kind", "action", "block", "parse", "revision"]
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+Kind = Literal[
+    "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel"
+]  # fmt: skip
+"""choose: one button per option; pick: a menu of one; tick: checkboxes or a menu of several."""
+
+_WITH_ARGUMENT: Final = frozenset({"choose", "goto"})
+KINDS: Final[dict[str, Kind]] = {kind: kind for kind in get_args(Kind)}
+_NUMBER = r"(0|[1-9][0-9]{0,8})"
+_ACTION = re.compile(rf"askback:([a-z]+):([A-Za-z0-9_-]{{1,64}}):{_NUMBER}(?::{_NUMBER})?")
+_BLOCK = re.compile(rf"askback:([A-Za-z0-9_-]{{1,64}}):{_NUMBER}:{_NUMBER}")
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What a control does, of which ask, as drawn in which turn."""
+
+    kind: Kind
+    ask_id: str
+    turn: int
+    arg: int | None = None
+    """The option (choose) or the question (goto), counted from 0."""
+
+
+def action(control: Control) -> str:
+    """The action_id of a control."""
+    name = f"askback:{control.kind}:{control.ask_id}:{control.turn}"
+    return name if control.arg is None else f"{name}:{control.arg}"
+
+
+def parse(action_id: object) -> Control | None:
+    """The control of an action_id; None for anything that is not ours. Never raises."""
+    match = _ACTION.fullmatch(action_id) if isinstance(action_id, str) else None
+    kind = KINDS.get(match[1]) if match else None
+    if match is None or kind is None or (match[4] is not None) != (kind in _WITH_ARGUMENT):
+        return None
+    return Control(kind=kind, ask_id=match[2], turn=int(match[3]), arg=None if match[4] is None else int(match[4]))
+
+
+def block(ask_id: str, revision: int, number: int) -> str:
+    """The block_id of a block with controls."""
+    return f"askback:{ask_id}:{revision}:{number}"
+
+
+def revision(block_id: object) -> int | None:
+    """Which drawing of the card a block belongs to; None for anything that is not ours. Never raises."""
+    match = _BLOCK.fullmatch(block_id) if isinstance(block_id, str) else None
+    return int(match[2]) if match else None

@@ -1,0 +1,203 @@
+"""Slack's limits, in one table, and the check that nothing is sent that breaks one.
+
+Where a number was read: [ref] docs.slack.dev/reference, [sdk] slack_sdk.models 3.47, [live] a refusal of
+the live API that was published with its numbers. Lengths are counted in UTF-16 units, which are never
+fewer than the characters that Slack may count; the notification text is counted in bytes.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ACTIONS_ELEMENTS",
+    "ALT_TEXT",
+    "BLOCK_WEIGHT",
+    "BUTTON_TEXT",
+    "CHECKBOXES",
+    "CONTEXT_ELEMENTS",
+    "ID",
+    "INPUT_LABEL",
+    "INPUT_TEXT",
+    "MARKDOWN",
+    "MENU_OPTIONS",
+    "MESSAGE_BLOCKS",
+    "MESSAGE_TEXT_BYTES",
+    "MESSAGE_WEIGHT",
+    "OPTION_TEXT",
+    "OPTION_VALUE",
+    "PLACEHOLDER",
+    "PRIVATE_METADATA",
+    "RICH_TEXT",
+    "SECTION_TEXT",
+    "VIEW_BLOCKS",
+    "VIEW_TITLE",
+    "TooBig",
+    "check_message",
+    "check_view",
+    "size",
+    "weight",
+]  # fmt: skip
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from askback.errors import OperatorError
+
+# messages and views
+MESSAGE_BLOCKS: Final = 50  # [ref block-kit/blocks]
+VIEW_BLOCKS: Final = 100  # [ref views/modal-views]
+MESSAGE_TEXT_BYTES: Final = 4_000  # [ref chat.update, msg_too_long]; in UTF-8 bytes [live: 3,971 accepted, 4,121 not]
+MESSAGE_WEIGHT: Final = 10_000  # all block text; msg_blocks_too_long: 9,597 accepted, 11,341 not [live bolt-js#2867]
+BLOCK_WEIGHT: Final = 20  # what a block counts beside its text: "12,000 with a buffer for containers" [bolt-js#2509]
+MARKDOWN: Final = 12_000  # markdown_text, markdown block [ref markdown-block]
+ID: Final = 255  # block_id, action_id, callback_id [ref]
+VIEW_TITLE: Final = 24  # title, submit, close [ref views/modal-views]
+PRIVATE_METADATA: Final = 3_000  # [ref views/modal-views]
+VIEW_BYTES: Final = 250_000  # view_too_large [ref views.open]
+
+# blocks
+SECTION_TEXT: Final = 3_000  # [ref section-block]
+CONTEXT_ELEMENTS: Final = 10  # [ref context-block]
+ACTIONS_ELEMENTS: Final = 25  # [ref actions-block]
+INPUT_LABEL: Final = 2_000  # label and hint [ref input-block]
+ALT_TEXT: Final = 2_000  # [ref image-block]
+IMAGE_URL: Final = 3_000  # [ref image-block]
+RICH_TEXT: Final = 3_000  # one run of rich text: none is documented, so that of a text object [ref text-object]
+
+# elements
+BUTTON_TEXT: Final = 75  # [ref button-element]
+PLACEHOLDER: Final = 150  # [ref select-menu-element, plain-text-input-element]
+OPTION_TEXT: Final = 75  # [ref option-object]
+OPTION_VALUE: Final = 75  # 150 [ref option-object], 75 in Slack's older libraries
+MENU_OPTIONS: Final = 100  # options of a menu, and of an answer to a search [ref select-menu-element]
+CHECKBOXES: Final = 10  # [ref checkboxes-element]
+INPUT_TEXT: Final = 3_000  # max_length and initial_value [ref plain-text-input-element]
+
+_PLAIN: Final[Mapping[str, int]] = {
+    "section": SECTION_TEXT,
+    "button": BUTTON_TEXT,
+    "static_select": PLACEHOLDER,
+    "multi_static_select": PLACEHOLDER,
+    "external_select": PLACEHOLDER,
+    "multi_external_select": PLACEHOLDER,
+    "plain_text_input": PLACEHOLDER,
+    "input": INPUT_LABEL,
+    "context": SECTION_TEXT,
+}
+"""The longest text object that stands directly in an object of this type."""
+
+
+class TooBig(OperatorError):
+    """A message or view that Slack would refuse. A mistake of askback's, found before it is sent."""
+
+
+def size(text: str) -> int:
+    """How long Slack may take a text to be."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def weight(blocks: Sequence[JsonValue]) -> int:
+    """What blocks count towards `MESSAGE_WEIGHT`."""
+    return len(blocks) * BLOCK_WEIGHT + sum(
+        size(value)
+        for thing in _objects([*blocks])
+        for name, value in thing.items()
+        if name == "text" and isinstance(value, str)
+    )
+
+
+def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
+    """Raises `TooBig` where Slack would refuse a message with this text and these blocks."""
+    _at_most("bytes of notification text", len(text.encode()), MESSAGE_TEXT_BYTES)
+    _at_most("blocks in a message", len(blocks), MESSAGE_BLOCKS)
+    _at_most("characters of block text in a message", weight(blocks), MESSAGE_WEIGHT)
+    _check_blocks(blocks)
+
+
+def check_view(view: Mapping[str, JsonValue]) -> None:
+    """Raises `TooBig` where Slack would refuse a view."""
+    blocks = view.get("blocks")
+    shown = blocks if isinstance(blocks, list) else []
+    _at_most("blocks in a view", len(shown), VIEW_BLOCKS)
+    _at_most("bytes in a view", len(json.dumps(view)), VIEW_BYTES)
+    for name in ("title", "submit", "close"):
+        _at_most(f"characters in a view's {name}", size(_text_of(view.get(name))), VIEW_TITLE)
+    _at_most("characters of private_metadata", size(str(view.get("private_metadata", ""))), PRIVATE_METADATA)
+    _at_most("characters in a callback_id", size(str(view.get("callback_id", ""))), ID)
+    _check_blocks(shown)
+
+
+def _check_blocks(blocks: Sequence[JsonValue]) -> None:
+    block_ids: list[str] = []
+    for block in blocks:
+        action_ids: list[str] = []
+        for thing in _objects([block]):
+            _check_object(thing)
+            if isinstance(block_id := thing.get("block_id"), str):
+                block_ids.append(block_id)
+            if isinstance(action_id := thing.get("action_id"), str):
+                action_ids.append(action_id)
+        _no_repeats("action_id in a block", action_ids)
+    _no_repeats("block_id", block_ids)
+
+
+def _check_object(thing: Mapping[str, JsonValue]) -> None:
+    kind = str(thing.get("type", "option"))
+    for name in ("block_id", "action_id"):
+        _at_most(f"characters in a {name}", size(str(thing.get(name, ""))), ID)
+    if kind == "text":
+        _at_most("characters in a run of rich text", size(str(thing.get("text", ""))), RICH_TEXT)
+    if kind == "option":
+        _at_most("characters in an option", size(_text_of(thing.get("text"))), OPTION_TEXT)
+        _at_most("characters in an option's value", size(str(thing.get("value", ""))), OPTION_VALUE)
+    if kind in _PLAIN:
+        for name in ("text", "placeholder", "label", "hint"):
+            _at_most(f"characters in a {kind}'s {name}", size(_text_of(thing.get(name))), _PLAIN[kind])
+    if kind == "image":
+        _at_most("characters in an image's alt_text", size(str(thing.get("alt_text", ""))), ALT_TEXT)
+        _at_most("characters in an image's address", size(str(thing.get("image_url", ""))), IMAGE_URL)
+    if kind == "plain_text_input":
+        _at_most("characters in a field's initial_value", size(str(thing.get("initial_value", ""))), INPUT_TEXT)
+    _at_most(f"options in {kind}", _count(thing.get("options")), CHECKBOXES if kind == "checkboxes" else MENU_OPTIONS)
+    _at_most("options chosen to begin with", _count(thing.get("initial_options")), MENU_OPTIONS)
+    if kind in ("actions", "context"):
+        most = ACTIONS_ELEMENTS if kind == "actions" else CONTEXT_ELEMENTS
+        _at_most(f"elements in {kind}", _count(thing.get("elements")), most)
+    if kind == "rich_text_section" and not _count(thing.get("elements")):
+        raise TooBig("Slack refuses a rich_text_section without elements. Please report this as a bug of askback.")
+    for name in ("text", "placeholder", "label"):
+        if thing.get(name) == "" or (isinstance(thing.get(name), dict) and not _text_of(thing.get(name))):
+            raise TooBig(f"Slack refuses an empty {name} in {kind}. Please report this as a bug of askback.")
+
+
+def _objects(values: list[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
+    """Every object at every depth; text objects are read with the object that they stand in."""
+    for value in values:
+        if isinstance(value, dict):
+            yield value
+            yield from _objects([*value.values()])
+        elif isinstance(value, list):
+            yield from _objects(value)
+
+
+def _text_of(value: JsonValue) -> str:
+    text = value.get("text") if isinstance(value, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def _count(value: JsonValue) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+def _at_most(what: str, found: int, most: int) -> None:
+    if found > most:
+        raise TooBig(
+            f"Slack takes at most {most:,} {what}, and there are {found:,}. Please report this as a bug of askback."
+        )
+
+
+def _no_repeats(what: str, ids: Sequence[str]) -> None:
+    if len(set(ids)) < len(ids):
+        raise TooBig(f"Slack refuses the same {what} twice. Please report this as a bug of askback.")

@@ -1,0 +1,113 @@
+"""The text field behind "Something else…", as a modal."""
+
+from __future__ import annotations
+
+__all__ = ["CALLBACK", "FieldRef", "errors", "ref", "text", "view"]
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import Field
+
+from askback.card import TextField
+from askback.errors import InvalidValue
+from askback.values import Value
+from askback_slack import limits
+from askback_slack.blocks import Block, context, plain, rich_text, runs, section
+from askback_slack.payloads import at, mapping
+from askback_slack.texts import cut, fit, isolated, one_line, visible
+
+CALLBACK: Final = "askback:answer"
+_BLOCK: Final = "askback:answer"
+_ACTION: Final = "askback:text"
+_LABEL: Final = 200
+"""Prompts up to this long are the field's own label; longer ones stand above it."""
+
+
+class FieldRef(Value):
+    """What a submitted field belongs to: Slack's payload of a modal names neither channel nor message."""
+
+    ask_id: str = Field(max_length=64)
+    turn: int = Field(ge=0)
+    channel: str = Field(max_length=64)
+    message_ts: str = Field(max_length=64)
+    thread_ts: str | None = Field(default=None, max_length=64)
+
+
+def view(field: TextField, ref: FieldRef) -> Block:
+    """The modal for `views.open` and `views.update`. Ids stay the same, so that what was typed stays too."""
+    label, blocks = _label(field)
+    value, kept_whole = _value(field)
+    if not kept_whole:
+        blocks.append(context("The text that was kept is longer than this field: only its beginning stands here."))
+    entry: Block = {
+        "type": "plain_text_input",
+        "action_id": _ACTION,
+        "multiline": True,
+        "max_length": limits.INPUT_TEXT,
+        "placeholder": plain(fit(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"),
+        "focus_on_load": True,
+    }
+    if value:
+        entry["initial_value"] = value
+    blocks.append(
+        {
+            "type": "input",
+            "block_id": _BLOCK,
+            "optional": False,
+            "label": plain(label),
+            "hint": plain(_hint(field)),
+            "element": entry,
+        }
+    )
+    made: Block = {
+        "type": "modal",
+        "callback_id": CALLBACK,
+        "private_metadata": ref.model_dump_json(exclude_none=True),
+        "title": plain("Your answer"),
+        "submit": plain("Send"),
+        "close": plain("Back to the options"),
+        "notify_on_close": True,
+        "blocks": [*blocks],
+    }
+    limits.check_view(made)
+    return made
+
+
+def ref(payload: Mapping[str, object]) -> FieldRef | None:
+    """What a submitted or closed modal (the payload's `view`) belongs to; None where that cannot be read."""
+    try:
+        return FieldRef.parse(mapping(json.loads(at(payload, "private_metadata") or "")))
+    except (ValueError, RecursionError, InvalidValue):
+        return None
+
+
+def text(payload: Mapping[str, object]) -> str:
+    """What was written in a submitted modal (the payload's `view`); empty where nothing was."""
+    return at(payload, "state", "values", _BLOCK, _ACTION, "value") or ""
+
+
+def errors(message: str) -> dict[str, str]:
+    """The `errors` of a `response_action`, which keep the modal open with the reason."""
+    return {_BLOCK: message}
+
+
+def _label(field: TextField) -> tuple[str, list[Block]]:
+    """The label of the field, and the blocks above it."""
+    prompt = visible(field.prompt)
+    if prompt == one_line(prompt) and limits.size(isolated(prompt)) <= _LABEL:
+        return isolated(prompt), []
+    return "Your answer", [rich_text([section([run])]) for run in runs(field.prompt)]
+
+
+def _value(field: TextField) -> tuple[str, bool]:
+    """What stands in the field to begin with, and whether it is all that was kept."""
+    value = visible(field.value)
+    short = value if limits.size(value) <= limits.INPUT_TEXT else cut(value, limits.INPUT_TEXT)
+    return short, short == value
+
+
+def _hint(field: TextField) -> str:
+    longest = f"Up to {field.longest:,} characters."
+    return f"{longest} It goes along with the options that are ticked." if field.multi else longest

@@ -1,0 +1,88 @@
+"""Content laid out in messages: nothing is cut, what does not fit goes on in a further message."""
+
+from __future__ import annotations
+
+__all__ = ["pages"]
+
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from askback_slack import limits
+from askback_slack.blocks import Block, rich_text
+from askback_slack.content import Part, Unit
+
+
+@dataclass
+class _Page:
+    """One message being filled."""
+
+    weight: int
+    blocks: int
+    """What is still free."""
+    filled: list[Block] = field(default_factory=list[Block])
+
+    def takes(self, parts: Unit) -> bool:
+        """Whether all of it fits."""
+        return self.weight >= sum(map(_weight, parts)) and self.blocks >= self._new_blocks(parts)
+
+    def add(self, part: Part) -> None:
+        """Put it at the end."""
+        self.weight -= _weight(part)
+        self.blocks -= self._new_blocks([part])
+        last = self._open_block()
+        if not part.is_rich:
+            self.filled.append(part.block)
+        elif last is None or part.opens:
+            self.filled.append(rich_text([part.block]))
+        elif part.joins:
+            paragraph = last[-1]
+            assert isinstance(paragraph, dict)
+            last[-1] = {**paragraph, "elements": [*_list(paragraph), *_list(part.block)]}
+        else:
+            last.append(part.block)
+
+    def _open_block(self) -> list[JsonValue] | None:
+        last = self.filled[-1] if self.filled else None
+        return _list(last) if last is not None and last["type"] == "rich_text" else None
+
+    def _new_blocks(self, parts: Unit) -> int:
+        is_open = self._open_block() is not None
+        count = 0
+        for part in parts:
+            count += part.opens or not part.is_rich or not is_open
+            is_open = part.is_rich
+        return count
+
+
+def pages(units: list[Unit], first: list[Block], further: list[Block]) -> list[list[Block]]:
+    """The content of each message; the first leaves room for the blocks `first`, each other one for `further`."""
+    filled = [_page(first)]
+    for unit in units:
+        if filled[-1].takes(unit):
+            whole: list[Unit] = [unit]
+        elif _page(further).takes(unit) and len(filled[-1].filled) > 1:
+            filled.append(_page(further))
+            whole = [unit]
+        else:
+            whole = [[part] for part in unit]
+        for parts in whole:
+            if not filled[-1].takes(parts):
+                filled.append(_page(further))
+            for part in parts:
+                filled[-1].add(part)
+    return [page.filled for page in filled]
+
+
+def _page(reserved: list[Block]) -> _Page:
+    return _Page(limits.MESSAGE_WEIGHT - limits.weight(reserved), limits.MESSAGE_BLOCKS - len(reserved))
+
+
+def _weight(part: Part) -> int:
+    return limits.weight([part.block])
+
+
+def _list(block: Block) -> list[JsonValue]:
+    elements = block["elements"]
+    assert isinstance(elements, list)
+    return elements

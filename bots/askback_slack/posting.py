@@ -1,0 +1,201 @@
+"""Slack as the core's `Platform`: posts, changes and finds messages."""
+
+from __future__ import annotations
+
+__all__ = ["SlackPlatform"]
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from askback.asks import Ask
+from askback.conversations import PROSE, Say
+from askback.identity import Actor, MessageRef, Place
+from askback.platform import Gone, Messages, Prose, TryLater, Undeliverable
+from askback_slack import render, texts
+from askback_slack.calls import SlackApi
+from askback_slack.payloads import at, dig, items
+from askback_slack.prose import SlackProse
+
+log = logging.getLogger("askback.slack")
+
+Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
+
+EVENT = "askback"
+"""The metadata type of our messages, by which an earlier try is found again."""
+PAGE = 200
+PAGES = 25
+"""How much of a thread, or of the newest of a channel, is searched for what an earlier try may have posted."""
+
+
+class SlackPlatform:
+    """Slack through its Web API."""
+
+    name = "slack"
+
+    def __init__(self, api: SlackApi, me: str | None = None) -> None:
+        """`me`: the bot's user."""
+        self._api = api
+        self._me = me
+        self.streams = True
+        """Whether this Slack takes streamed texts, as far as is known."""
+
+    async def show(self, ask: Ask) -> Messages:
+        parts = render.messages(ask.card())
+        shown: list[MessageRef] = []
+        for number, part in enumerate(parts):
+            known = ask.messages[number] if number < len(ask.messages) else None
+            if known is not None:
+                try:
+                    await self.change(known, part.text, part.blocks)
+                except Gone:
+                    if number == 0:
+                        raise
+                else:
+                    shown.append(known)
+                    continue
+            shown.append(await self.post(ask.place, part.text, part.blocks, ask.id, number))
+        for surplus in ask.messages[len(parts) :]:
+            await self._remove(surplus)
+        return tuple(shown)
+
+    async def say(self, place: Place, say: Say) -> Messages:
+        if not say.markdown:
+            mention = f"<@{texts.escape(say.to.id)}> " if say.to is not None else ""
+            text = mention + texts.escape(say.text)
+            if say.messages:
+                await self.change(say.messages[0], text, ())
+                return say.messages
+            return (await self.post(place, text, (), say.target, 0),)
+        return await self.write(place, say.text, say.messages, say.target)
+
+    async def write(
+        self, place: Place, markdown: str, messages: Messages, nonce: str, *, streaming: bool = True
+    ) -> Messages:
+        """Bring the agent's prose into these messages, and into new ones as far as they do not suffice.
+
+        `streaming`: whether the first of them may still be a stream.
+        """
+        written: list[MessageRef] = []
+        for number, part in enumerate(texts.prose_parts(texts.harmless_markdown(markdown))):
+            blocks: Blocks = [{"type": "markdown", "text": part}]
+            fallback = texts.notification(part)
+            if number < len(messages):
+                if streaming and number == 0:
+                    await self._unstream(messages[number])
+                await self.change(messages[number], fallback, blocks, nonce, number)
+                written.append(messages[number])
+            else:
+                written.append(await self.post(place, fallback, blocks, nonce, number))
+        for surplus in messages[len(written) :]:
+            await self._remove(surplus)
+        return tuple(written)
+
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+        return SlackProse(self, self._api, place, name, reader, messages)
+
+    async def find(self, place: Place, nonce: str) -> Messages:
+        found: dict[int, MessageRef] = {}
+        begun: MessageRef | None = None
+        try:
+            async for message in self._messages(place):
+                ts = at(message, "ts")
+                if ts is None:
+                    continue
+                ref = MessageRef(channel=place.channel, id=ts)
+                payload = dig(message, "metadata", "event_payload")
+                part = dig(payload, "part")
+                if at(payload, "nonce") == nonce and isinstance(part, int):
+                    found.setdefault(part, ref)
+                elif self._is_open_stream(message):
+                    begun = ref
+        except (Undeliverable, Gone) as error:
+            # Without the right to read there is no way to tell: posting twice is better than not at all.
+            log.warning("Earlier messages cannot be looked up: %s", error, extra={"action": "find_refused"})
+        if begun is not None and nonce.startswith(PROSE):
+            # Slack takes no name for a stream before its end; but in one conversation only one is open.
+            found.setdefault(0, begun)
+        return tuple(found[number] for number in range(len(found)) if number in found)
+
+    async def _messages(self, place: Place) -> AsyncIterator[object]:
+        """A thread from its beginning, or a channel from its end."""
+        where = {"ts": place.thread} if place.thread is not None else {}
+        cursor: str | None = None
+        for _ in range(PAGES):
+            response = await self._api.read(
+                "conversations.replies" if where else "conversations.history",
+                channel=place.channel,
+                limit=PAGE,
+                include_all_metadata="true",
+                cursor=cursor,
+                **where,
+            )
+            for message in items(response, "messages"):
+                yield message
+            cursor = at(response, "response_metadata", "next_cursor")
+            if cursor is None:
+                return
+
+    def _is_open_stream(self, message: object) -> bool:
+        return at(message, "streaming_state") == "in_progress" and self._me in (None, at(message, "user"))
+
+    async def link(self, message: MessageRef) -> str | None:
+        response = await self._api.read("chat.getPermalink", channel=message.channel, message_ts=message.id)
+        return at(response, "permalink")
+
+    async def post(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
+        """Post one message under a name. Raises `Undeliverable` or `TryLater`."""
+        response = await self._api.write(
+            "chat.postMessage",
+            channel=place.channel,
+            thread_ts=place.thread,
+            text=text,
+            blocks=list(blocks) or None,
+            mrkdwn=False if not blocks else None,
+            metadata=self.named(nonce, part),
+            unfurl_links=False,
+            unfurl_media=False,
+            parse="none",
+        )
+        ts = at(response, "ts")
+        if ts is None:
+            raise TryLater("Slack did not say which message it posted.")
+        # A person's id as the channel is a direct message; Slack names the channel that it became.
+        return MessageRef(channel=at(response, "channel") or place.channel, id=ts)
+
+    async def change(
+        self, message: MessageRef, text: str, blocks: Blocks, nonce: str | None = None, part: int = 0
+    ) -> None:
+        """Change one of our messages, and name it if it has no name. Raises `Gone`, `Undeliverable` or `TryLater`."""
+        await self._api.write(
+            "chat.update",
+            channel=message.channel,
+            ts=message.id,
+            text=text,
+            blocks=list(blocks),
+            parse="none",
+            link_names=False,
+            metadata=None if nonce is None else self.named(nonce, part),
+        )
+
+    async def _unstream(self, message: MessageRef) -> None:
+        """End a stream that a restart broke off; Slack refuses edits while one is open."""
+        if not self.streams:
+            return
+        try:
+            await self._api.write("chat.stopStream", channel=message.channel, ts=message.id)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.debug("No stream had to be ended: %s", error)
+
+    async def _remove(self, message: MessageRef) -> None:
+        try:
+            await self._api.write("chat.delete", channel=message.channel, ts=message.id)
+        except (Gone, Undeliverable) as error:
+            log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
+
+    @staticmethod
+    def named(nonce: str, part: int) -> dict[str, object]:
+        """The metadata by which `find` recognises a message."""
+        return {"event_type": EVENT, "event_payload": {"nonce": nonce, "part": part}}

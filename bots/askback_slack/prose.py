@@ -1,0 +1,183 @@
+"""The agent's text, as it is written: Slack's streams, or edits where there are none.
+
+A stream ends by itself after about five minutes, and some workspaces and places have none; then the
+text goes on by edits. Failures never reach the agent: what could not be shown meanwhile is shown at
+the end, and `finish` alone raises.
+"""
+
+from __future__ import annotations
+
+__all__ = ["SlackProse"]
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from askback.identity import Actor, MessageRef, Place
+from askback.platform import Gone, Messages, TryLater, Undeliverable
+from askback_slack import texts
+from askback_slack.calls import Refused, SlackApi
+from askback_slack.markdown import unfinished
+from askback_slack.payloads import at
+
+if TYPE_CHECKING:
+    from askback_slack.posting import SlackPlatform
+
+log = logging.getLogger("askback.slack")
+
+STREAM_SECONDS = 0.3
+"""Between two additions to a stream: Slack allows about a hundred a minute in bursts."""
+EDIT_SECONDS = 1.3
+"""Between two edits: Slack allows about fifty a minute."""
+FIRST_CHARACTERS = 12
+"""What is held back until there is something to read."""
+NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled"})
+"""Refusals that hold for every text."""
+PART = 11_000
+"""Characters of one message; the rest is written when the text is finished."""
+
+
+class SlackProse:
+    """One text. See `askback.platform.Prose`."""
+
+    def __init__(
+        self, platform: SlackPlatform, api: SlackApi, place: Place, name: str, reader: Actor, messages: Messages
+    ) -> None:
+        self._platform = platform
+        self._api = api
+        self._place = place
+        self._name = name
+        self._reader = reader
+        self._messages = messages
+        self._text = ""
+        self._shown = ""
+        """What stands there, in Slack's own form."""
+        self._streaming = False
+        self._resumed = bool(messages)
+        self._open = self._resumed
+        """Whether what stands there may be a stream that nobody has ended."""
+        self._unsure = False
+        """Whether a beginning may stand there of which Slack's answer got lost."""
+        self._quiet_until = 0.0
+
+    @property
+    def messages(self) -> Messages:
+        return self._messages
+
+    async def append(self, text: str) -> None:
+        self._text += text
+        now = time.monotonic()
+        if now < self._quiet_until or self._resumed:
+            return  # a text that a restart broke off stays as it stands until the new one is whole
+        safe = texts.harmless_markdown(_settled(self._text))[:PART]
+        if len(safe.strip()) < FIRST_CHARACTERS or safe == self._shown:
+            return
+        try:
+            await self._show(safe)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
+            if isinstance(error, TryLater) and error.seconds is None:
+                # It may have been taken all the same: look for it, or go on by edits of the whole.
+                self._unsure, self._streaming = not self._messages, False
+            seconds = error.seconds if isinstance(error, TryLater) and error.seconds else 5.0
+            self._quiet_until = now + seconds
+        else:
+            self._quiet_until = now + (STREAM_SECONDS if self._streaming else EDIT_SECONDS)
+
+    async def finish(self, text: str) -> Messages:
+        await self._look()
+        safe = texts.harmless_markdown(text)
+        if self._streaming:
+            self._streaming = False
+            rest = safe[len(self._shown) :] if safe.startswith(self._shown) else None
+            if rest is not None and len(safe) <= PART and await self._stop(rest):
+                return self._messages
+        await self._write(text)
+        return self._messages
+
+    async def abandon(self) -> None:
+        if self._streaming or self._open:
+            self._streaming = False
+            await self._stop("")
+
+    async def _look(self) -> None:
+        """Find the beginning that may stand there; it stays as it is until the text is whole."""
+        if self._unsure:
+            self._messages = await self._platform.find(self._place, self._name)
+            self._unsure = False
+            self._resumed = self._open = bool(self._messages)
+
+    async def _show(self, safe: str) -> None:
+        await self._look()
+        if self._resumed:
+            return
+        if not self._messages:
+            if not (self._platform.streams and self._place.thread and await self._start(safe)):
+                await self._write(safe)
+        elif self._streaming:
+            await self._add(safe)
+        else:
+            await self._write(safe)
+        self._shown = safe
+
+    async def _write(self, markdown: str) -> None:
+        self._messages = await self._platform.write(
+            self._place, markdown, self._messages, self._name, streaming=self._open
+        )
+        self._open = False
+
+    async def _start(self, safe: str) -> bool:
+        """Begin a stream. False: there are none here."""
+        try:
+            response = await self._api.write(
+                "chat.startStream",
+                channel=self._place.channel,
+                thread_ts=self._place.thread,
+                recipient_user_id=self._reader.id,
+                recipient_team_id=self._reader.tenant or self._place.tenant,
+                markdown_text=safe,
+            )
+        except (Gone, Undeliverable) as error:
+            log.info("A text is shown by edits: %s", error, extra={"action": "no_stream"})
+            if isinstance(error, Refused) and error.code in NO_STREAMS:
+                self._platform.streams = False
+            return False
+        ts = at(response, "ts")
+        if ts is None:
+            return False
+        self._messages = (MessageRef(channel=self._place.channel, id=ts),)
+        self._streaming = self._open = True
+        return True
+
+    async def _add(self, safe: str) -> None:
+        if not safe.startswith(self._shown):
+            return  # only what Slack's form changed in hindsight; the end puts it right
+        message = self._messages[0]
+        try:
+            await self._api.write(
+                "chat.appendStream", channel=message.channel, ts=message.id, markdown_text=safe[len(self._shown) :]
+            )
+        except (Gone, Undeliverable):
+            self._streaming = False  # it ended by itself: go on by edits
+            await self._write(safe)
+
+    async def _stop(self, rest: str) -> bool:
+        message = self._messages[0]
+        try:
+            await self._api.write(
+                "chat.stopStream",
+                channel=message.channel,
+                ts=message.id,
+                markdown_text=rest or None,
+                metadata=self._platform.named(self._name, 0),
+            )
+        except (Gone, TryLater, Undeliverable) as error:
+            log.info("A stream did not end as it should: %s", error, extra={"action": "stream_broken"})
+            return False
+        self._open = False
+        return True
+
+
+def _settled(text: str) -> str:
+    """The text up to where more of it can no longer change how what is there is written."""
+    return text[: len(text) - unfinished(text)].rstrip()

@@ -1,0 +1,118 @@
+"""The notification text: the question in words, for phones, screen readers and search."""
+
+from __future__ import annotations
+
+__all__ = ["continued", "summary"]
+
+from collections.abc import Iterator
+
+from askback.card import Card, Item, ReviewLine
+from askback_slack import limits
+from askback_slack.texts import escape, literal
+
+ROOM = limits.MESSAGE_TEXT_BYTES - 100
+"""Bytes for it; the rest is for the sentence that says what was left off."""
+
+
+def summary(card: Card) -> str:
+    """The question, its options and how it stands. What does not fit is left off as a whole, and counted."""
+    head = escape(_head(card))
+    entries = [*map(_item, card.items)] if card.items else [] if card.prompt else [*map(_line, card.lines)]
+    state = escape(_state(card))
+    kind = "options" if card.items else "questions"
+    return _fitted(head, [escape(entry) for entry in entries], state, kind)
+
+
+def continued(texts: list[str]) -> str:
+    """The notification text of a message that goes on from another."""
+    return _fitted("(continued)", [escape(entry) for entry in texts], "", "parts")
+
+
+def _fitted(head: str, entries: list[str], state: str, kind: str) -> str:
+    room = ROOM - len(state.encode())
+    if len(head.encode()) > room:
+        head = f"{_beginning(head, room)}… (goes on on the card)"
+    room -= len(head.encode())
+    lines = [head]
+    for number, entry in enumerate(entries):
+        room -= len(entry.encode()) + 1
+        if room < 0:
+            left = len(entries) - number
+            lines.append(f"({left:,} more {kind if left > 1 else kind[:-1]} on the card)")
+            break
+        lines.append(entry)
+    return "\n".join([*lines, *([state] if state else [])])
+
+
+def _head(card: Card) -> str:
+    if not card.prompt:
+        return "Review your answers:" if card.view == "review" else "Questions:"
+    if card.header is None:
+        return literal(card.prompt)
+    position = f" ({card.position[0]} of {card.position[1]})" if card.tabs and card.view == "question" else ""
+    return f"{literal(card.header)}{position}: {literal(card.prompt)}"
+
+
+def _item(item: Item) -> str:
+    line = f"{item.number}. {literal(item.label)}"
+    return line if item.description is None else f"{line} — {literal(item.description)}"
+
+
+def _line(line: ReviewLine) -> str:
+    return f"{literal(line.prompt)} — {', '.join(map(literal, line.answer)) or 'not answered'}"
+
+
+def _state(card: Card) -> str:
+    if card.ending is not None:
+        return _ending(card)
+    if card.view == "review":
+        return "Submit, or edit an answer."
+    return "\n".join(_shortened(part) for part in _so_far(card))
+
+
+def _so_far(card: Card) -> Iterator[str]:
+    chosen = [item for item in card.items if item.chosen]
+    if chosen:
+        yield f"Chosen so far: {', '.join(str(item.number) for item in chosen)}"
+    if card.written is not None:
+        yield f"Written so far: {literal(card.written)}"
+    if not card.items:
+        yield "Write an answer."
+    else:
+        how = "Choose any number of options" if card.several else "Choose an option"
+        yield f"{how}, or write something else." if card.custom else f"{how}."
+
+
+def _ending(card: Card) -> str:
+    ending = card.ending
+    assert ending is not None
+    match ending.status:
+        case "answered":
+            answer = ", ".join(map(literal, card.lines[0].answer)) if card.prompt and card.lines else ""
+            return f"Answered: {_shortened(answer)}" if answer else "Answered."
+        case "cancelled":
+            words = "Cancelled without an answer."
+        case "declined":
+            words = "Declined."
+        case "timed_out":
+            words = "Nobody answered in time."
+        case "undeliverable":
+            words = "This could not be delivered."
+    return words if not ending.reason else f"{words} {_shortened(literal(ending.reason))}"
+
+
+def _shortened(words: str) -> str:
+    """Whole, or its beginning with a remark that it goes on."""
+    short = _beginning(words, 600)
+    return words if short == words else f"{short}… (goes on on the card)"
+
+
+def _beginning(words: str, most: int) -> str:
+    """As many whole words as `most` bytes hold."""
+    data = words.encode()
+    if len(data) <= most:
+        return words
+    cut = data[:most].decode(errors="ignore")
+    cut = cut[: cut.rfind(" ", len(cut) // 2) + 1] or cut
+    at = cut.rfind("&", len(cut) - 5)
+    return cut[:at] if at >= 0 and ";" not in cut[at:] else cut

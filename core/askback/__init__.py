@@ -1,0 +1,93 @@
+"""Lets an AI agent stop and ask people, and hands the structured answer back.
+
+Everything here is loaded when it is first used, so that `import askback` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from askback.asks import Ask
+    from askback.bots import Bot, bot_named
+    from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
+    from askback.host import Host, running
+    from askback.identity import Actor, MessageRef, Place
+    from askback.manager import QuestionManager
+    from askback.policy import Limits, Policy, Who
+    from askback.questions import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
+    from askback.settings import Settings
+    from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
+    from askback.tools import QuestionTool, ToolResult, tool_named
+
+    __version__: str
+
+__all__ = [
+    "Actor",
+    "Answer",
+    "Ask",
+    "AskbackError",
+    "Bot",
+    "CallerError",
+    "Choice",
+    "Condition",
+    "Form",
+    "Host",
+    "InvalidValue",
+    "Limits",
+    "MessageRef",
+    "ModelError",
+    "OperatorError",
+    "Option",
+    "Outcome",
+    "PersonError",
+    "Place",
+    "Policy",
+    "Question",
+    "QuestionManager",
+    "QuestionTool",
+    "Settings",
+    "StoreBusy",
+    "StoreError",
+    "StoreUnavailable",
+    "TextRules",
+    "ToolResult",
+    "Who",
+    "__version__",
+    "bot_named",
+    "running",
+    "tool_named",
+]
+
+_HOMES = {
+    "asks": ("Ask",),
+    "bots": ("Bot", "bot_named"),
+    "errors": ("AskbackError", "CallerError", "InvalidValue", "ModelError", "OperatorError", "PersonError"),
+    "host": ("Host", "running"),
+    "identity": ("Actor", "MessageRef", "Place"),
+    "manager": ("QuestionManager",),
+    "policy": ("Limits", "Policy", "Who"),
+    "questions": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
+    "settings": ("Settings",),
+    "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),
+    "tools": ("QuestionTool", "ToolResult", "tool_named"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("askback")
+    elif name in _HOME:
+        value = getattr(import_module(f"askback.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

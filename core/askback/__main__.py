@@ -1,0 +1,5 @@
+"""`python -m askback`: the command line."""
+
+from askback.cli import main
+
+main()

@@ -1,0 +1,59 @@
+"""The row of an ask: a form that was asked, where, under which policy, and how far it has come."""
+
+from __future__ import annotations
+
+__all__ = ["Ask", "new_ask_id"]
+
+import secrets
+from datetime import datetime
+from typing import Literal
+
+from askback.card import Card, draw
+from askback.identity import Actor, MessageRef, Place
+from askback.interview import Interview
+from askback.policy import Policy
+from askback.questions import Outcome, OutcomeStatus
+from askback.values import Value
+
+
+def new_ask_id() -> str:
+    """128 random bits as 22 characters: nobody can guess the id of an ask."""
+    return secrets.token_urlsafe(16)
+
+
+class Ask(Value):
+    """One form that was asked."""
+
+    id: str
+    place: Place
+    policy: Policy
+    interview: Interview
+    created_at: datetime
+    post_after: datetime
+    """When its card may be posted at the earliest."""
+    key: str | None = None
+    """The caller's own name for it, by which a restarted caller finds it again."""
+    conversation_id: str | None = None
+    """The agent's conversation that waits for it; None for a library caller."""
+    asked_by: Actor | None = None
+    messages: tuple[MessageRef, ...] = ()
+    """Where its card stands: the live message first, what goes on below it after that."""
+    drawn_revision: int = -1
+    """The newest revision that a platform confirmed; -1: never drawn."""
+
+    @property
+    def status(self) -> Literal["open"] | OutcomeStatus:
+        return self.interview.outcome.status if self.interview.outcome is not None else "open"
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.interview.outcome
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether people see its newest state."""
+        return self.drawn_revision >= self.interview.revision
+
+    def card(self) -> Card:
+        """Its card as it stands."""
+        return draw(self.id, self.interview, self.policy)

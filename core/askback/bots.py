@@ -1,0 +1,117 @@
+"""How bots join: each package registers one under the entry points `askback.bots`."""
+
+from __future__ import annotations
+
+__all__ = ["Bot", "Connection", "Doors", "bot_named", "bots", "configured_bots"]
+
+from collections.abc import Awaitable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Protocol, cast
+
+from pydantic import JsonValue
+
+from askback.card import Card
+from askback.conversations import Heard
+from askback.errors import OperatorError
+from askback.manager import QuestionManager
+from askback.platform import Platform
+
+GROUP = "askback.bots"
+
+
+class Hear(Protocol):
+    """Takes a message from a person; see `Agent.hear`."""
+
+    def __call__(self, heard: Heard, *, begin: bool) -> Awaitable[bool]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """What a bot may call."""
+
+    manager: QuestionManager
+    hear: Hear
+
+
+class Connection(Protocol):
+    """A bot that is connected to its platform."""
+
+    @property
+    def platform(self) -> Platform: ...
+
+    async def serve(self) -> None:
+        """Take what people do until cancelled. Raises `OperatorError` when it cannot go on."""
+        ...
+
+
+class Bot(Protocol):
+    """One platform's bot."""
+
+    @property
+    def name(self) -> str:
+        """The platform's name in places and actors, and the command that runs the bot."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """One line for `--help`."""
+        ...
+
+    def check(self) -> None:
+        """Read the bot's own settings. Raises `OperatorError` with one line for each that is missing or wrong."""
+        ...
+
+    def is_configured(self) -> bool:
+        """Whether a token for its platform is set at all."""
+        ...
+
+    async def invite(self) -> str:
+        """The address where somebody lets the bot in. Raises `OperatorError`."""
+        ...
+
+    def connect(self, doors: Doors) -> AbstractAsyncContextManager[Connection]:
+        """Connect by the bot's own settings. Raises `OperatorError` where they are missing or wrong."""
+        ...
+
+    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
+        """The messages that it would post for a card."""
+        ...
+
+
+def bots() -> dict[str, Bot]:
+    """Every bot that is installed and whose libraries are, by name."""
+    found: dict[str, Bot] = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            bot = cast("Bot", entry.load())
+        except ModuleNotFoundError:
+            continue  # its extra is not installed: `bot_named` says so to whoever wants it
+        found[bot.name] = bot
+    return found
+
+
+def configured_bots() -> list[Bot]:
+    """The bots whose platforms have a token. Raises `OperatorError` when none has."""
+    chosen = [bot for bot in bots().values() if bot.is_configured()]
+    if not chosen:
+        raise OperatorError(
+            "No platform has a token. Set those of at least one; what it needs is told by: "
+            + ", ".join(f"askback {name}" for name in sorted(bots()))
+            + "."
+        )
+    return chosen
+
+
+def bot_named(name: str) -> Bot:
+    """The bot for a platform. Raises `OperatorError` that says how to install it."""
+    for entry in entry_points(group=GROUP, name=name):
+        try:
+            return cast("Bot", entry.load())
+        except ModuleNotFoundError as error:
+            raise OperatorError(
+                f"The bot for {name} needs {error.name}: install it with pip install 'askback[{name}]'."
+            ) from None
+    known = ", ".join(sorted(entry.name for entry in entry_points(group=GROUP)))
+    raise OperatorError(f"There is no bot for {name!r}; there are: {known}.")

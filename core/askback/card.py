@@ -1,0 +1,240 @@
+"""What an interview looks like, for every platform: texts and controls, and what a click gets back."""
+
+from __future__ import annotations
+
+__all__ = [
+    "Card",
+    "FieldErrors",
+    "Item",
+    "Notice",
+    "Redraw",
+    "Response",
+    "ReviewLine",
+    "Tab",
+    "TextField",
+    "draw",
+    "text_field",
+]
+
+from typing import Literal
+
+from pydantic import AwareDatetime
+
+from askback.identity import Actor
+from askback.interview import Interview
+from askback.policy import Policy, Who
+from askback.questions import OutcomeStatus, Question
+from askback.values import Value
+
+SOMETHING_ELSE = "Something else…"
+
+
+class Item(Value):
+    """One option. Every text is shown whole."""
+
+    number: int
+    """Counts from 1."""
+    label: str
+    description: str | None
+    preview: str | None
+    image: str | None
+    recommended: bool
+    chosen: bool
+
+
+class Tab(Value):
+    """One question of a form, as a place to go to."""
+
+    index: int
+    header: str
+    answered: bool
+    current: bool
+
+
+class ReviewLine(Value):
+    """One question of a form with what was put down for it."""
+
+    index: int
+    header: str
+    prompt: str
+    answer: tuple[str, ...]
+    """Labels, and the written text last; nothing where it is unanswered."""
+
+
+class Ending(Value):
+    """How the ask ended, as people read it."""
+
+    status: OutcomeStatus
+    at: AwareDatetime
+    by: Actor | None
+    reason: str | None
+
+
+class Card(Value):
+    """One drawing of one ask."""
+
+    ask_id: str
+    turn: int
+    revision: int
+    who: Who
+    deadline: AwareDatetime | None
+    view: Literal["question", "review", "ended"]
+    header: str | None
+    prompt: str
+    """The current question; empty in the review and for an ended form of several questions."""
+    items: tuple[Item, ...]
+    several: bool
+    """Whether more than one item can be chosen."""
+    custom: bool
+    """Whether an answer can be written."""
+    written: str | None
+    """The written answer so far."""
+    unsent: bool
+    """Whether a written text waits to be mended; a blank one is nothing to mend."""
+    tabs: tuple[Tab, ...]
+    lines: tuple[ReviewLine, ...]
+    can_submit: bool
+    can_go_back: bool
+    can_go_on: bool
+    ending: Ending | None
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The current question's number among those visible, and how many those are."""
+        return next((i for i, tab in enumerate(self.tabs, 1) if tab.current), 0), len(self.tabs)
+
+
+class TextField(Value):
+    """A field to write an answer in."""
+
+    ask_id: str
+    turn: int
+    header: str
+    prompt: str
+    placeholder: str
+    value: str
+    """What stands in it to begin with."""
+    longest: int
+    multi: bool
+    """Whether the text stands beside chosen options rather than in their place."""
+
+
+class Redraw(Value):
+    """The click counted: this is the card now."""
+
+    kind: Literal["redraw"] = "redraw"
+    card: Card
+
+
+class AskText(Value):
+    """Open this text field."""
+
+    kind: Literal["ask_text"] = "ask_text"
+    field: TextField
+
+
+class FieldErrors(Value):
+    """The text was not accepted; it is kept, and `field` holds it."""
+
+    kind: Literal["field_errors"] = "field_errors"
+    message: str
+    field: TextField
+
+
+class Notice(Value):
+    """A sentence for the person who clicked, and nobody else."""
+
+    kind: Literal["notice"] = "notice"
+    text: str
+    card: Card | None = None
+    """The newest card, where the person may be looking at an old one."""
+
+
+Response = Redraw | AskText | FieldErrors | Notice
+
+
+def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
+    """The card of an interview as it stands."""
+    asking = interview.phase == "asking"
+    shown = asking or interview.form.is_single
+    question, draft = interview.question, interview.draft
+    visible = interview.visible
+    several_questions = not interview.form.is_single
+    outcome = interview.outcome
+    return Card(
+        ask_id=ask_id,
+        turn=interview.turn,
+        revision=interview.revision,
+        who=policy.who,
+        deadline=policy.deadline,
+        view="ended" if outcome is not None else "question" if asking else "review",
+        header=(interview.form.header(interview.current) if several_questions else question.header) if shown else None,
+        prompt=question.prompt if shown else "",
+        items=_items(question, draft.chosen) if shown else (),
+        several=shown and question.multi_select,
+        custom=asking and question.allow_custom,
+        written=draft.text if shown else None,
+        unsent=asking and draft.unsent is not None and bool(draft.unsent.strip()),
+        tabs=tuple(
+            Tab(
+                index=index,
+                header=interview.form.header(index),
+                answered=interview.drafts[index].is_answer,
+                current=asking and index == interview.current,
+            )
+            for index in visible
+        )
+        if several_questions
+        else (),
+        lines=_lines(interview) if not asking else (),
+        can_submit=interview.phase == "reviewing"
+        or (asking and not several_questions and (question.multi_select and bool(question.options))),
+        can_go_back=several_questions
+        and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
+        can_go_on=several_questions and asking,
+        ending=None
+        if outcome is None
+        else Ending(status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason),
+    )
+
+
+def text_field(ask_id: str, interview: Interview) -> TextField:
+    """The field for a written answer to the current question, holding what was written before."""
+    question, draft = interview.question, interview.draft
+    return TextField(
+        ask_id=ask_id,
+        turn=interview.turn,
+        header=interview.form.header(interview.current) if not interview.form.is_single else (question.header or ""),
+        prompt=question.prompt,
+        placeholder=question.placeholder,
+        value=draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or "",
+        longest=question.rules.max_length,
+        multi=question.multi_select and bool(question.options),
+    )
+
+
+def _items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:
+    return tuple(
+        Item(
+            number=index + 1,
+            label=option.label,
+            description=option.description,
+            preview=option.preview,
+            image=option.image,
+            recommended=option.recommended,
+            chosen=index in chosen,
+        )
+        for index, option in enumerate(question.options)
+    )
+
+
+def _lines(interview: Interview) -> tuple[ReviewLine, ...]:
+    return tuple(
+        ReviewLine(
+            index=index,
+            header=interview.form.header(index),
+            prompt=interview.form.questions[index].prompt,
+            answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
+        )
+        for index in interview.visible
+    )

@@ -1,0 +1,107 @@
+"""Errors, sorted by who must act: the model, a person, the operator, or the caller."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AskbackError",
+    "CallerError",
+    "InvalidValue",
+    "ModelError",
+    "OperatorError",
+    "PersonError",
+    "Problem",
+    "problems_of",
+]
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+
+class AskbackError(Exception):
+    """Base class of every error that askback raises on purpose."""
+
+
+class ModelError(AskbackError):
+    """The model must act: its tool call cannot be understood. The text says how to ask properly."""
+
+    def __init__(self, problem: str, *, example: str | None = None) -> None:
+        self.problem = problem
+        self.example = example
+        super().__init__(problem if example is None else f"{problem.rstrip('.')}. {self.advice}")
+
+    @property
+    def advice(self) -> str:
+        """How to ask properly; empty where the problem says it."""
+        return "" if self.example is None else f"Call it again like this: {self.example}"
+
+
+class PersonError(AskbackError):
+    """A person must act: what they sent cannot be accepted. The text is shown to them, privately."""
+
+
+class OperatorError(AskbackError):
+    """Whoever runs askback must act: settings, tokens, database. The text says the next step."""
+
+
+class CallerError(AskbackError, ValueError):
+    """Whoever calls the library must act: the call itself is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a value: where, what, and how to mend it."""
+
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+class InvalidValue(CallerError):
+    """A value that cannot be built. `problems` names every field that is wrong, not only the first."""
+
+    def __init__(self, what: str, problems: tuple[Problem, ...]) -> None:
+        self.what = what
+        self.problems = problems
+        super().__init__(f"{what} cannot be built: " + "; ".join(map(str, problems)))
+
+    @classmethod
+    def of(cls, what: str, error: ValidationError) -> InvalidValue:
+        """Read every problem out of a pydantic error."""
+        return cls(what, problems_of(error))
+
+
+_ADVICE = {
+    "missing": "is missing: give it",
+    "extra_forbidden": "is no field that is known here: leave it out",
+    "model_type": "should be an object with named fields",
+    "model_attributes_type": "should be an object with named fields",
+    "string_too_long": "is too long: shorten it to {max_length}",
+    "too_long": "is too long: shorten it to {max_length}",
+    "string_too_short": "is too short: give at least {min_length}",
+    "too_short": "is too short: give at least {min_length}",
+}
+"""What to say in place of pydantic's words, where those do not say how to mend it."""
+
+
+def problems_of(error: ValidationError) -> tuple[Problem, ...]:
+    """Everything that a pydantic error complains about."""
+    return tuple(
+        problem_of(
+            entry["loc"],
+            _ADVICE[entry["type"]].format(**entry.get("ctx", {})) if entry["type"] in _ADVICE else entry["msg"],
+        )
+        for entry in error.errors(include_url=False, include_input=False)
+    )
+
+
+def problem_of(loc: tuple[int | str, ...], message: str) -> Problem:
+    """`('questions', 0, 'prompt')` becomes `questions[0].prompt`."""
+    path = ""
+    for part in loc:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return Problem(path, message.removeprefix("Value error, "))

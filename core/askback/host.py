@@ -1,0 +1,137 @@
+"""Everything running in one process: store, manager, worker, agent and bots."""
+
+from __future__ import annotations
+
+__all__ = ["Host", "running"]
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from anthropic import AsyncAnthropic
+
+from askback.agent import Agent, AgentSettings
+from askback.bots import Bot, Doors
+from askback.conversations import Heard
+from askback.manager import QuestionManager
+from askback.platform import Platform
+from askback.policy import Limits
+from askback.settings import Settings, load
+from askback.store.lockfile import WorkerLock
+from askback.store.store import Store
+from askback.store.url import database_path
+from askback.store.writer import Writer
+from askback.tools import tool_named
+from askback.worker import Worker
+
+log = logging.getLogger("askback.host")
+
+FINISH_SECONDS = 5.0
+
+
+LOST_SECONDS = 1
+"""After so long without an end, a task is cancelled again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A running askback."""
+
+    manager: QuestionManager
+    store: Store
+    platforms: dict[str, Platform]
+
+
+@asynccontextmanager
+async def running(
+    bots: Sequence[Bot], settings: Settings | None = None, *, agent: bool = True, limits: Limits | None = None
+) -> AsyncGenerator[Host]:
+    """Run these bots until the block ends; everything that was started is ended then.
+
+    Without `agent`, people are only asked through `Host.manager`, and what they write is not heard.
+    Raises `OperatorError` when settings are missing, when another process works on the same database, or
+    when a bot cannot go on; the block is cancelled then.
+    """
+    try:
+        async with _running(bots, settings or load(Settings), agent=agent, limits=limits) as host:
+            yield host
+    except BaseExceptionGroup as group:
+        # Task groups wrap whatever passes through them: what is alone in there comes out as itself.
+        raise _alone(group) from None
+
+
+def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    only = group.exceptions[0]
+    if len(group.exceptions) > 1:
+        return group
+    return _alone(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
+
+
+@asynccontextmanager
+async def _running(
+    bots: Sequence[Bot], settings: Settings, *, agent: bool, limits: Limits | None
+) -> AsyncGenerator[Host]:
+    path = database_path(settings.database_url)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(WorkerLock(path))
+        writer = await stack.enter_async_context(_writer(settings))
+        store = Store(writer)
+        manager = QuestionManager(store, limits)
+        platforms: dict[str, Platform] = {}
+        brain = None
+        if agent:
+            model = await stack.enter_async_context(AsyncAnthropic(api_key=settings.model_key))
+            brain = Agent(model, store, manager, platforms, _agent_settings(settings))
+        worker = Worker(store, manager, platforms, None if brain is None else brain.advance)
+
+        async def hear(heard: Heard, *, begin: bool) -> bool:
+            if brain is None or not await brain.hear(heard, begin=begin):
+                return False
+            worker.wake()
+            return True
+
+        connections = [await stack.enter_async_context(bot.connect(Doors(manager=manager, hear=hear))) for bot in bots]
+        platforms.update((connection.platform.name, connection.platform) for connection in connections)
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        started = [tasks.create_task(worker.run(), name="askback worker")]
+        started += [
+            tasks.create_task(connection.serve(), name=f"askback {connection.platform.name}")
+            for connection in connections
+        ]
+        try:
+            yield Host(manager=manager, store=store, platforms=platforms)
+            # What ended at last is shown before this ends. Not where it is cancelled or broken off: that ends at once.
+            await worker.finish(FINISH_SECONDS)
+        finally:
+            await _ended(started)
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """End tasks. A cancellation can get lost on its way through a library (`asyncio.wait_for` before Python 3.12)."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=LOST_SECONDS)
+
+
+@asynccontextmanager
+async def _writer(settings: Settings) -> AsyncGenerator[Writer]:
+    # Opening goes on in its thread when this is cancelled: it is waited for, so that nothing stays open.
+    opening = asyncio.create_task(asyncio.to_thread(Writer, database_path(settings.database_url)))
+    try:
+        yield await asyncio.shield(opening)
+    finally:
+        await (await opening).close()
+
+
+def _agent_settings(settings: Settings) -> AgentSettings:
+    return AgentSettings(
+        model=settings.model,
+        tools=tuple(tool_named(name) for name in settings.tools),
+        system_prompt=settings.system_prompt,
+        max_tokens=settings.max_tokens,
+        timeout=settings.timeout,
+    )

@@ -1,0 +1,60 @@
+"""Who acts, and where: the values that a platform's payloads are translated into."""
+
+from __future__ import annotations
+
+__all__ = ["Actor", "Id", "MessageRef", "Place"]
+
+from typing import Annotated
+from urllib.parse import quote
+
+from pydantic import Field
+
+from askback.values import PersonText, Value
+
+Id = Annotated[str, Field(min_length=1)]
+"""Never empty: two unknowns must not count as the same one."""
+
+
+class Actor(Value):
+    """A person, as the platform vouches for them."""
+
+    platform: Id
+    id: Id
+    """The platform's id of the person; never a display name."""
+    tenant: str | None = None
+    """Their *own* tenant (team, guild), which in a shared channel is not the place's. None if not told."""
+    name: PersonText = ""
+    """What to call them towards the model; carries no authority."""
+    groups: tuple[Id, ...] = ()
+    """Ids of the groups or roles that the platform says they are in."""
+
+    def is_same_person(self, other: Actor) -> bool:
+        """Equal platform and id, and no contradicting tenant.
+
+        A tenant that one payload did not tell cannot contradict: platforms leave it out of some
+        payloads of the very same person.
+        """
+        if (self.platform, self.id) != (other.platform, other.id):
+            return False
+        return self.tenant is None or other.tenant is None or self.tenant == other.tenant
+
+
+class Place(Value):
+    """Where a conversation happens."""
+
+    platform: Id
+    channel: Id
+    tenant: str | None = None
+    thread: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The canonical name: equal for equal places, and for no others."""
+        return ":".join(quote(part or "", safe="") for part in (self.platform, self.tenant, self.channel, self.thread))
+
+
+class MessageRef(Value):
+    """One message on a platform, as that platform addresses it."""
+
+    channel: Id
+    id: Id

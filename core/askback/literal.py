@@ -1,0 +1,120 @@
+"""Texts of models and people, made literal: nothing in them hides or reorders what stands around it.
+
+What is the same on every platform; each bot adds the escapes of its own mark-up.
+"""
+
+from __future__ import annotations
+
+__all__ = ["breaking", "cut", "fit", "isolated", "literal", "one_line", "pieces", "size", "visible"]
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+_PICTURES: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_BIDI: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_FSI, _PDI, _PDF = "\u2068", "\u2069", "\u202c"
+_EMBEDDINGS: Final = frozenset("\u202a\u202b\u202d\u202e")
+_ISOLATES: Final = frozenset("\u2066\u2067\u2068")
+_JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
+
+
+def size(text: str) -> int:
+    """How long a text is in UTF-16 units, which are never fewer than the characters that a platform counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def visible(text: str) -> str:
+    """Control characters as their pictures, half characters as U+FFFD, Windows line ends as line ends."""
+    return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").translate(_PICTURES))
+
+
+def isolated(text: str) -> str:
+    """Text with direction controls, closed off so that it cannot reorder what stands around it."""
+    if not _BIDI.search(text):
+        return text
+    unmatched, still_open = 0, list[str]()
+    for character in text:
+        if character == "\n":
+            still_open.clear()  # a new line is a new paragraph, which ends every direction
+        elif character in _EMBEDDINGS:
+            still_open.append(_PDF)
+        elif character in _ISOLATES:
+            still_open.append(_PDI)
+        elif character == _PDF and still_open and still_open[-1] == _PDF:
+            still_open.pop()
+        elif character == _PDI:
+            if _PDI in still_open:
+                while still_open.pop() != _PDI:
+                    pass
+            else:
+                unmatched += 1
+    return _FSI * (unmatched + 1) + text + "".join(reversed(still_open)) + _PDI
+
+
+def literal(text: str) -> str:
+    """A text of a model or a person as it is shown."""
+    return isolated(visible(text))
+
+
+def one_line(text: str) -> str:
+    """A text on one line, for labels of controls."""
+    return " ".join(visible(text).split())
+
+
+def fit(text: str, longest: int) -> str:
+    """As much of a text as a control's label holds, on one line; what was left off is told by "…"."""
+    line = one_line(text)
+    whole = isolated(line)
+    if size(whole) <= longest:
+        return whole
+    room = longest
+    while size(short := isolated(cut(line, room - 1).rstrip() + "…")) > longest:
+        room -= max((size(short) - longest) // 2, 1)  # a direction that begins takes its end along
+    return short
+
+
+def pieces(text: str, longest: int) -> Iterator[str]:
+    """A text in parts of at most `longest`, broken at lines or words. Together they are the whole text."""
+    rest = text
+    while size(rest) > longest:
+        at = breaking(rest, _holding(rest, longest))
+        yield rest[:at]
+        rest = rest[at:]
+    if rest:
+        yield rest
+
+
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text, not ending inside a character that is written as several."""
+    return text[: _between_characters(text, _holding(text, longest))]
+
+
+def breaking(text: str, at: int) -> int:
+    """Where best to break a text whose first `at` characters there is room for: after a line, a word, a character."""
+    at = _between_characters(text, at)
+    if at == len(text):
+        return at
+    return max(text.rfind("\n", at // 2, at), text.rfind(" ", at // 2, at)) + 1 or at
+
+
+def _holding(text: str, longest: int) -> int:
+    """How many characters of the text are at most `longest` UTF-16 units."""
+    longest = max(longest, 0)
+    at = min(longest, len(text))
+    while size(text[:at]) > longest:
+        at -= max((size(text[:at]) - longest) // 2, 1)
+    return at
+
+
+def _between_characters(text: str, at: int) -> int:
+    end = at
+    while 0 < at < len(text) and (_joins(text[at]) or text[at - 1] == "\u200d"):
+        at -= 1
+    return at or end
+
+
+def _joins(character: str) -> bool:
+    return character in _JOINERS or unicodedata.combining(character) != 0

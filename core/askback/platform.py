@@ -1,0 +1,83 @@
+"""What askback needs from a chat platform. A bot implements it; nothing else of the platform is known here."""
+
+from __future__ import annotations
+
+__all__ = ["Gone", "Messages", "Platform", "Prose", "TryLater", "Undeliverable"]
+
+from typing import Protocol, TypeAlias
+
+from askback.asks import Ask
+from askback.conversations import Say
+from askback.errors import AskbackError, OperatorError
+from askback.identity import Actor, MessageRef, Place
+
+Messages: TypeAlias = tuple[MessageRef, ...]
+"""Where something stands: the live message first, what goes on below it after that."""
+
+
+class Undeliverable(OperatorError):
+    """The platform refuses for good: no such channel, not a member, token revoked. The text says why."""
+
+
+class Gone(AskbackError):
+    """The message that was to be changed no longer exists."""
+
+
+class TryLater(AskbackError):
+    """The platform cannot for now."""
+
+    def __init__(self, message: str, seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+        """What the platform said; None: it did not say."""
+
+
+class Prose(Protocol):
+    """The agent's text in a thread, as it is written."""
+
+    async def append(self, text: str) -> None:
+        """More of it. May hold it back for a moment; never raises for the platform's sake."""
+        ...
+
+    async def finish(self, text: str) -> Messages:
+        """All of it. Raises `Undeliverable`, `Gone` or `TryLater`."""
+        ...
+
+    async def abandon(self) -> None:
+        """Nothing more will come; what stands there is left."""
+        ...
+
+    @property
+    def messages(self) -> Messages:
+        """Where it stands so far."""
+        ...
+
+
+class Platform(Protocol):
+    """A chat platform. Every method raises `Undeliverable`, `Gone` or `TryLater`, and nothing else on purpose."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def show(self, ask: Ask) -> Messages:
+        """Post the card of an ask, or change the messages that it has."""
+        ...
+
+    async def say(self, place: Place, say: Say) -> Messages:
+        """Say a text in a place, or finish the messages that it has."""
+        ...
+
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+        """Begin a text that is still being written, or go on with one that a restart broke off.
+
+        `name` is the text's own, as in `find`.
+        """
+        ...
+
+    async def find(self, place: Place, nonce: str) -> Messages:
+        """The messages that were posted under this name (an ask's id, a text's target) by an earlier try."""
+        ...
+
+    async def link(self, message: MessageRef) -> str | None:
+        """An address that leads to the message."""
+        ...

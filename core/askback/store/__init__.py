@@ -1,0 +1,1 @@
+"""The store: what must outlive a restart, as rows."""

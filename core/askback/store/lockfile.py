@@ -1,0 +1,122 @@
+"""The files of the database: private to their owner, and one worker at a time."""
+
+from __future__ import annotations
+
+__all__ = ["WorkerLock", "create_private"]
+
+import fcntl
+import logging
+import os
+import stat
+from pathlib import Path
+from types import TracebackType
+
+from askback.errors import OperatorError
+
+log = logging.getLogger("askback.store")
+
+_ELSEWHERE = "Set ASKBACK_DATABASE_URL to a file that askback may create and write."
+
+
+def create_private(path: Path) -> None:
+    """See to it that `path` is a file to open: created with mode 0600, missing directories with 0700.
+
+    The umask has no say. SQLite gives its -wal and -shm files the mode of the database. A file that
+    is already there keeps its mode, with a warning if others can read it.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            kind = "a directory" if path.is_dir() else "not a regular file"
+            raise OperatorError(f"The database cannot be {path}: that is {kind}. {_ELSEWHERE}")
+        _make_directories(path.parent)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        _check_existing(path)
+    except OSError as error:
+        raise OperatorError(f"The database {path} cannot be created: {error.strerror}. {_ELSEWHERE}") from error
+    else:
+        try:
+            os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
+
+
+def _make_directories(directory: Path) -> None:
+    missing: list[Path] = []
+    while not directory.exists():
+        missing.append(directory)
+        directory = directory.parent
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+        each.chmod(0o700)
+
+
+def _check_existing(path: Path) -> None:
+    try:
+        os.close(os.open(path, os.O_RDWR))
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise OperatorError(f"The database {path} cannot be opened: {error.strerror}. {_ELSEWHERE}") from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        log.warning(
+            "Other users of this machine can read the database %s, which holds conversations: run chmod 600 on it.",
+            path,
+            extra={"action": "database_readable", "mode": oct(stat.S_IMODE(mode))},
+        )
+
+
+class WorkerLock:
+    """Held by the one process that works on a database.
+
+    The kernel lets go of it when the process ends, however it ends. The file stays behind on purpose:
+    deleting it would let two processes hold locks on two files of the same name. The number in it is
+    for the message only.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self.path = database.with_name(database.name + ".lock")
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock, or say who has it. Does not wait."""
+        try:
+            _make_directories(self.path.parent)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise OperatorError(
+                f"The lock file {self.path} cannot be opened: {error.strerror}. {_ELSEWHERE}"
+            ) from error
+        try:
+            os.fchmod(descriptor, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        except BlockingIOError as error:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            who = f"process {holder}" if holder else "it is just starting"
+            raise OperatorError(
+                f"Another askback already works on this database ({who}, lock file {self.path}). "
+                "Stop it first, or give this one a database of its own with ASKBACK_DATABASE_URL."
+            ) from error
+        except OSError as error:
+            os.close(descriptor)
+            raise OperatorError(
+                f"The lock file {self.path} cannot be locked: {error.strerror}. {_ELSEWHERE}"
+            ) from error
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Let go. Calling it again, or without having the lock, does nothing."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> WorkerLock:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()

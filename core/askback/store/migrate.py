@@ -1,0 +1,82 @@
+"""Brings a database to the schema that this askback knows, or refuses it."""
+
+from __future__ import annotations
+
+__all__ = ["NEWEST", "VERSION_TABLE", "prepare"]
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, inspect, text
+
+from askback.errors import OperatorError
+from askback.store.schema import metadata
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+NEWEST = "0001_first_release"
+"""The newest migration here. Written down so that a start without one need not import alembic (0.2 s)."""
+
+VERSION_TABLE = "askback_version"
+"""A name of our own: a database may be shared with a program that uses alembic too."""
+
+log = logging.getLogger("askback.store")
+
+# alembic keeps the running migration in module globals.
+_one_at_a_time = threading.Lock()
+
+
+def prepare(connection: Connection) -> None:
+    """Create or upgrade the tables in the transaction of `connection`, which the caller commits.
+
+    Whatever goes wrong, nothing was changed once the caller has rolled back. On SQLite, foreign keys
+    must be off: altering a table there means copying it, and they cannot be switched in a transaction.
+    """
+    tables = set(inspect(connection).get_table_names())
+    stored = _version(connection) if VERSION_TABLE in tables else None
+    if stored == NEWEST:
+        return
+    if stored is None and (taken := sorted(tables & set(metadata.tables))):
+        raise OperatorError(
+            f"This database already has tables named {', '.join(taken)} that askback did not make. "
+            "Set ASKBACK_DATABASE_URL to a database of its own."
+        )
+    _upgrade(connection, stored)
+
+
+def _version(connection: Connection) -> str | None:
+    return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+
+
+def _config(connection: Connection | None = None) -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "askback.store:migrations")
+    config.attributes["connection"] = connection
+    return config
+
+
+def _upgrade(connection: Connection, stored: str | None) -> None:
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
+    with _one_at_a_time:
+        config = _config(connection)
+        known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+        if stored is not None and stored not in known:
+            raise OperatorError(
+                f"This database was written by a newer askback (version {stored}); install that version or "
+                f"restore a backup. This askback knows up to {NEWEST}."
+            )
+        # A savepoint: opens SQLAlchemy's transaction, so that alembic sees one and commits nothing.
+        with connection.begin_nested():
+            command.upgrade(config, NEWEST)
+    log.info(
+        "The database was brought from version %s to %s.",
+        stored or "nothing",
+        NEWEST,
+        extra={"action": "database_migrated", "from_version": stored, "to_version": NEWEST},
+    )

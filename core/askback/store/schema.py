@@ -1,0 +1,175 @@
+"""The tables. One description for SQLite and PostgreSQL.
+
+JSON is text that only we read; times are microseconds since the epoch, UTC (`askback.clock`).
+Migrations have a copy of their own of what they create: changing this file asks for a new one, and
+a test compares the two.
+"""
+
+from __future__ import annotations
+
+__all__ = ["actions", "asks", "calls", "conversations", "inbox", "meta", "metadata", "outbox", "transcript"]
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite counts rows by itself only in a column of the type INTEGER.
+_Serial = BigInteger().with_variant(Integer(), "sqlite")
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("place_key", Text, nullable=False, unique=True),
+    Column("place", Text, nullable=False),
+    Column("starter", Text, nullable=False),
+    Column("wants_turn", Boolean, nullable=False, server_default=false()),
+    Column("told_seq", Integer),
+    Column("prose", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+)
+# Holds only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if it
+# is written as SQLAlchemy writes that there; a test looks at the query plan.
+Index(
+    "ix_conversations_wants_turn",
+    conversations.c.updated_at,
+    sqlite_where=text("wants_turn = 1"),
+    postgresql_where=conversations.c.wants_turn,
+)
+
+transcript = Table(
+    "transcript",
+    metadata,
+    Column("conversation_id", Text, ForeignKey("conversations.id"), nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("hidden", Boolean, nullable=False, server_default=false()),
+    Column("unfinished", Boolean, nullable=False, server_default=false()),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("conversation_id", "seq"),
+    CheckConstraint("role IN ('user', 'assistant')", name="role"),
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("id", _Serial, primary_key=True, autoincrement=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id"), nullable=False),
+    Column("dedupe_key", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    Column("taken_seq", Integer),
+    UniqueConstraint("conversation_id", "dedupe_key"),
+    Index(None, "conversation_id", "taken_seq"),
+    sqlite_autoincrement=True,
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("conversation_id", Text, ForeignKey("conversations.id"), nullable=False),
+    Column("tool_use_id", Text, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("input", Text, nullable=False),
+    Column("ask_id", Text, index=True),
+    Column("result", Text),
+    Column("is_error", Boolean, nullable=False, server_default=false()),
+    PrimaryKeyConstraint("conversation_id", "seq", "position"),
+)
+
+asks = Table(
+    "asks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("key", Text, unique=True),
+    Column("conversation_id", Text, index=True),
+    Column("place", Text, nullable=False),
+    Column("place_key", Text, nullable=False, index=True),
+    Column("form", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("interview", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("outcome", Text),
+    Column("messages", Text, nullable=False, server_default="[]"),
+    Column("drawn_revision", Integer, nullable=False, server_default=text("-1")),
+    Column("revision", Integer, nullable=False, server_default=text("0")),
+    Column("asked_by", Text),
+    Column("post_after", BigInteger, nullable=False),
+    Column("deadline", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("settled_at", BigInteger),
+    CheckConstraint("length(id) <= 22", name="id"),
+    CheckConstraint(
+        "status IN ('open', 'answered', 'cancelled', 'declined', 'timed_out', 'undeliverable')", name="status"
+    ),
+    # Also serves a search by the status alone.
+    Index(None, "status", "deadline"),
+)
+
+actions = Table(
+    "actions",
+    metadata,
+    Column("id", _Serial, primary_key=True, autoincrement=True),
+    Column("ask_id", Text, ForeignKey("asks.id"), nullable=False, index=True),
+    Column("actor", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# Autoincrement: an id is never given twice, so that whoever holds a lease on a deleted row cannot
+# mistake a new one for it.
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", _Serial, primary_key=True, autoincrement=True),
+    Column("target", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("conversation_id", Text, index=True),
+    Column("ask_id", Text),
+    Column("revision", Integer, nullable=False, server_default=text("0")),
+    Column("payload", Text),
+    Column("due_at", BigInteger, nullable=False, index=True),
+    Column("leased_until", BigInteger),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("first_failed_at", BigInteger),
+    Column("last_error", Text),
+    sqlite_autoincrement=True,
+)
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)

@@ -1,0 +1,359 @@
+"""The store: every method is one whole transaction. No connection and no row leaves it."""
+
+from __future__ import annotations
+
+__all__ = ["Acted", "Store"]
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection
+
+from askback.actions import Action
+from askback.asks import Ask
+from askback.clock import utc_now
+from askback.conversations import Call, Conversation, Heard, Message, Received, Say, Turn, TurnEnd
+from askback.errors import CallerError
+from askback.identity import Actor, MessageRef, Place
+from askback.policy import Limits
+from askback.store import asks, conversations, outbox
+from askback.store.outbox import OutboxItem
+from askback.store.writer import Writer
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+CLICK_SECONDS = 2.0
+"""A click that cannot be committed by then is refused, visibly: the platforms wait 3 s."""
+DRAW_SECONDS = 10
+"""How long whoever made a change may take to show it, before the outbox does."""
+SEND_SECONDS = 90
+"""How long one delivery may take; longer than any platform client's own time-outs."""
+
+Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[tuple[Actor, str], ...]], Message]
+"""Builds the next message to the model from the settled calls and what people wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acted(Generic[T_co]):
+    """What a decision about an ask led to."""
+
+    ask: Ask | None
+    """The ask as it is now; None: there is none of that id."""
+    answer: T_co
+    settled: bool
+    """Whether this very change ended it."""
+
+
+class Store:
+    """Everything that outlives the process."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    async def close(self) -> None:
+        await self._writer.close()
+
+    # Asks
+
+    async def ask(self, ask: Ask, limits: Limits) -> Ask:
+        """Store an ask, to be posted. If its key was asked before, that ask is returned instead.
+
+        Raises `CallerError` when too many are open in its place.
+        """
+
+        def work(connection: Connection) -> Ask:
+            if ask.key is not None:
+                known = asks.by_key(connection, ask.key)
+                if known is not None:
+                    return known
+            (stored,) = _store_asks(connection, (ask,), limits)
+            return stored
+
+        return await self._writer.run(work)
+
+    async def decide(
+        self, ask_id: str, decision: Callable[[Ask | None], tuple[Ask | None, T]], *, action: Action | None = None
+    ) -> Acted[T]:
+        """Change an ask by a pure function of its newest state, in one commit.
+
+        The function returns the changed ask (None: no change) and an answer for the caller. Raises
+        `StoreBusy` when the commit does not come within 2 s; then nothing was changed.
+        """
+
+        def work(connection: Connection) -> Acted[T]:
+            before = asks.get(connection, ask_id)
+            after, answer = decision(before)
+            if before is None:
+                return Acted(None, answer, False)
+            if after is None:
+                after = before
+            settled = before.outcome is None and after.outcome is not None
+            if action is not None:
+                verdict = "settled" if settled else "changed" if after != before else "unchanged"
+                asks.log_action(connection, action, verdict, after.interview.revision)
+            if after != before:
+                asks.save(connection, after)
+            if not after.is_drawn and (after.interview != before.interview or after.messages != before.messages):
+                now = utc_now()
+                # Whoever clicked looks at the card already; what nobody saw yet keeps its time.
+                due = now if after.messages else max(now, after.post_after)
+                # Without a message nobody looks at it, such as a caller of the library.
+                clicked = action is not None and action.message is not None
+                by_click = now + timedelta(seconds=DRAW_SECONDS) if clicked else None
+                outbox.put_card(connection, after, due, by_click)
+            if settled and after.conversation_id is not None:
+                conversations.want_turn(connection, after.conversation_id, True)
+            return Acted(after, answer, settled)
+
+        return await self._writer.run(work, within=CLICK_SECONDS)
+
+    async def get(self, ask_id: str) -> Ask | None:
+        return await self._writer.read(lambda connection: asks.get(connection, ask_id))
+
+    async def newest(self, ask_id: str) -> Ask | None:
+        """The same after whatever is being committed at this moment, however long the disk takes."""
+        return await self._writer.run(lambda connection: asks.get(connection, ask_id))
+
+    async def by_key(self, key: str) -> Ask | None:
+        return await self._writer.read(lambda connection: asks.by_key(connection, key))
+
+    async def pending(self, place: Place | None = None) -> tuple[Ask, ...]:
+        """Open asks, oldest first."""
+        return await self._writer.read(lambda connection: asks.pending(connection, place))
+
+    async def due(self, now: datetime) -> tuple[str, ...]:
+        """Open asks whose deadline has passed, a hundred at most."""
+        return await self._writer.read(lambda connection: asks.due(connection, now, 100))
+
+    async def next_deadline(self) -> datetime | None:
+        return await self._writer.read(asks.next_deadline)
+
+    # What people are to see
+
+    async def lease(self, at_most: int) -> tuple[OutboxItem, ...]:
+        """Take what has to be shown now."""
+        now = utc_now()
+        until = now + timedelta(seconds=SEND_SECONDS)
+        return await self._writer.run(lambda connection: outbox.lease(connection, now, until, at_most))
+
+    async def free_leases(self) -> None:
+        """What an ended process had taken is anybody's: called once, by a worker that is alone."""
+        await self._writer.run(lambda connection: outbox.free(connection, utc_now()))
+
+    async def next_due(self) -> datetime | None:
+        return await self._writer.read(outbox.next_due)
+
+    async def drawn(
+        self, ask_id: str, revision: int, messages: tuple[MessageRef, ...], *, before: tuple[MessageRef, ...] = ()
+    ) -> None:
+        """A platform confirmed that people see this revision. An older one than is known changes nothing.
+
+        `before`: where the ask stood when the drawing began. If somebody has clicked another message of it
+        since, that one is the live one and still has to be drawn; ours become parts that its drawing removes.
+        """
+
+        def work(connection: Connection) -> None:
+            ask = asks.get(connection, ask_id)
+            if ask is None or revision < ask.drawn_revision:
+                return
+            live = ask.messages[:1]
+            if live and live not in (before[:1], messages[:1]):
+                others = tuple(message for message in messages if message not in ask.messages)
+                asks.save(connection, ask.evolve(messages=(*ask.messages, *others)))
+                return
+            asks.save(connection, ask.evolve(drawn_revision=revision, messages=messages))
+            outbox.delete(connection, f"ask:{ask_id}", revision=revision)
+
+        await self._writer.run(work)
+
+    async def lost(self, ask_id: str) -> None:
+        """Its messages are gone from the platform: it has to be posted anew."""
+
+        def work(connection: Connection) -> None:
+            ask = asks.get(connection, ask_id)
+            if ask is not None:
+                asks.save(connection, ask.evolve(drawn_revision=-1, messages=()))
+
+        await self._writer.run(work)
+
+    async def said(self, target: str) -> None:
+        """A text was delivered, or never can be."""
+        await self._writer.run(lambda connection: outbox.delete(connection, target))
+
+    async def drop(self, item: OutboxItem) -> None:
+        """It was shown, or never can be. What has changed since it was taken stays to be shown."""
+        await self._writer.run(lambda connection: outbox.delete(connection, item.target, revision=item.revision))
+
+    async def release(self, target: str) -> None:
+        """Whoever wanted to show it could not: the outbox may, at once."""
+        now = utc_now()
+        await self._writer.run(lambda connection: outbox.release(connection, target, now))
+
+    async def retry(self, item: OutboxItem, after: timedelta, error: str) -> None:
+        """It could not be shown for now."""
+        now = utc_now()
+        await self._writer.run(lambda connection: outbox.retry(connection, item, now, after, error))
+
+    async def queue(self, say: Say, conversation_id: str | None = None) -> None:
+        """A text to be said, once."""
+        await self._writer.run(lambda connection: outbox.put_say(connection, say, conversation_id, utc_now(), None))
+
+    # Conversations
+
+    async def receive(self, heard: Heard, *, begin: bool) -> Received | None:
+        """Keep what a person wrote. None: there is no conversation in this place, and `begin` does not start one."""
+
+        def work(connection: Connection) -> Received | None:
+            conversation = conversations.find(connection, heard.place)
+            if conversation is None:
+                if not begin:
+                    return None
+                conversation = conversations.start(connection, heard.place, heard.author)
+            if not conversations.hear(connection, conversation.id, heard):
+                return Received(conversation=conversation, duplicate=True)
+            conversations.want_turn(connection, conversation.id, True)
+            return Received(conversation=conversation, waiting_for=_untold(connection, conversation))
+
+        return await self._writer.run(work)
+
+    async def conversation(self, place: Place) -> Conversation | None:
+        return await self._writer.read(lambda connection: conversations.find(connection, place))
+
+    async def place(self, conversation_id: str) -> Place | None:
+        """Where a conversation happens."""
+
+        def work(connection: Connection) -> Place | None:
+            conversation = conversations.get(connection, conversation_id)
+            return None if conversation is None else conversation.place
+
+        return await self._writer.read(work)
+
+    async def runnable(self) -> tuple[str, ...]:
+        """Conversations that have something to do."""
+        return await self._writer.read(conversations.runnable)
+
+    async def begin_turn(self, conversation_id: str, compose: Results) -> Turn | None:
+        """The next turn, its message to the model committed. None: nothing to do, or still waiting for people.
+
+        A turn that a crash broke off is begun again with the same messages.
+        """
+
+        def work(connection: Connection) -> Turn | None:
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None:
+                return None
+            wanted = conversations.wants_turn(connection, conversation_id)
+            last = conversations.last_message(connection, conversation_id)
+            seq = 0 if last is None else last.seq + 1
+            resumed = last is not None and (last.role == "user" or last.unfinished)
+            calls = () if last is None else conversations.calls_of(connection, conversation_id, last.seq)
+            asked = tuple((call, asks.get(connection, call.ask_id) if call.ask_id else None) for call in calls)
+            if any(ask is not None and ask.outcome is None for _, ask in asked):
+                conversations.want_turn(connection, conversation_id, False)
+                return None
+            written = conversations.take_inbox(connection, conversation_id, seq)
+            if written or (asked and wanted):
+                message = compose(conversation, asked, written).evolve(seq=seq)
+                conversations.add_message(connection, conversation_id, message)
+            elif last is None or not (last.role == "user" or last.unfinished) or not wanted:
+                conversations.want_turn(connection, conversation_id, False)
+                return None
+            conversations.want_turn(connection, conversation_id, True)
+            history = conversations.history(connection, conversation_id)
+            return Turn(conversation=conversation, history=history, resumed=resumed)
+
+        return await self._writer.run(work)
+
+    async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...]:
+        """Commit what the model said, its calls, their asks and what is to be posted, all together."""
+
+        def work(connection: Connection) -> tuple[Ask, ...]:
+            last = conversations.last_message(connection, end.conversation_id)
+            seq = 0 if last is None else last.seq + 1
+            if end.forget == "all":
+                conversations.forget(connection, end.conversation_id)
+            elif end.forget == "last" and last is not None:
+                conversations.forget(connection, end.conversation_id, from_seq=_exchange(connection, end, last))
+            if end.content:
+                message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
+                conversations.add_message(connection, end.conversation_id, message)
+            now = utc_now()
+            leased = now + timedelta(seconds=DRAW_SECONDS)
+            if end.say is not None:
+                outbox.put_say(connection, end.say, end.conversation_id, now, leased)
+            if end.notice is not None:
+                outbox.put_say(connection, end.notice, end.conversation_id, now, None)
+            stored = _store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
+            by_id = {ask.id: ask for ask in stored}
+            for position, call in enumerate(end.calls):
+                conversations.add_call(
+                    connection,
+                    end.conversation_id,
+                    seq,
+                    position,
+                    Call(
+                        tool_use_id=call.tool_use_id,
+                        tool=call.tool,
+                        input=call.input,
+                        ask_id=None if call.ask is None else by_id[call.ask.id].id,
+                        result=call.result,
+                        is_error=call.is_error,
+                    ),
+                )
+            conversations.set_prose(connection, end.conversation_id, ())
+            waits = bool(stored)
+            unheard = conversations.untaken(connection, end.conversation_id)
+            answered_at_once = bool(end.calls) and not waits and not end.rest
+            conversations.want_turn(
+                connection, end.conversation_id, end.again or answered_at_once or (unheard and not waits)
+            )
+            return stored
+
+        return await self._writer.run(work)
+
+    async def set_prose(self, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
+        """Where the text of the running turn begins to stand."""
+        await self._writer.run(lambda connection: conversations.set_prose(connection, conversation_id, messages))
+
+
+def _store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
+    """Store asks that were made together: they count as one towards the pace at which cards are posted."""
+    if not new:
+        return ()
+    place = new[0].place
+    if asks.open_in(connection, place) + len(new) > limits.pending_per_place:
+        raise CallerError(
+            f"{limits.pending_per_place} questions are open here already: wait for answers, or cancel some."
+        )
+    latest = asks.latest_post(connection, place)
+    post_after = new[0].created_at
+    if latest is not None:
+        post_after = max(post_after, latest + timedelta(seconds=limits.seconds_between_asks))
+    stored = tuple(ask.evolve(post_after=post_after) for ask in new)
+    for ask in stored:
+        asks.insert(connection, ask)
+        outbox.put_card(connection, ask, post_after, None)
+    return stored
+
+
+def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
+    """Where the last exchange begins: results are never kept or dropped without the calls that they answer."""
+    if not any(block.get("type") == "tool_result" for block in last.content):
+        return last.seq
+    return conversations.last_assistant(connection, end.conversation_id) or last.seq
+
+
+def _untold(connection: Connection, conversation: Conversation) -> tuple[Ask, ...]:
+    """The open asks that the conversation waits for, the first time that somebody wrote meanwhile."""
+    last = conversations.last_message(connection, conversation.id)
+    if last is None or last.role != "assistant" or conversations.told(connection, conversation.id) == last.seq:
+        return ()
+    calls = conversations.calls_of(connection, conversation.id, last.seq)
+    waiting = tuple(ask for call in calls if call.ask_id and (ask := asks.get(connection, call.ask_id)) is not None)
+    open_ones = tuple(ask for ask in waiting if ask.outcome is None)
+    if open_ones:
+        conversations.set_told(connection, conversation.id, last.seq)
+    return open_ones

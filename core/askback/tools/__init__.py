@@ -1,0 +1,34 @@
+"""The question tools, by the names under which models call them."""
+
+from __future__ import annotations
+
+__all__ = [
+    "TOOLS",
+    "AskQuestion",
+    "AskUserQuestion",
+    "QuestionTool",
+    "QuestionsTool",
+    "ToolInput",
+    "ToolResult",
+    "tool_named",
+]
+
+from askback.errors import CallerError
+from askback.tools.ask_question import AskQuestion
+from askback.tools.ask_user_question import AskUserQuestion
+from askback.tools.base import QuestionTool, ToolResult
+from askback.tools.lenient import ToolInput
+from askback.tools.question import QuestionsTool
+
+TOOLS: dict[str, QuestionTool[ToolInput]] = {
+    tool.name: tool for tool in (AskUserQuestion(), QuestionsTool(), AskQuestion())
+}  # type: ignore[assignment]
+"""Every question tool, `AskUserQuestion` first: models know it best."""
+
+
+def tool_named(name: str) -> QuestionTool[ToolInput]:
+    """The tool of that name. Raises `CallerError` with the names that there are."""
+    try:
+        return TOOLS[name]
+    except KeyError:
+        raise CallerError(f"There is no question tool {name!r}; there are {', '.join(TOOLS)}.") from None

@@ -1,0 +1,136 @@
+"""`askQuestion`: one question, options as plain texts."""
+
+from __future__ import annotations
+
+__all__ = ["AskQuestion"]
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, cast
+
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+from askback.questions import DEFAULT_PLACEHOLDER, Form, Outcome
+from askback.tools.base import QuestionTool, ToolResult, timestamp_ms, waited
+from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, rename
+
+
+def _labels(value: object) -> object:
+    """Options as texts, also where objects with a label were sent."""
+    listed = as_list(value)
+    return [_label(one) for one in cast("list[object]", listed)] if isinstance(listed, list) else listed
+
+
+def _unless_none(value: object) -> object:
+    return True if value is None else value
+
+
+def _label(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    renamed = rename(cast("object", value), label=("title", "name", "text", "value"))
+    return cast("Mapping[str, object]", renamed).get("label")
+
+
+class AskQuestionInput(ToolInput):
+    model_config = ConfigDict(json_schema_extra={"required": ["question", "options"]})
+
+    question: Text = Field(description="The question to ask.", min_length=1, max_length=500)
+    options: Annotated[list[Annotated[Text, Field(min_length=1, max_length=200)]], BeforeValidator(_labels)] = Field(
+        default_factory=list[str], description="The choices, at least 2.", json_schema_extra={"minItems": 2}
+    )
+    allow_custom: Annotated[LenientBool, BeforeValidator(_unless_none)] = Field(
+        default=True, alias="allowCustom", description="Whether people may write their own answer."
+    )
+    custom_placeholder: Text | None = Field(
+        default=None, alias="customPlaceholder", description="A hint inside the text field.", max_length=100
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lenient(cls, value: object) -> object:
+        return rename(
+            value,
+            question=("prompt", "text"),
+            options=("choices", "answers"),
+            allowCustom=("allowOther",),
+            customPlaceholder=("placeholder",),
+        )
+
+    @model_validator(mode="after")
+    def _check(self) -> AskQuestionInput:
+        if len(self.options) == 1 or (not self.options and not self.allow_custom):
+            raise ValueError("give at least 2 options, or none and allowCustom to ask for a written answer")
+        return self
+
+
+class AskQuestion(QuestionTool[AskQuestionInput]):
+    """The tool named `askQuestion`."""
+
+    name: ClassVar[str] = "askQuestion"
+    description: ClassVar[str] = (
+        "Ask the people in this conversation one multiple-choice question and wait for the answer, which may take "
+        "minutes or days. Use it only for what you cannot find out or decide yourself. If nobody answers in time the "
+        'answer is "timeout" with timedOut: true, which is no choice of theirs.'
+    )
+    example: ClassVar[str] = (
+        '{"question": "Which language do you prefer?", "options": ["Python", "TypeScript"], "allowCustom": true}'
+    )
+    input_type = AskQuestionInput
+
+    def form(self, parsed: AskQuestionInput) -> Form:
+        placeholder = parsed.custom_placeholder
+        return Form.parse(
+            {
+                "questions": [
+                    {
+                        "id": "question",
+                        "prompt": parsed.question,
+                        "options": [
+                            {"value": value, "label": label}
+                            for value, label in zip(_told_apart(parsed.options), parsed.options, strict=True)
+                        ],
+                        "allow_custom": parsed.allow_custom,
+                        "placeholder": placeholder if placeholder and placeholder.strip() else DEFAULT_PLACEHOLDER,
+                    }
+                ]
+            }
+        )
+
+    def field_name(self, field: str) -> str:
+        if field.endswith(".value"):
+            return ""
+        return field.removeprefix("questions[0].").replace("prompt", "question").removesuffix(".label")
+
+    def report(self, parsed: AskQuestionInput, outcome: Outcome) -> ToolResult:
+        data: dict[str, JsonValue]
+        if outcome.status == "answered":
+            answer = outcome.answers[0]
+            data = {"answer": answer.labels[0], "isCustom": answer.is_custom}
+            if answer.choices:
+                data["selectedIndex"] = answer.choices[0].index
+        elif outcome.status == "timed_out":
+            data = {"answer": "timeout", "isCustom": False, "timedOut": True}
+        else:
+            data = {
+                "answer": outcome.status,
+                "isCustom": False,
+                outcome.status: True,
+                "message": waited(outcome),
+            }
+        data["timestamp"] = timestamp_ms(outcome)
+        return ToolResult(text=json.dumps(data, ensure_ascii=False), data=data)
+
+    def gist(self, parsed: AskQuestionInput) -> str:
+        return f"{len(parsed.options)} options · {parsed.question}"
+
+
+def _told_apart(labels: list[str]) -> list[str]:
+    """A value for each label; equal labels get a number, so that no value stands for two."""
+    values: dict[str, None] = {}
+    for number, label in enumerate(labels):
+        value = label
+        while value in values:
+            value = f"{value} ({number})"
+        values[value] = None
+    return list(values)

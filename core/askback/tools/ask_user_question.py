@@ -1,0 +1,171 @@
+"""`AskUserQuestion`: the tool that models know from Claude Code."""
+
+from __future__ import annotations
+
+__all__ = ["AskUserQuestion"]
+
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+from askback.questions import Form, Outcome
+from askback.tools.base import QuestionTool, ToolResult, waited
+from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, rename, wrapped
+
+
+class OptionInput(ToolInput):
+    model_config = ConfigDict(json_schema_extra={"required": ["label", "description"]})
+
+    label: Text = Field(description="The text that people see and choose. Short: 1-5 words.", min_length=1)
+    description: Text = Field(default="", description="What this option means, or what happens if it is chosen.")
+    preview: Text | None = Field(
+        default=None, description="Optional text to look at before choosing: code, a draft, a sketch."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lenient(cls, value: object) -> object:
+        return rename(
+            value,
+            text="label",
+            label=("title", "name", "text", "value"),
+            description=("desc", "detail", "explanation"),
+            preview=(),
+        )
+
+
+class QuestionInput(ToolInput):
+    model_config = ConfigDict(json_schema_extra={"required": ["question", "header", "options"]})
+
+    question: Text = Field(description="The complete question. Clear, specific, ending with a question mark.")
+    header: Text = Field(default="", description="A very short label for the question, at most 12 characters.")
+    options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
+        default_factory=list[OptionInput],
+        description="2-4 distinct choices. Do not add an 'Other' option: people can always write their own answer. "
+        "Leave it empty to ask for a written answer.",
+    )
+    multi_select: LenientBool = Field(
+        default=False, alias="multiSelect", description="Whether several options may be chosen together."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lenient(cls, value: object) -> object:
+        return rename(
+            value,
+            text="question",
+            question=("prompt", "text"),
+            header=("label", "title"),
+            options=("choices", "answers"),
+            multiSelect=("multiple", "multi", "allowMultiple"),
+        )
+
+    @model_validator(mode="after")
+    def _check(self) -> QuestionInput:
+        count = len(self.options)
+        if count == 1 or count > 4:
+            raise ValueError(
+                f"offers {count} option{'s' if count > 1 else ''}: give 2 to 4 options, "
+                "or none to ask for a written answer"
+            )
+        labels = [option.label for option in self.options]
+        if len(set(labels)) < count:
+            raise ValueError("offers the same label twice: make each option's label different")
+        return self
+
+
+class AskUserQuestionInput(ToolInput):
+    questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
+        description="1-4 questions, asked together.", json_schema_extra={"minItems": 1, "maxItems": 4}
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lenient(cls, value: object) -> object:
+        return wrapped(value, "questions", "question", "prompt")
+
+    @model_validator(mode="after")
+    def _check(self) -> AskUserQuestionInput:
+        count = len(self.questions)
+        if not 1 <= count <= 4:
+            raise ValueError(f"it holds {count} questions: ask 1 to 4 at a time, the most important ones first")
+        return self
+
+
+class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
+    """1-4 questions with 2-4 options each; answers by the question's own text."""
+
+    name: ClassVar[str] = "AskUserQuestion"
+    description: ClassVar[str] = (
+        "Ask the people in this conversation 1-4 multiple-choice questions and wait for their answer, which may take "
+        "minutes or days. Use it when you need a decision, a preference or a fact that only they can give; do not use "
+        "it for what you can find out or decide yourself. People can always write their own answer instead of "
+        'choosing. If you recommend an option, put it first and end its label with "(Recommended)".'
+    )
+    example: ClassVar[str] = (
+        '{"questions": [{"question": "Which database should we use?", "header": "Database", "multiSelect": false, '
+        '"options": [{"label": "PostgreSQL", "description": "Relational"}, '
+        '{"label": "SQLite", "description": "One file"}]}]}'
+    )
+    input_type = AskUserQuestionInput
+
+    def form(self, parsed: AskUserQuestionInput) -> Form:
+        return Form.parse(
+            {
+                "questions": [
+                    {
+                        "id": f"q{number}",
+                        "prompt": question.question,
+                        "header": question.header if question.header.strip() else None,
+                        "options": [
+                            {
+                                "value": option.label,
+                                "label": option.label,
+                                "description": option.description if option.description.strip() else None,
+                                "preview": option.preview if option.preview and option.preview.strip() else None,
+                            }
+                            for option in question.options
+                        ],
+                        "multi_select": question.multi_select,
+                    }
+                    for number, question in enumerate(parsed.questions, 1)
+                ]
+            }
+        )
+
+    def field_name(self, field: str) -> str:
+        return "" if field.endswith(".value") else field.replace(".prompt", ".question")
+
+    def report(self, parsed: AskUserQuestionInput, outcome: Outcome) -> ToolResult:
+        if outcome.status != "answered":
+            text = waited(outcome)
+            return ToolResult(text=text, data={"status": outcome.status, "message": text})
+        data: dict[str, JsonValue] = {}
+        said: list[str] = []
+        for number, question in enumerate(parsed.questions, 1):
+            answer = outcome.get(f"q{number}")
+            if answer is None:
+                continue
+            key = _unused(question.question, data)
+            several = question.multi_select and bool(question.options)
+            data[key] = list(answer.labels) if several else answer.labels[0]
+            said.append(f'"{key}"="{", ".join(answer.labels)}"')
+        text = (
+            f"User has answered your questions: {', '.join(said)}. "
+            "You can now continue with the user's answers in mind."
+        )
+        return ToolResult(text=text, data=data)
+
+    def gist(self, parsed: AskUserQuestionInput) -> str:
+        questions = parsed.questions
+        names = ", ".join(question.header or question.question for question in questions)
+        return f"{len(questions)} question{'s' if len(questions) > 1 else ''} · {names}"
+
+
+def _unused(question: str, taken: dict[str, JsonValue]) -> str:
+    """The question's text; a text that was asked before gets a number, so that no answer hides another."""
+    key, number = question, 1
+    while key in taken:
+        number += 1
+        key = f"{question} ({number})"
+    return key

@@ -1,0 +1,154 @@
+"""What a question tool is: one schema, one way in, one way out."""
+
+from __future__ import annotations
+
+__all__ = ["QuestionTool", "ToolResult", "shortened", "timestamp_ms", "waited"]
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from askback.clock import to_micros
+from askback.errors import InvalidValue, ModelError, Problem, problems_of
+from askback.questions import Form, Outcome
+from askback.tools.lenient import ToolInput, decoded, schema_of
+
+Input = TypeVar("Input", bound=ToolInput)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the model is told about one tool call."""
+
+    text: str
+    data: Mapping[str, JsonValue]
+    """The same for programs."""
+    is_error: bool = False
+
+
+class QuestionTool(ABC, Generic[Input]):
+    """A tool that a model calls to ask people. Stateless."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    example: ClassVar[str]
+    """A proper input, shown to a model whose input was not understood."""
+    input_type: type[Input]
+
+    @property
+    def input_schema(self) -> dict[str, JsonValue]:
+        """The JSON Schema for the model."""
+        return schema_of(self.input_type)
+
+    def parse(self, data: object) -> Form:
+        """The form that the model asks for. Raises `ModelError`, whose text tells it how to ask."""
+        return self._understood(self.form, self.read(data))
+
+    def result(self, data: object, outcome: Outcome) -> ToolResult:
+        """The outcome in this tool's own convention. Never raises for an input that `parse` accepts."""
+        return self.report(self.read(data), outcome)
+
+    def read(self, data: object) -> Input:
+        """The typed input. Raises `ModelError`."""
+        return self._understood(self.input_type.model_validate, decoded(data))
+
+    def refusal(self, error: ModelError) -> ToolResult:
+        """What the model is told when its input was not understood."""
+        text = str(error)
+        return ToolResult(text=text, data={"error": text}, is_error=True)
+
+    def _understood(self, build: Callable[[A], B], argument: A) -> B:
+        try:
+            return build(argument)
+        except ValidationError as error:
+            problems: Sequence[Problem] = problems_of(error)
+        except InvalidValue as error:
+            problems = [Problem(name, one.message) for one in error.problems if (name := self.field_name(one.field))]
+        more = len(problems) - TOLD_PROBLEMS
+        told = "; ".join(map(str, problems[:TOLD_PROBLEMS])) + (f"; and {more} more like these" if more > 0 else "")
+        raise ModelError(f"{self.name} could not be understood, and nobody was asked: {told}", example=self.example)
+
+    def field_name(self, field: str) -> str:
+        """What the model knows a field of the form as; empty where it stands under another name as well."""
+        return field
+
+    @abstractmethod
+    def form(self, parsed: Input) -> Form:
+        """The form of an understood input."""
+
+    @abstractmethod
+    def report(self, parsed: Input, outcome: Outcome) -> ToolResult:
+        """The outcome, for the model."""
+
+    @abstractmethod
+    def gist(self, parsed: Input) -> str:
+        """What is asked, in a few words."""
+
+    def call_summary(self, data: object) -> str:
+        """One line about the call, for logs and transcripts. Never raises."""
+        try:
+            return shortened(f"{self.name} · {self.gist(self.read(data))}", 200)
+        except ModelError:
+            return f"{self.name} · not understood"
+
+    def result_summary(self, outcome: Outcome) -> str:
+        """One line about the result, for logs and transcripts."""
+        match outcome.status:
+            case "answered":
+                said = "; ".join(
+                    f"{answer.question_id}: {', '.join(map(_quoted, answer.labels))}" for answer in outcome.answers
+                )
+                return shortened(f"Answered · {said}", 200)
+            case "cancelled":
+                return "Cancelled"
+            case "declined":
+                return shortened(f"Declined{f' · {outcome.reason}' if outcome.reason else ''}", 200)
+            case "timed_out":
+                return "Nobody answered in time"
+            case "undeliverable":
+                return shortened(f"Could not be delivered · {outcome.reason or 'no reason given'}", 200)
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+TOLD_PROBLEMS = 10
+"""A model mends ten at a time."""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def shortened(text: str, longest: int) -> str:
+    """One line of at most `longest` characters, for logs; never for people's answers."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def timestamp_ms(outcome: Outcome) -> int:
+    """Milliseconds since 1970, as JavaScript's conventions have it."""
+    return to_micros(outcome.at) // 1000
+
+
+def waited(outcome: Outcome) -> str:
+    """How an ask ended that has no answer, in words for a model."""
+    why = f' They wrote: "{outcome.reason}"' if outcome.reason else ""
+    match outcome.status:
+        case "timed_out":
+            return "Nobody answered in time. This is no answer and no choice: do not assume one."
+        case "cancelled":
+            return (
+                f"The question was cancelled without an answer.{why} Do not assume one; go on without it or ask again."
+            )
+        case "declined":
+            return f"The person declined to answer for now.{why} Do not assume an answer."
+        case "undeliverable":
+            reason = (outcome.reason or "nobody can be reached here").rstrip(". ")
+            return f"The question could not be delivered: {reason}. Nobody saw it; go on without an answer."
+        case "answered":
+            return "Answered."

@@ -1,0 +1,145 @@
+"""Reading what models really send: generous where the meaning is clear."""
+
+from __future__ import annotations
+
+__all__ = ["LenientBool", "Text", "ToolInput", "as_list", "decoded", "rename", "schema_of", "wrapped"]
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
+
+from askback.values import whole
+
+MAX_DEPTH = 2
+"""How many times JSON inside a JSON string is unpacked: models do it once, seldom twice."""
+
+
+class ToolInput(BaseModel):
+    """Base of the tools' inputs. Keys that nobody knows are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+def decoded(value: object) -> object:
+    """Unpack JSON that came as a string; anything else is returned as it is."""
+    found = value
+    for _ in range(MAX_DEPTH):
+        if not isinstance(found, str) or found.lstrip(' \t\r\n"')[:1] not in {"[", "{"}:
+            break
+        try:
+            found = cast("object", json.loads(found))
+        except (ValueError, RecursionError):
+            break
+    return value if isinstance(found, str) else found
+
+
+def as_list(value: object) -> object:
+    """A list, also where a JSON string, a single entry, or nothing was sent. Empty entries are left out."""
+    value = decoded(value)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return []
+    if isinstance(value, Mapping) or (isinstance(value, str) and not _is_broken_json(value)):
+        return [cast("object", value)]
+    if isinstance(value, list | tuple):
+        return [one for one in cast("Sequence[object]", value) if one is not None]
+    return value
+
+
+def rename(value: object, /, *, text: str | None = None, **names: tuple[str, ...]) -> object:
+    """Move the values of other names that models use to ours; a bare text becomes the field `text`.
+
+    Names are alike whatever their case and separators. A name of ours that was sent wins over every
+    alias. What is null counts as not sent.
+    """
+    found = decoded(value)
+    known = _known(found, names)
+    # A text that happens to be JSON, but not ours, is what people are to read.
+    if text is not None and isinstance(value, str | int | float) and not known:
+        return {text: value}
+    return known if isinstance(found, Mapping) else found
+
+
+def wrapped(value: object, name: str, *marks: str) -> object:
+    """A bare list, a single entry (told by one of its keys), or a bare text, where an object with `name` is due."""
+    value = decoded(value)
+    if isinstance(value, list | tuple) or (isinstance(value, str) and value.strip() and not _is_broken_json(value)):
+        return {name: cast("object", value)}
+    if not isinstance(value, Mapping):
+        return value
+    known = _known(cast("object", value), dict.fromkeys((name, *marks), ()))
+    if name in known or not known:
+        return known
+    inside = decoded(next(iter(known.values())))
+    entries = cast("object", inside if isinstance(inside, list | Mapping) else [value])
+    return {name: entries}
+
+
+def _known(value: object, names: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    if not isinstance(value, Mapping):
+        return {}
+    sent: dict[str, object] = {}
+    for key, field in cast("Mapping[object, object]", value).items():
+        if field is not None:
+            sent.setdefault(_plain(key), field)
+    known: dict[str, object] = {}
+    for name, others in names.items():
+        used = next((alias for alias in map(_plain, (name, *others)) if alias in sent), None)
+        if used is not None:
+            known[name] = sent[used]
+    return known
+
+
+def _plain(name: object) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower()) if isinstance(name, str) else ""
+
+
+def _is_broken_json(text: str) -> bool:
+    """Whether this was meant as JSON, cut off or mistyped, and is no text for people."""
+    return re.match(r"""\s*(\{\s*["'}]|\[\s*["'\[{\]])""", text) is not None
+
+
+def _text(value: object) -> object:
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+"""A text, also where a number was sent. Half characters are mended: the model cannot see them."""
+
+
+def _bool(value: object) -> object:
+    if isinstance(value, str) and value.strip().lower() in {"true", "yes", "1"}:
+        return True
+    if value is None or (isinstance(value, str) and value.strip().lower() in {"false", "no", "0", ""}):
+        return False
+    return value
+
+
+LenientBool = Annotated[bool, BeforeValidator(_bool)]
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, JsonValue]:
+    """The JSON Schema of a tool's input, with nothing to look up elsewhere in it."""
+    schema = cast("dict[str, JsonValue]", model.model_json_schema(by_alias=True))
+    definitions = cast("dict[str, JsonValue]", schema.pop("$defs", {}))
+    return cast("dict[str, JsonValue]", _inlined(schema, definitions))
+
+
+def _inlined(node: JsonValue, definitions: dict[str, JsonValue]) -> JsonValue:
+    if isinstance(node, list):
+        return [_inlined(part, definitions) for part in node]
+    if not isinstance(node, dict):
+        return node
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        return _inlined(definitions[reference.removeprefix("#/$defs/")], definitions)
+    # Titles repeat the names of the fields; they cost the model tokens and say nothing.
+    return {
+        key: _inlined(part, definitions) for key, part in node.items() if not (key == "title" and isinstance(part, str))
+    }

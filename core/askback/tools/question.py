@@ -1,0 +1,191 @@
+"""`question`: one or many questions with values for programs and labels for people."""
+
+from __future__ import annotations
+
+__all__ = ["QuestionsTool"]
+
+import json
+import re
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+from askback.errors import ModelError
+from askback.questions import Form, Outcome
+from askback.tools.base import QuestionTool, ToolResult, waited
+from askback.tools.lenient import Text, ToolInput, as_list, rename, wrapped
+
+NO_QUESTIONS = "Error: No questions provided"
+
+
+class OptionInput(ToolInput):
+    model_config = ConfigDict(json_schema_extra={"required": ["value", "label"]})
+
+    value: Text = Field(default="", description="What you get back when this option is chosen.")
+    label: Text = Field(description="What people read.", min_length=1)
+    description: Text | None = Field(default=None, description="What choosing it means.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lenient(cls, value: object) -> object:
+        return rename(
+            value,
+            text="label",
+            value=("id",),
+            label=("title", "name", "text", "value", "id"),
+            description=("desc", "detail", "explanation"),
+        )
+
+    @property
+    def sent_value(self) -> str:
+        return self.value if self.value.strip() else self.label
+
+
+class QuestionInput(ToolInput):
+    model_config = ConfigDict(json_schema_extra={"required": ["id", "prompt", "options"]})
+
+    id: Text = Field(default="", description="A stable id for the answer.")
+    label: Text | None = Field(default=None, description="A short name for tabs and the review; else Q1, Q2 …")
+    prompt: Text = Field(description="The full question.")
+    options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
+        default_factory=list[OptionInput],
+        description="The choices. 'Something else…' is always added: do not add it yourself.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lenient(cls, value: object) -> object:
+        return rename(
+            value,
+            text="prompt",
+            id=("key",),
+            prompt=("question", "text"),
+            label=("header", "title"),
+            options=("choices", "answers"),
+        )
+
+
+class QuestionsInput(ToolInput):
+    questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
+        description="One question, or several that are asked together.", json_schema_extra={"minItems": 1}
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lenient(cls, value: object) -> object:
+        return wrapped(value, "questions", "question", "prompt") or {"questions": []}
+
+
+class QuestionsTool(QuestionTool[QuestionsInput]):
+    """The tool named `question`."""
+
+    name: ClassVar[str] = "question"
+    description: ClassVar[str] = (
+        "Ask the people in this conversation one or several multiple-choice questions and wait for their answer, "
+        'which may take minutes or days. Every question also offers "Something else…", where they can write. '
+        "Use it only for what you cannot find out or decide yourself."
+    )
+    example: ClassVar[str] = (
+        '{"questions": [{"id": "db", "label": "Database", "prompt": "Which database should we use?", "options": '
+        '[{"value": "pg", "label": "PostgreSQL", "description": "Relational"}, {"value": "lite", "label": "SQLite"}]}]}'
+    )
+    input_type = QuestionsInput
+
+    def form(self, parsed: QuestionsInput) -> Form:
+        if not parsed.questions:
+            raise ModelError(NO_QUESTIONS, example=self.example)
+        return Form.parse(
+            {
+                "questions": [
+                    {
+                        "id": identity,
+                        "prompt": question.prompt,
+                        "header": question.label if question.label and question.label.strip() else None,
+                        "options": [
+                            {
+                                "value": option.sent_value,
+                                "label": option.label,
+                                "description": option.description
+                                if option.description and option.description.strip()
+                                else None,
+                            }
+                            for option in question.options
+                        ],
+                    }
+                    for question, identity in zip(parsed.questions, _ids(parsed.questions), strict=True)
+                ]
+            }
+        )
+
+    def field_name(self, field: str) -> str:
+        return re.sub(r"\]\.header$", "].label", field)
+
+    def refusal(self, error: ModelError) -> ToolResult:
+        data: dict[str, JsonValue] = {"questions": [], "answers": [], "cancelled": True, "error": error.problem}
+        if error.advice:
+            data["message"] = error.advice
+        return ToolResult(text=_json(data), data=data, is_error=True)
+
+    def report(self, parsed: QuestionsInput, outcome: Outcome) -> ToolResult:
+        answers: list[JsonValue] = []
+        ids = _ids(parsed.questions)
+        for identity in ids:
+            answer = outcome.get(identity)
+            if answer is None:
+                continue
+            if answer.choices:
+                choice = answer.choices[0]
+                answers.append(
+                    {
+                        "id": identity,
+                        "value": choice.value,
+                        "label": choice.label,
+                        "wasCustom": False,
+                        "index": choice.index + 1,
+                    }
+                )
+            else:
+                answers.append({"id": identity, "value": answer.text, "label": answer.text, "wasCustom": True})
+        data: dict[str, JsonValue] = {
+            "questions": [_echo(*one) for one in zip(parsed.questions, ids, range(1, len(ids) + 1), strict=True)],
+            "answers": answers,
+            "cancelled": outcome.status != "answered",
+        }
+        if outcome.status != "answered":
+            data |= {"reason": outcome.status, "message": waited(outcome)}
+        return ToolResult(text=_json(data), data=data)
+
+    def gist(self, parsed: QuestionsInput) -> str:
+        questions = parsed.questions
+        names = ", ".join(question.label or f"Q{number}" for number, question in enumerate(questions, 1))
+        return f"{len(questions)} question{'s' if len(questions) != 1 else ''}" + (f" · {names}" if names else "")
+
+
+def _ids(questions: list[QuestionInput]) -> list[str]:
+    """The ids that were given; a question without one gets its number, or what is not taken yet."""
+    ids: list[str] = []
+    given = {question.id for question in questions}
+    for number, question in enumerate(questions, 1):
+        identity = question.id
+        if not identity.strip():
+            identity = f"q{number}"
+            while identity in given:
+                identity += "_"
+        ids.append(identity)
+    return ids
+
+
+def _echo(question: QuestionInput, identity: str, number: int) -> JsonValue:
+    """The question as it was asked, every default filled in."""
+    options: list[JsonValue] = []
+    for option in question.options:
+        told: dict[str, JsonValue] = {"value": option.sent_value, "label": option.label}
+        if option.description:
+            told["description"] = option.description
+        options.append(told)
+    label = question.label if question.label and question.label.strip() else f"Q{number}"
+    return {"id": identity, "label": label, "prompt": question.prompt, "options": options}
+
+
+def _json(data: dict[str, JsonValue]) -> str:
+    return json.dumps(data, ensure_ascii=False)

@@ -1,0 +1,52 @@
+"""Every scenario runs over every platform."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from . import discord, slack
+from .driver import Desk, PlatformTests
+
+PLATFORMS: dict[str, PlatformTests] = {"discord": discord, "slack": slack}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every platform, but for scenarios that mean something on one only: those say why."""
+    if "platform" not in metafunc.fixturenames:
+        return
+    platforms = sorted(PLATFORMS)
+    for only in metafunc.definition.iter_markers("only"):
+        assert only.kwargs["reason"]
+        platforms = [only.args[0]]
+    metafunc.parametrize("platform", platforms)
+
+
+@pytest.fixture
+def tests_of(platform: str) -> PlatformTests:
+    return PLATFORMS[platform]
+
+
+@pytest.fixture
+async def desk(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def open_until_over() -> None:
+        # In a task of its own: what the bot runs belongs to it, and shows there when it ends before its time.
+        async with PLATFORMS[platform].open_desk(tmp_path, monkeypatch) as opened:
+            ready.set_result(opened)
+            await over.wait()
+
+    task = asyncio.create_task(open_until_over())
+    await asyncio.wait([task, ready], return_when=asyncio.FIRST_COMPLETED)
+    if not ready.done():
+        await task
+    opened = ready.result()
+    yield opened
+    over.set()
+    await task
+    assert not opened.journal.unexpected(), "\n".join(opened.journal.unexpected())

@@ -1,0 +1,199 @@
+"""`manifests/`: Slack and Discord take them, and they ask for exactly what the bots use."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jsonschema_rs
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from askback_discord import install
+from askback_discord.app import DiscordBot
+from askback_local.services import Services
+
+from .discord import OPENAPI
+
+ROOT = Path(__file__).parents[2]
+MANIFEST = ROOT / "manifests/slack.json"
+SCHEMA = ROOT.parent / "shared/schemas/slack-manifest.schema.json"
+BOT = ROOT / "bots/askback_slack"
+
+# What each method asks for, by docs.slack.dev/reference/methods; the last two by any one of theirs.
+HISTORY = frozenset({"channels:history", "groups:history", "im:history", "mpim:history"})
+SCOPES: dict[str, frozenset[str]] = {
+    "apps.connections.open": frozenset(),  # of the app's own token: connections:write
+    "auth.test": frozenset(),
+    "chat.getPermalink": frozenset(),
+    "views.open": frozenset(),
+    "chat.appendStream": frozenset({"chat:write"}),
+    "chat.delete": frozenset({"chat:write"}),
+    "chat.postEphemeral": frozenset({"chat:write"}),
+    "chat.postMessage": frozenset({"chat:write"}),
+    "chat.startStream": frozenset({"chat:write"}),
+    "chat.stopStream": frozenset({"chat:write"}),
+    "chat.update": frozenset({"chat:write"}),
+    "users.info": frozenset({"users:read"}),
+    "conversations.history": HISTORY,
+    "conversations.replies": HISTORY,
+}
+# What each event that is listened to is subscribed by, and the scope of that subscription.
+EVENTS: dict[str, dict[str, str]] = {
+    "app_mention": {"app_mention": "app_mentions:read"},
+    "message": {
+        "message.channels": "channels:history",
+        "message.groups": "groups:history",
+        "message.im": "im:history",
+        "message.mpim": "mpim:history",
+    },
+}
+
+
+def manifest() -> dict[str, Any]:
+    return json.loads(MANIFEST.read_text(encoding="utf-8"))
+
+
+def trees() -> Iterator[ast.AST]:
+    for path in sorted(BOT.glob("*.py")):
+        yield from ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def methods_used() -> set[str]:
+    """Names of Slack's methods that stand anywhere in the bot's code."""
+    names = {name.replace("_", ".", 1) for name in dir(AsyncWebClient) if not name.startswith("_")}
+    families = {name.partition(".")[0] for name in names}
+    strings = (node.value for node in trees() if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return {
+        text for text in strings if re.fullmatch(r"[a-z]+(\.[a-zA-Z]+)+", text) and text.partition(".")[0] in families
+    }
+
+
+def events_used() -> set[str]:
+    """The first arguments of calls of `.event(…)` that are words; the rest takes what comes."""
+    return {
+        node.args[0].value
+        for node in trees()
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "event"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+    }
+
+
+def test_slack_takes_it() -> None:
+    if not SCHEMA.exists():
+        pytest.skip("Slack's manifest schema is not on this machine")
+    validator = jsonschema_rs.validator_for(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert [error.message for error in validator.iter_errors(manifest())] == []
+    wrong = {**manifest(), "surprise": True}
+    assert not validator.is_valid(wrong), "the schema checks something"
+
+
+def test_its_texts_fit() -> None:
+    information = manifest()["display_information"]
+    assert information["name"] == "askback"
+    assert len(information["description"]) <= 140
+    assert 175 <= len(information["long_description"]) <= 4000
+
+
+def test_the_code_is_known_to_this_test() -> None:
+    assert methods_used() - set(SCOPES) == set(), "say which scope it needs"
+    assert events_used() == set(EVENTS)
+    assert "chat.postMessage" in methods_used()
+
+
+def test_its_scopes_are_those_that_the_code_uses() -> None:
+    needed = set[str]().union(*(SCOPES[method] for method in methods_used()))
+    needed |= {scope for event in events_used() for scope in EVENTS[event].values()}
+    scopes = manifest()["oauth_config"]["scopes"]
+    assert scopes == {"bot": sorted(needed)}
+
+
+def test_its_events_are_those_that_the_code_listens_to() -> None:
+    subscribed = manifest()["settings"]["event_subscriptions"]
+    assert subscribed == {"bot_events": sorted(name for event in events_used() for name in EVENTS[event])}
+
+
+def test_two_tokens_are_all_that_is_needed() -> None:
+    settings = manifest()["settings"]
+    assert settings["socket_mode_enabled"] is True
+    assert settings["interactivity"] == {"is_enabled": True}
+    assert "request_url" not in MANIFEST.read_text(encoding="utf-8")
+    home = manifest()["features"]["app_home"]
+    assert home["messages_tab_enabled"] is True
+    assert home["messages_tab_read_only_enabled"] is False
+
+
+# Discord
+
+
+DISCORD = ROOT / "manifests/discord.json"
+FORM = {"$ref": "#/components/schemas/ApplicationFormPartial"}
+GATEWAY_MESSAGE_CONTENT_LIMITED = 1 << 19
+"""The flag of an application that may read messages, as every app on fewer than a hundred servers may say of itself."""
+INTENT_NAMES = {"guilds": "GUILDS", "guild_messages": "GUILD_MESSAGES", "dm_messages": "DIRECT_MESSAGES"}
+
+
+def discords() -> dict[str, Any]:
+    return json.loads(DISCORD.read_text(encoding="utf-8"))
+
+
+def test_discord_takes_it() -> None:
+    if not OPENAPI.exists():
+        pytest.skip("Discord's OpenAPI document is not on this machine")
+    document = json.loads(OPENAPI.read_text(encoding="utf-8"))
+    form = document["components"]["schemas"]["ApplicationFormPartial"]
+    application = discords()["application"]
+    assert application.keys() <= form["properties"].keys()
+    assert 1 <= len(application["description"]) <= 400
+    validator = jsonschema_rs.Draft202012Validator({**FORM, "components": document["components"]})
+    # Discord's reference has a text where the document has an object around it, and permissions as text
+    # where the document has a number; the reference holds.
+    whole = json.loads(json.dumps({**application, "description": {"default": application["description"]}}))
+    for params in (whole["install_params"], whole["integration_types_config"]["0"]["oauth2_install_params"]):
+        params["permissions"] = int(params["permissions"])
+    assert [error.message for error in validator.iter_errors(whole)] == []
+    assert not validator.is_valid({**whole, "flags": "all"}), "the document checks something"
+
+
+def test_discord_is_asked_for_what_the_code_asks_for() -> None:
+    application = discords()["application"]
+    params = {"scopes": [*install.SCOPES], "permissions": str(install.PERMISSIONS.value)}
+    assert application["install_params"] == params
+    assert application["integration_types_config"] == {"0": {"oauth2_install_params": params}}
+    assert application["flags"] == GATEWAY_MESSAGE_CONTENT_LIMITED
+    assert discords()["privileged_intents"] == ["MESSAGE_CONTENT"]
+    assert discords()["intents"] == [INTENT_NAMES[name] for name, on in install.INTENTS if on]
+
+
+async def test_the_invite_is_for_just_those_scopes_and_permissions(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Services(port=0) as services:
+        for name, value in services.environment.items():
+            monkeypatch.setenv(name, value)
+        link = await DiscordBot().invite()
+    address = urlsplit(link)
+    assert address.hostname == "discord.com"
+    assert {name: values for name, values in parse_qs(address.query).items() if name != "client_id"} == {
+        "scope": ["bot"],
+        "permissions": [str(install.PERMISSIONS.value)],
+    }
+    assert parse_qs(address.query)["client_id"] == [services.discord.guild.app.id]
+
+
+def test_every_permission_is_one_that_the_local_services_ask_for() -> None:
+    """`test_the_bot_needs_no_more_than_it_is_invited_with` plays with just these."""
+    assert {name for name, on in install.PERMISSIONS if on} == {
+        "read_messages",  # View Channel
+        "send_messages",
+        "create_public_threads",
+        "send_messages_in_threads",
+        "read_message_history",
+    }

@@ -1,0 +1,347 @@
+"""QuestionManager: the only door to questions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from askback.actions import Cancel, Choose, Open, Select, Submit, Write
+from askback.card import AskText, FieldErrors, Notice, Redraw
+from askback.errors import CallerError
+from askback.identity import MessageRef, Place
+from askback.policy import Limits, Who
+from askback.questions import Form, Option, Outcome, Question
+from askback.store.errors import StoreBusy
+from core_engine import ANN, BEN, HERE, Board, engine
+
+COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
+COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
+SEVERAL = Form(questions=(Question(id="colours", prompt="Which?", options=COLOURS, multi_select=True),))
+ONLY_ANN = Who.only(ANN)
+ANYONE = Who(anyone=True)
+
+
+@pytest.fixture
+def board() -> Board:
+    return Board()
+
+
+async def test_ask_returns_what_was_answered_as_soon_as_it_is_committed(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        response = await one.press(card, Choose(index=1))
+        assert isinstance(response, Redraw)
+        async with asyncio.timeout(1):
+            outcome = await asking
+        assert (outcome.status, outcome["colour"].choices[0].label, outcome.by) == ("answered", "Blue", ANN)
+        await board.until(lambda: not board.open())
+
+
+async def test_ask_waits_on_an_event_and_not_on_a_clock(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=None))
+        (card,) = await one.asked()
+        reads = 0
+        get = one.store.get
+
+        async def counted(ask_id: str):
+            nonlocal reads
+            reads += 1
+            return await get(ask_id)
+
+        one.store.get = counted  # type: ignore[method-assign]
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert reads == 0
+        await one.press(card, Choose(index=0))
+        assert (await asking).status == "answered"
+
+
+async def test_a_caller_that_restarted_gets_its_ask_and_its_outcome_by_the_key(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="deploy-7"))
+        (card,) = await one.asked()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    async with engine(tmp_path, board) as two:
+        again = asyncio.create_task(two.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="deploy-7"))
+        assert [ask.id for ask in await two.asked()] == [card.id]
+        await two.press(card, Choose(index=0))
+        assert (await again)["colour"].choices[0].label == "Green"
+    assert len(board.messages) == 1
+
+
+async def test_an_ask_that_was_settled_while_its_caller_was_away_is_told_by_the_key(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="deploy-7"))
+        (card,) = await one.asked()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await one.press(card, Choose(index=1))
+    async with engine(tmp_path, board) as two:
+        outcome = await two.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="deploy-7")
+        assert outcome["colour"].choices[0].label == "Blue"
+        await board.until(lambda: not board.open())
+
+
+async def test_cancelling_the_wait_leaves_the_ask_open(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert [ask.id for ask in await one.manager.pending()] == [card.id]
+        assert isinstance(await one.press(card, Choose(index=0)), Redraw)
+        settled = await one.manager.get(card.id)
+        assert settled is not None
+        assert settled.status == "answered"
+
+
+async def test_two_waiters_for_one_key_get_the_same_outcome(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        both = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k")) for _ in range(2)]
+        (card,) = await one.asked()
+        await one.press(card, Choose(index=0))
+        first, second = await asyncio.gather(*both)
+        assert first == second
+
+
+async def test_an_unknown_id_is_logged_as_a_warning_ignored_and_told(
+    tmp_path: Path, board: Board, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        with caplog.at_level(logging.WARNING):
+            response = await one.press(card.evolve(id="x" * 22), Choose(index=0))
+        assert isinstance(response, Notice)
+        assert "not known" in response.text
+        assert [(r.levelname, r.action) for r in caplog.records] == [("WARNING", "unknown_ask")]  # type: ignore[attr-defined]
+        assert [ask.id for ask in await one.manager.pending()] == [card.id]
+        asking.cancel()
+
+
+async def test_a_late_click_changes_nothing_and_is_told_how_it_ended(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ANYONE))
+        (card,) = await one.asked()
+        await one.press(card, Choose(index=0))
+        late = await one.press(card, Choose(index=1), BEN)
+        assert isinstance(late, Notice)
+        assert "answered already" in late.text
+        assert (await asking)["colour"].choices[0].label == "Green"
+
+
+async def test_two_people_at_the_same_instant_make_one_outcome_and_the_other_is_told(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board) as one:
+        for _ in range(20):
+            asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ANYONE))
+            (card,) = await one.asked()
+            responses = await asyncio.gather(
+                one.press(card, Choose(index=0), ANN), one.press(card, Choose(index=1), BEN)
+            )
+            assert sorted(type(response).__name__ for response in responses) == ["Notice", "Redraw"]
+            winner = (ANN, BEN)[[isinstance(response, Redraw) for response in responses].index(True)]
+            outcome = await asking
+            assert outcome.by == winner
+            assert outcome["colour"].choices[0].label == {ANN: "Green", BEN: "Blue"}[winner]
+            await board.until(lambda: not board.open())
+
+
+async def test_ticks_of_two_people_at_the_same_instant_both_count(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(SEVERAL, to=HERE, who=ANYONE))
+        (card,) = await one.asked()
+        ticks = [Select(chosen=(index,), base=(), revision=0) for index in (0, 1)]
+        await asyncio.gather(one.press(card, ticks[0], ANN), one.press(card, ticks[1], BEN))
+        await one.press(card, Submit())
+        assert [choice.label for choice in (await asking)["colours"].choices] == ["Green", "Blue"]
+
+
+async def test_a_stranger_changes_nothing_and_gets_a_private_notice(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        for deed in (Choose(index=0), Open(), Write(text="x"), Cancel()):
+            response = await one.press(card, deed, BEN)
+            assert isinstance(response, Notice)
+            assert "somebody else" in response.text
+            assert response.card is None
+        assert await one.manager.get(card.id) == card.evolve(
+            drawn_revision=0, messages=(MessageRef(channel="C1", id="1"),)
+        )
+        asking.cancel()
+
+
+async def test_a_written_answer_that_breaks_the_rules_is_kept_and_said(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        assert isinstance(await one.press(card, Open()), AskText)
+        refused = await one.press(card, Write(text="   "))
+        assert isinstance(refused, FieldErrors)
+        assert "empty" in refused.message
+        assert isinstance(await one.press(card, Write(text=" Mauve ")), Redraw)
+        assert (await asking)["colour"].text == "Mauve"
+
+
+async def test_a_timeout_is_nobody_answered_typed_and_the_card_is_settled(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        outcome = await one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=0.2)
+        assert (outcome.status, outcome.answers, outcome.by) == ("timed_out", (), None)
+        await board.until(lambda: board.cards() and not board.open())
+        assert await one.manager.pending() == ()
+        (card,) = board.cards()
+        late = await one.press(card, Choose(index=0))
+        assert isinstance(late, Notice)
+        assert "timed out" in late.text
+
+
+async def test_the_default_timeout_is_that_of_the_limits(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board, limits=Limits(timeout=0.1)) as one:
+        assert (await one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)).status == "timed_out"
+
+
+async def test_a_deadline_that_passed_while_nothing_ran_holds_after_the_start(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=0.15, key="k"))
+        (card,) = await one.asked()
+        asking.cancel()
+    assert card.policy.deadline is not None
+    await asyncio.sleep(0.15)
+    async with engine(tmp_path, board) as two:
+        outcome = await two.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k")
+        assert outcome.status == "timed_out"
+        await board.until(lambda: not board.open())
+
+
+async def test_cancel_and_reject_end_an_ask_once(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(2)]
+        first, second = await one.asked(2)
+        assert await one.manager.cancel(first.id, by=BEN, reason="not needed any more") is True
+        assert await one.manager.cancel(first.id) is False
+        assert await one.manager.reject(first.id, "late") is False
+        assert await one.manager.reject(second.id, "the bot was removed") is True
+        assert await one.manager.cancel("nobody knows it") is False
+        outcomes = await asyncio.gather(*asking)
+        assert {(outcome.status, outcome.reason) for outcome in outcomes} == {
+            ("cancelled", "not needed any more"),
+            ("undeliverable", "the bot was removed"),
+        }
+        await board.until(lambda: not board.open())
+
+
+async def test_pending_is_of_one_place_or_of_all_oldest_first(tmp_path: Path, board: Board) -> None:
+    there = Place(platform="board", tenant="T1", channel="C2")
+    async with engine(tmp_path, board) as one:
+        asking = []
+        for place in (HERE, there, HERE):
+            asking.append(asyncio.create_task(one.manager.ask(COLOUR, to=place, who=ONLY_ANN)))
+            await one.asked(len(asking))
+        everything = await one.manager.pending()
+        assert [ask.place for ask in everything] == [HERE, there, HERE]
+        assert await one.manager.pending(there) == (everything[1],)
+        assert await one.manager.get("x") is None
+        for task in asking:
+            task.cancel()
+
+
+async def test_more_than_ten_open_in_one_place_are_refused_and_elsewhere_there_is_room(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(10)]
+        cards = await one.asked(10)
+        with pytest.raises(CallerError, match="10 questions are open"):
+            await one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)
+        there = HERE.evolve(thread="2")
+        asking.append(asyncio.create_task(one.manager.ask(COLOUR, to=there, who=ONLY_ANN)))
+        await one.asked(11)
+        await one.press(cards[0], Choose(index=0))
+        asking.append(asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)))
+        await one.asked(11)
+        for task in asking:
+            task.cancel()
+
+
+async def test_the_pace_delays_a_card_and_never_the_ask(tmp_path: Path, board: Board) -> None:
+    pace = 0.3
+    async with engine(tmp_path, board, limits=Limits(seconds_between_asks=pace)) as one:
+        asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(3)]
+        await one.asked(1)
+        assert len(await one.manager.pending()) == 3
+        await one.asked(3)
+        shown = [at for name, at in zip(board.calls, board.at, strict=True) if name == "show"]
+        assert all(later - earlier > pace * 0.8 for earlier, later in pairwise(shown)), shown
+        for task in asking:
+            task.cancel()
+
+
+async def test_a_click_on_an_unknown_message_of_a_known_ask_makes_it_the_live_one(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(SEVERAL, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        stray = board.post(type(board.messages["1"])(HERE, card.id, "", card))
+        await one.press(card, Select(chosen=(0,), base=(), revision=0), message=stray)
+        await board.until(lambda: list(board.messages) == [stray.id])
+        await one.press(card, Submit())
+        assert (await asking).status == "answered"
+
+
+async def test_a_message_clicked_while_another_is_being_drawn_stays_the_live_one(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(SEVERAL, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        board.holds["show"] = asyncio.Event()
+        await one.press(card, Select(chosen=(0,), base=(), revision=0), draw=False)
+        await one.manager.hand_over(card.id)
+        await board.until(lambda: board.calls.count("show") == 2)
+        stray = board.post(type(board.messages["1"])(HERE, card.id, "", card))
+        await one.press(card, Submit(), message=stray, draw=False)
+        board.holds.pop("show").set()
+        await one.manager.hand_over(card.id)
+        await board.until(lambda: list(board.messages) == [stray.id] and not board.open())
+        assert (await asking).status == "answered"
+
+
+async def test_a_click_whose_commit_is_in_doubt_is_refused_and_its_outcome_told_once_it_is_known(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
+        (card,) = await one.asked()
+        decide = one.store.decide
+
+        async def committed_late(*args, **more):
+            await decide(*args, **more)
+            raise StoreBusy("The disk took too long.", in_doubt=True)
+
+        one.store.decide = committed_late  # type: ignore[method-assign]
+        with pytest.raises(StoreBusy):
+            await one.press(card, Choose(index=0))
+        one.store.decide = decide  # type: ignore[method-assign]
+        async with asyncio.timeout(2):
+            assert (await asking).status == "answered"
+
+
+async def test_outcomes_survive_the_store_as_they_are(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k"))
+        (card,) = await one.asked()
+        hostile = "a\x00b \u202e <@U1> 🧨 ```x```"
+        await one.press(card, Write(text=hostile))
+        told: Outcome = await asking
+        assert told["colour"].text == hostile
+    async with engine(tmp_path, board) as two:
+        assert await two.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k") == told

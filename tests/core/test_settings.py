@@ -1,0 +1,208 @@
+"""Settings: where they come from, who wins, and what is said when one is wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from askback.errors import OperatorError
+from askback.settings import Settings, load
+from askback_slack.settings import SlackSettings
+
+SECRET = "xoxp-very-secret"
+
+
+@pytest.fixture(autouse=True)
+def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No setting in the environment, no file in the working directory."""
+    for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, text: str, name: str = "askback.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problem(kind: type[Settings] | type[SlackSettings] = Settings) -> str:
+    with pytest.raises(OperatorError) as caught:
+        load(kind)
+    return str(caught.value)
+
+
+def test_without_anything_set_the_defaults_hold() -> None:
+    settings = load(Settings)
+    assert settings.tools == ("AskUserQuestion",)
+    assert settings.timeout is None
+    assert settings.database_url == "askback.db"
+    assert settings.anthropic_api_key is None
+    with pytest.raises(OperatorError, match="ANTHROPIC_API_KEY is missing"):
+        _ = settings.model_key
+
+
+def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "ANTHROPIC_API_KEY": "sk-ant-1",
+        "ASKBACK_MODEL": "claude-haiku-4-5",
+        "ASKBACK_MAX_TOKENS": "1000",
+        "ASKBACK_TOOLS": "question, askQuestion,question",
+        "ASKBACK_TIMEOUT": "90.5",
+        "ASKBACK_SYSTEM_PROMPT": "Be brief.",
+        "ASKBACK_DATABASE_URL": "sqlite:///other.db",
+        "ASKBACK_LOG_LEVEL": " debug ",
+    }.items():
+        monkeypatch.setenv(name, value)
+    settings = load(Settings)
+    assert settings.model_key == "sk-ant-1"
+    assert settings.model_dump(exclude={"anthropic_api_key"}) == {
+        "model": "claude-haiku-4-5",
+        "max_tokens": 1000,
+        "tools": ("question", "askQuestion"),
+        "timeout": 90.5,
+        "system_prompt": "Be brief.",
+        "database_url": "sqlite:///other.db",
+        "log_level": "DEBUG",
+    }
+
+
+def test_the_file_sets_the_same_and_belongs_to_all_parts(empty: Path) -> None:
+    write(
+        empty,
+        """
+        anthropic_api_key = "sk-ant-2"
+        model = "claude-haiku-4-5"
+        tools = ["question", "askQuestion"]
+        timeout = 60
+        system_prompt = '''
+        Be kind.'''
+        slack_bot_token = "xoxb-1"
+        slack_app_token = "xapp-1"
+        slack_api_url = "https://slack-gov.com/api"
+        """,
+    )
+    settings, slack = load(Settings), load(SlackSettings)
+    assert (settings.model_key, settings.model, settings.timeout) == ("sk-ant-2", "claude-haiku-4-5", 60.0)
+    assert settings.tools == ("question", "askQuestion")
+    assert settings.system_prompt.strip() == "Be kind."
+    assert (slack.bot_token.get_secret_value(), slack.app_token.get_secret_value()) == ("xoxb-1", "xapp-1")
+    assert slack.api_url == "https://slack-gov.com/api/"
+
+
+def test_the_environment_wins_over_the_file_and_an_empty_variable_is_none(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(empty, 'model = "from-file"\nlog_level = "ERROR"\n')
+    monkeypatch.setenv("ASKBACK_MODEL", "from-environment")
+    monkeypatch.setenv("ASKBACK_LOG_LEVEL", "")
+    settings = load(Settings)
+    assert (settings.model, settings.log_level) == ("from-environment", "ERROR")
+
+
+def test_askback_config_names_another_file(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(empty, 'model = "not this"')
+    monkeypatch.setenv("ASKBACK_CONFIG", str(write(empty, 'model = "this"', "team.toml")))
+    assert load(Settings).model == "this"
+
+
+@pytest.mark.parametrize("text", ["never", "NEVER", " none "])
+def test_never_waits_for_ever(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("ASKBACK_TIMEOUT", text)
+    assert load(Settings).timeout is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("ASKBACK_TIMEOUT", "soon", "ASKBACK_TIMEOUT is no number. Give the seconds"),
+        ("ASKBACK_TIMEOUT", "0", "ASKBACK_TIMEOUT must be greater than 0. Give the seconds"),
+        ("ASKBACK_TIMEOUT", "-5", "ASKBACK_TIMEOUT must be greater than 0."),
+        ("ASKBACK_TIMEOUT", "nan", "ASKBACK_TIMEOUT"),
+        ("ASKBACK_TIMEOUT", "inf", "ASKBACK_TIMEOUT"),
+        ("ASKBACK_TIMEOUT", "1e30", "ASKBACK_TIMEOUT must be less than or equal to"),
+        ("ASKBACK_TOOLS", "AskMe", "ASKBACK_TOOLS names AskMe, but the tools are AskUserQuestion, question"),
+        ("ASKBACK_TOOLS", " , ", "ASKBACK_TOOLS names no tool, but the tools are"),
+        ("ASKBACK_MAX_TOKENS", "many", "ASKBACK_MAX_TOKENS is no whole number. Give the most tokens"),
+        ("ASKBACK_MAX_TOKENS", "0", "ASKBACK_MAX_TOKENS must be greater than or equal to 1."),
+        ("ASKBACK_LOG_LEVEL", "LOUD", "ASKBACK_LOG_LEVEL is no level. Give DEBUG, INFO"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence_with_the_cure(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    told = problem()
+    assert told.startswith(words)
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('timeout = "soon"', "timeout in askback.toml is no number."),
+        ("timeout = true", "timeout in askback.toml is no number."),
+        ("model = 5", "model in askback.toml is no text."),
+        ('model = ""', "model in askback.toml is empty."),
+        ("tools = 5", "tools in askback.toml is neither a text nor a list."),
+        ("tools = [5]", "tools in askback.toml names 5, but"),
+        ("anthropic_api_key = 5", "anthropic_api_key in askback.toml is no text."),
+        ('modle = "m"', "askback.toml sets `modle`, which is no setting. Is it meant to be `model`?"),
+        ("[model]\nname = 1", "model in askback.toml is no text."),
+        ("zzz = 1", "askback.toml sets `zzz`, which is no setting. There are: anthropic_api_key, model,"),
+        ("model = claude", "askback.toml is no valid TOML: Invalid value (at line 1, column 9)."),
+        ('model = "\udcff"', "askback.toml is no valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence_that_names_it(empty: Path, text: str, words: str) -> None:
+    (empty / "askback.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    told = problem()
+    assert told.startswith(words)
+    assert "\n" not in told
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_CONFIG", str(empty / "none.toml"))
+    assert problem() == f"ASKBACK_CONFIG names {empty / 'none.toml'}, but there is no such file."
+    monkeypatch.setenv("ASKBACK_CONFIG", str(empty))
+    assert problem() == f"{empty} cannot be read: Is a directory."
+
+
+def test_everything_that_is_missing_is_told_at_once_with_where_to_get_it() -> None:
+    bot, app = problem(SlackSettings).split("\n")
+    assert bot.startswith("SLACK_BOT_TOKEN is missing. Copy the Bot User OAuth Token")
+    assert app.startswith("SLACK_APP_TOKEN is missing. Make an app-level token")
+
+
+def test_a_misspelt_setting_of_a_bot_is_told_by_that_bot(empty: Path) -> None:
+    write(empty, 'slack_bot_tokn = "xoxb-1"')
+    load(Settings)
+    assert problem(SlackSettings).startswith("askback.toml sets `slack_bot_tokn`, which is no setting. Is it meant")
+
+
+def test_no_error_ever_holds_a_secret(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACK_BOT_TOKEN", SECRET)
+    monkeypatch.setenv("SLACK_APP_TOKEN", SECRET)
+    told = problem(SlackSettings)
+    assert "SLACK_BOT_TOKEN is no bot token" in told
+    assert "SLACK_APP_TOKEN is no app-level token" in told
+    for text in (
+        f'anthropic_api_key = ["{SECRET}"]',
+        f'anthropic_api_key = {{ key = "{SECRET}" }}',
+        f"anthropic_api_key = {SECRET}",
+        f'anthropic_api_key = "{SECRET}',
+        f'anthropic_api_key = "{SECRET}"\nanthropic_api_key = "{SECRET}"',
+        f'"anthropic_api_key" "{SECRET}"',
+        f'slack_bot_token = ["{SECRET}"]\nslack_app_token = 1',
+    ):
+        write(empty, text)
+        for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"):
+            monkeypatch.delenv(name, raising=False)
+        told += problem(SlackSettings if "slack" in text else Settings)
+    assert SECRET not in told
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    (empty / "askback.toml").unlink()
+    assert SECRET not in repr(load(Settings))

@@ -1,0 +1,48 @@
+"""What a model says goes back to it in a form that the Messages API takes, whatever it was."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from askback.conversations import Message
+from askback.model import ModelTurn
+from askback.transcript import sendable, with_new_ids
+
+TAKEN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def call(identifier: str = "toolu_1", name: str = "AskUserQuestion", data: object = None) -> ModelTurn:
+    block = {"type": "tool_use", "id": identifier, "name": name, "input": {} if data is None else data}
+    return ModelTurn.model_validate({"content": (block,)})
+
+
+@pytest.mark.parametrize("identifier", ["", "call:1", "functions.ask:0", "toolu_é", "a b", "toolu_1\n", "toolu_before"])
+def test_ids_that_the_api_refuses_are_replaced(identifier: str) -> None:
+    before = Message.model_validate(
+        {
+            "seq": 1,
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "toolu_before", "name": "x", "input": {}}],
+        }
+    )
+    (block,) = with_new_ids(call(identifier), (before,)).content
+    assert TAKEN.fullmatch(str(block["id"]))
+    assert block["id"] != "toolu_before"
+
+
+def test_a_proper_id_stays() -> None:
+    (block,) = with_new_ids(call("toolu_01A-b_C"), ()).content
+    assert block["id"] == "toolu_01A-b_C"
+
+
+@pytest.mark.parametrize("name", ["", "no such tool", "functions.ask", "frage·ü", "x" * 500])
+def test_names_that_the_api_refuses_are_mended(name: str) -> None:
+    (block,) = sendable(call(name=name).content)
+    assert TAKEN.fullmatch(str(block["name"]))
+
+
+def test_a_proper_name_stays() -> None:
+    (block,) = sendable(call().content)
+    assert block["name"] == "AskUserQuestion"

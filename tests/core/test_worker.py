@@ -1,0 +1,328 @@
+"""Worker: what people are to see, in order, once, and settled on every way out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from askback.actions import Action, Choose, Select
+from askback.clock import utc_now
+from askback.conversations import Heard, Message, Say
+from askback.platform import TryLater, Undeliverable
+from askback.policy import Who
+from askback.questions import Form, Option, Outcome, Question
+from askback.store.errors import StoreUnavailable
+from askback.worker import Worker
+from core_engine import ANN, HERE, Board, Engine, engine, eventually
+
+COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
+COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
+SEVERAL = Form(questions=(Question(id="colours", prompt="Which?", options=COLOURS, multi_select=True),))
+ONLY_ANN = Who.only(ANN)
+
+
+@pytest.fixture
+def board() -> Board:
+    return Board()
+
+
+def asking(one: Engine, form: Form = COLOUR, **more: object) -> asyncio.Task[Outcome]:
+    return asyncio.create_task(one.manager.ask(form, to=HERE, who=ONLY_ANN, **more))  # type: ignore[arg-type]
+
+
+async def drop(*tasks: asyncio.Task[Outcome]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def rest(one: Engine) -> None:
+    """Wait until nothing is left to be shown."""
+
+    async def nothing() -> bool:
+        return await one.store.next_due() is None
+
+    await eventually(nothing)
+
+
+async def test_a_permanent_refusal_fails_the_ask_at_once_with_the_reason(tmp_path: Path, board: Board) -> None:
+    board.faults["show"].append(Undeliverable("I am not in that channel."))
+    async with engine(tmp_path, board) as one:
+        async with asyncio.timeout(2):
+            outcome = await asking(one, timeout=None)
+        assert (outcome.status, outcome.reason) == ("undeliverable", "I am not in that channel.")
+        await rest(one)
+        assert not board.messages
+
+
+async def test_a_passing_refusal_is_tried_again_and_costs_nothing(tmp_path: Path, board: Board) -> None:
+    board.faults["show"] = deque([TryLater("busy"), TryLater("busy"), TryLater("busy", 0.05)])
+    async with engine(tmp_path, board) as one:
+        task = asking(one)
+        await one.asked()
+        assert board.calls.count("show") == 4
+        await rest(one)
+        await drop(task)
+
+
+async def test_a_refusal_that_does_not_pass_ends_the_ask_when_the_time_is_over(tmp_path: Path, board: Board) -> None:
+    board.faults["show"] = deque(TryLater("Slack is down") for _ in range(1000))
+    async with engine(tmp_path, board, give_up=0.3) as one:
+        outcome = await asking(one, timeout=None)
+        assert outcome.status == "undeliverable"
+        assert "Slack is down" in (outcome.reason or "")
+        assert board.calls.count("show") > 3
+
+
+async def test_how_long_the_platform_wants_to_be_left_alone_is_kept(tmp_path: Path, board: Board) -> None:
+    board.faults["show"].append(TryLater("ratelimited", 0.4))
+    async with engine(tmp_path, board) as one:
+        task = asking(one)
+        await one.asked()
+        first, second = [at for name, at in zip(board.calls, board.at, strict=True) if name == "show"]
+        assert second - first >= 0.39
+        await drop(task)
+
+
+async def test_a_post_whose_answer_got_lost_is_found_and_not_posted_twice(tmp_path: Path, board: Board) -> None:
+    board.after["show"].append(TryLater("the connection broke"))
+    async with engine(tmp_path, board) as one:
+        task = asking(one)
+        await one.asked()
+        await rest(one)
+        assert len(board.messages) == 1
+        assert board.calls[:3] == ["show", "find", "show"]
+        await drop(task)
+
+
+async def test_a_card_that_somebody_deleted_is_posted_anew_while_it_is_open(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        task = asking(one, SEVERAL)
+        (card,) = await one.asked()
+        await rest(one)
+        board.messages.clear()
+        await one.press(card, Select(chosen=(1,), base=(), revision=0), draw=False)
+        await one.manager.hand_over(card.id)
+        (again,) = await one.asked()
+        assert again.interview.drafts[0].chosen == (1,)
+        assert len(board.messages) == 1
+        await drop(task)
+
+
+async def test_a_card_that_somebody_deleted_is_not_posted_anew_once_it_is_over(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        task = asking(one)
+        (card,) = await one.asked()
+        await rest(one)
+        board.messages.clear()
+        await one.manager.cancel(card.id)
+        assert (await task).status == "cancelled"
+        await rest(one)
+        assert not board.messages
+
+
+async def test_changes_that_come_faster_than_the_platform_are_drawn_together_and_in_order(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board) as one:
+        task = asking(one, SEVERAL)
+        (card,) = await one.asked()
+        await rest(one)
+        board.holds["show"] = asyncio.Event()
+        for number in range(12):
+            chosen, base = ((0,), ()) if number % 2 == 0 else ((), (0,))
+            await one.press(card, Select(chosen=chosen, base=base, revision=number), draw=False)
+            await one.manager.hand_over(card.id)
+        await one.manager.cancel(card.id)
+        await board.until(lambda: board.calls.count("show") > 1)
+        board.holds.pop("show").set()
+        await board.until(lambda: not board.open())
+        await rest(one)
+        drawn = board.messages["1"].revisions
+        assert drawn == sorted(set(drawn))
+        assert len(drawn) <= 4
+        await task
+
+
+async def test_an_older_drawing_never_overwrites_a_newer_one(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board, work=False) as one:
+        task = asking(one, SEVERAL)
+        pending = await eventually(one.manager.pending)
+        (card,) = pending
+        await one.manager.redraw(card.id, board.show)
+        slow, painting = asyncio.Event(), asyncio.Event()
+
+        async def slowly(ask):
+            painting.set()
+            await slow.wait()
+            return await board.show(ask)
+
+        await one.press(card, Select(chosen=(0,), base=(), revision=0), draw=False)
+        first = asyncio.create_task(one.manager.redraw(card.id, slowly))
+        await painting.wait()
+        await one.manager.cancel(card.id)
+        second = asyncio.create_task(one.manager.redraw(card.id, board.show))
+        await asyncio.sleep(0)
+        slow.set()
+        await asyncio.gather(first, second)
+        assert board.messages["1"].revisions == [0, 1, 2]
+        await one.store.drawn(card.id, 1, ())  # what was confirmed late changes nothing
+        settled = await one.manager.get(card.id)
+        assert settled is not None
+        assert (settled.drawn_revision, len(settled.messages)) == (2, 1)
+        await task
+
+
+async def test_one_delivery_that_is_kept_waiting_holds_up_no_other(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        board.holds["show"] = asyncio.Event()
+        stuck = asking(one)
+        await board.until(lambda: board.calls.count("show") == 1)
+        held = board.holds.pop("show")
+        others = [
+            asyncio.create_task(one.manager.ask(COLOUR, to=HERE.evolve(thread=str(n)), who=ONLY_ANN)) for n in range(40)
+        ]
+        await one.asked(40)
+        held.set()
+        await one.asked(41)
+        await drop(stuck, *others)
+
+
+async def test_what_changed_while_it_was_being_shown_is_shown_at_once(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        board.holds["show"] = asyncio.Event()
+        task = asking(one)
+        await board.until(lambda: "show" in board.calls)
+        (card,) = await one.manager.pending()
+        await one.manager.cancel(card.id)
+        board.holds.pop("show").set()
+        await board.until(lambda: board.cards() and not board.open(), within=3)
+        await rest(one)
+        await task
+
+
+@pytest.mark.parametrize("when", ["begin", "refused", "later"])
+async def test_a_database_that_fails_while_something_is_shown_ends_nothing(
+    tmp_path: Path, board: Board, when: str
+) -> None:
+    async with engine(tmp_path, board) as one:
+        task = asking(one)
+        (card,) = await one.asked()
+        await rest(one)
+
+        async def broken(*args: object, **more: object) -> None:
+            broke.set()
+            raise StoreUnavailable("The disk is full.")
+
+        broke = asyncio.Event()
+        name = {"begin": "lease", "refused": "drop", "later": "retry"}[when]
+        works, _ = getattr(one.store, name), setattr(one.store, name, broken)
+        if when != "begin":
+            board.faults["show"].append(Undeliverable("no") if when == "refused" else TryLater("busy"))
+        await one.manager.cancel(card.id)
+        await asyncio.wait_for(broke.wait(), 5)
+        setattr(one.store, name, works)
+        assert (await task).status == "cancelled"
+        other = asking(one)  # the worker still works
+        await board.until(lambda: len(board.open()) >= 1 and board.open()[-1].id != card.id)
+        await drop(other)
+
+
+async def test_leases_of_a_process_that_ended_end_with_it(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        task = asking(one)
+        (card,) = await one.asked()
+        await rest(one)
+        board.holds["show"] = asyncio.Event()
+        await one.press(card, Choose(index=0), draw=False)  # leased to the click that never draws
+        assert (await task).status == "answered"
+    board.holds.clear()
+    async with engine(tmp_path, board) as two:
+        await board.until(lambda: not board.open(), within=3)
+        await rest(two)
+
+
+async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tmp_path: Path, board: Board) -> None:
+    board.faults["show"] = deque(TryLater("down") for _ in range(1000))
+    async with engine(tmp_path, board, give_up=60, first_pause=0.2) as one:
+        task = asking(one, timeout=None)
+        await board.until(lambda: "show" in board.calls)
+        await asyncio.sleep(0.05)
+        await drop(task)
+    await asyncio.sleep(0.3)  # longer than the patience of the next one
+    board.faults["show"] = deque([TryLater("still down")])
+    async with engine(tmp_path, board, give_up=0.25) as two:
+        await two.asked()
+
+
+async def test_an_ask_that_ended_before_anybody_saw_it_is_never_posted(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board, work=False) as one:
+        task = asking(one)
+        pending = await eventually(one.manager.pending)
+        await one.manager.cancel(pending[0].id)
+        await task
+    async with engine(tmp_path, board) as two:
+        await rest(two)
+        assert not board.messages
+
+
+async def test_texts_of_a_conversation_keep_their_order_and_are_said_once(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        heard = Heard(place=HERE, author=ANN, text="hello", dedupe_key="1", at=utc_now())
+        received = await one.store.receive(heard, begin=True)
+        assert received is not None
+        board.faults["say"] = deque([TryLater("busy"), TryLater("busy")])
+        board.after["say"].append(TryLater("answer lost"))
+        for number in range(5):
+            say = Say(target=f"problem:{number}", text=f"text {number}", markdown=False)
+            await one.store.queue(say, received.conversation.id)
+            await one.store.queue(say, received.conversation.id)
+        one.worker.wake()
+        await rest(one)
+        assert board.texts() == [f"text {number}" for number in range(5)]
+
+
+async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board, work=False) as one:
+        for thread in ("1", "2"):
+            place = HERE.evolve(thread=thread)
+            await one.store.receive(
+                Heard(place=place, author=ANN, text="x", dedupe_key=thread, at=utc_now()), begin=True
+            )
+        bad, good = await one.store.runnable()
+        advanced: list[str] = []
+        done = asyncio.Event()
+
+        async def advance(conversation_id: str) -> None:
+            advanced.append(conversation_id)
+            if conversation_id == bad and advanced.count(bad) == 1:
+                raise RuntimeError("a bug")
+            await one.store.begin_turn(conversation_id, lambda conversation, calls, written: _message())
+            if advanced.count(bad) >= 2 and good in advanced:
+                done.set()
+
+        def _message() -> Message:
+            return Message(seq=0, role="user", content=({"type": "text", "text": "x"},))
+
+        worker = Worker(one.store, one.manager, {board.name: board}, advance)
+        task = asyncio.create_task(worker.run())
+        await asyncio.wait_for(done.wait(), 10)
+        assert advanced.index(good) < len(advanced) - 1
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_what_a_caller_of_the_library_does_is_drawn_at_once(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        waiting = asking(one, SEVERAL, timeout=None)
+        (card,) = await one.asked()
+        await one.recorded(card)
+        await one.manager.act(
+            Action(ask_id=card.id, actor=ANN, at=utc_now(), turn=0, deed=Select(chosen=(1,), base=()))
+        )
+        async with asyncio.timeout(3):  # nobody clicked a message, so nobody else is about to draw it
+            await board.until(lambda: board.cards()[0].interview.draft.chosen == (1,))
+        await drop(waiting)

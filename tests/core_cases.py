@@ -1,0 +1,76 @@
+"""What the tests of the core are about: people, forms, hostile texts, and a story that runs on an interview."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from askback.actions import Action, Deed, Select
+from askback.card import Card, draw
+from askback.identity import Actor
+from askback.interview import Interview, start, step
+from askback.policy import Policy, Who
+from askback.questions import Form, Option, Outcome, OutcomeStatus, Question
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+ANN = Actor(platform="local", tenant="T1", id="U1", name="Ann")
+BEN = Actor(platform="local", tenant="T1", id="U2", name="Ben")
+EVERYBODY = Policy(who=Who(anyone=True))
+
+HOSTILE = {
+    "everyone": "@everyone and @here",
+    "channel": "<!channel> <!here>",
+    "person": "<@U0123456789> <#C0123456789>",
+    "back-ticks": "```rm -rf``` and `x`",
+    "link": "[safe](https://evil.example) <https://evil.example|safe>",
+    "mark-up": "*bold* _it_ ~gone~ > quote & &amp; <b>",
+    "right-to-left": "ab\u202ecd\u202c \u200f\u2066עברית\u2069",
+    "emoji": "👩‍👩‍👧‍👦 𝒳 🇩🇪",
+    "nul": "before\x00after",
+    "controls": "a\x1b[31m\x07\u2028\x85b",
+    "combining": "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉",
+    "json": '"}],"answers":[{"id":"x"}]',
+}
+"""Texts that must arrive as they are."""
+
+
+def options(*labels: str) -> tuple[Option, ...]:
+    return tuple(Option(value=label.lower(), label=label) for label in labels)
+
+
+def question(name: str, *labels: str, **fields: Any) -> Question:
+    return Question(id=name, prompt=f"What about {name}?", options=options(*labels), **fields)
+
+
+def form(*questions: Question) -> Form:
+    return Form(questions=questions)
+
+
+def ended(status: OutcomeStatus, **fields: Any) -> Outcome:
+    return Outcome(status=status, at=NOON, **fields)
+
+
+class Story:
+    """An interview and what people do to it, one after the other."""
+
+    def __init__(self, *questions: Question) -> None:
+        self.now: Interview = start(form(*questions))
+
+    def does(self, deed: Deed, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None) -> Interview:
+        """Apply one action, from the newest card unless told otherwise."""
+        self.now = step(self.now, self.action(deed, by=by, turn=turn, ticks=ticks))
+        return self.now
+
+    def action(self, deed: Deed, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None) -> Action:
+        at_turn = self.now.turn if turn is None else turn
+        return Action(ask_id="ask", actor=by, at=NOON, turn=at_turn, deed=deed, ticks=ticks)
+
+    @property
+    def card(self) -> Card:
+        return draw("ask", self.now, EVERYBODY)
+
+    @property
+    def answers(self) -> dict[str, tuple[str, ...]]:
+        """What was answered in the end, by question."""
+        assert self.now.outcome is not None
+        return {answer.question_id: answer.labels for answer in self.now.outcome.answers}

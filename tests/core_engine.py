@@ -1,0 +1,311 @@
+"""The engine without a bot: the real store, manager, worker, agent and anthropic client, and a board to read on.
+
+`Board` implements the port that every bot implements, on a list. The Messages API is the local one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from anthropic import AsyncAnthropic
+
+from askback.actions import Action, Deed
+from askback.agent import Agent, AgentSettings
+from askback.asks import Ask
+from askback.card import Notice
+from askback.clock import utc_now
+from askback.conversations import Heard, Say
+from askback.identity import Actor, MessageRef, Place
+from askback.manager import QuestionManager
+from askback.platform import Gone, Messages, Prose
+from askback.policy import Limits
+from askback.store.store import Store
+from askback.store.writer import Writer
+from askback.tools import tool_named
+from askback.worker import Worker
+from askback_local.script import ToolCall, call
+from askback_local.services import Services
+
+WITHIN = 10.0
+HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
+ANN = Actor(platform="board", tenant="T1", id="U1", name="Ann")
+BEN = Actor(platform="board", tenant="T1", id="U2", name="Ben")
+
+
+@dataclass
+class Posted:
+    """A message on the board."""
+
+    place: Place
+    name: str
+    text: str
+    ask: Ask | None = None
+    revisions: list[int] = field(default_factory=list)
+    """Of a card: every revision that was ever drawn here, in order."""
+
+
+class Board:
+    """The port, on a dictionary. `faults[call]` are raised one after the other, after `holds[call]` were waited for."""
+
+    name = "board"
+
+    def __init__(self) -> None:
+        self.messages: dict[str, Posted] = {}
+        self.calls: list[str] = []
+        self.at: list[float] = []
+        self.faults: defaultdict[str, deque[Exception]] = defaultdict(deque)
+        self.after: defaultdict[str, deque[Exception]] = defaultdict(deque)
+        """The same after the call has done its work: an answer that got lost."""
+        self.holds: dict[str, asyncio.Event] = {}
+        self._changed = asyncio.Event()
+        self._last = 0
+
+    def touch(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def until(self, holds: Callable[[], Any], within: float = WITHIN) -> Any:
+        try:
+            async with asyncio.timeout(within):
+                while not (found := holds()):
+                    await self._changed.wait()
+                return found
+        except TimeoutError:
+            raise AssertionError(f"not within {within:g} s: {self.texts()} {self.cards()}") from None
+
+    async def _begin(self, name: str) -> None:
+        self.calls.append(name)
+        self.at.append(asyncio.get_running_loop().time())
+        self.touch()
+        if name in self.holds:
+            await self.holds[name].wait()
+        if self.faults[name]:
+            raise self.faults[name].popleft()
+
+    def _end(self, name: str) -> None:
+        self.touch()
+        if self.after[name]:
+            raise self.after[name].popleft()
+
+    def post(self, posted: Posted) -> MessageRef:
+        self._last += 1
+        self.messages[str(self._last)] = posted
+        return MessageRef(channel=posted.place.channel, id=str(self._last))
+
+    # the port
+
+    async def show(self, ask: Ask) -> Messages:
+        await self._begin("show")
+        if ask.messages:
+            known = self.messages.get(ask.messages[0].id)
+            if known is None:
+                raise Gone("no such message")
+            for surplus in ask.messages[1:]:
+                self.messages.pop(surplus.id, None)
+            where = ask.messages[:1]
+        else:
+            known = Posted(ask.place, ask.id, "", ask)
+            where = (self.post(known),)
+        known.ask = ask
+        known.revisions.append(ask.interview.revision)
+        self._end("show")
+        return where
+
+    async def say(self, place: Place, say: Say) -> Messages:
+        await self._begin("say")
+        if say.messages:
+            if say.messages[0].id not in self.messages:
+                raise Gone("no such message")
+            self.messages[say.messages[0].id].text = say.text
+            where = say.messages
+        else:
+            where = (self.post(Posted(place, say.target, say.text)),)
+        self._end("say")
+        return where
+
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+        return _Prose(self, place, name, messages)
+
+    async def find(self, place: Place, nonce: str) -> Messages:
+        await self._begin("find")
+        return tuple(
+            MessageRef(channel=place.channel, id=number)
+            for number, posted in self.messages.items()
+            if posted.place == place and posted.name == nonce
+        )
+
+    async def link(self, message: MessageRef) -> str | None:
+        await self._begin("link")
+        return f"board://{message.id}"
+
+    # what is there
+
+    def texts(self) -> list[str]:
+        return [posted.text for posted in self.messages.values() if posted.ask is None]
+
+    def cards(self) -> list[Ask]:
+        return [posted.ask for posted in self.messages.values() if posted.ask is not None]
+
+    def open(self) -> list[Ask]:
+        return [ask for ask in self.cards() if ask.outcome is None]
+
+
+class _Prose:
+    def __init__(self, board: Board, place: Place, name: str, messages: Messages) -> None:
+        self._board, self._place, self._name, self._messages, self._text = board, place, name, messages, ""
+
+    @property
+    def messages(self) -> Messages:
+        return self._messages
+
+    async def append(self, text: str) -> None:
+        self._text += text
+        if self._text:
+            self._write(self._text)
+
+    async def finish(self, text: str) -> Messages:
+        await self._board._begin("finish")
+        self._write(text)
+        return self._messages
+
+    async def abandon(self) -> None: ...
+
+    def _write(self, text: str) -> None:
+        if not self._messages:
+            self._messages = (self._board.post(Posted(self._place, self._name, text)),)
+        self._board.messages[self._messages[0].id].text = text
+        self._board.touch()
+
+
+class Engine:
+    """Everything of one process but the bot."""
+
+    def __init__(self, store: Store, board: Board, manager: QuestionManager, worker: Worker, agent: Agent) -> None:
+        self.store = store
+        self.board = board
+        self.manager = manager
+        self.worker = worker
+        self.agent = agent
+        self._written = 0
+
+    async def write(self, text: str, author: Actor = ANN, place: Place = HERE, key: str | None = None) -> bool:
+        self._written += 1
+        heard = Heard(
+            place=place, author=author, text=text, dedupe_key=key or f"{id(self)}:{self._written}", at=utc_now()
+        )
+        taken = await self.agent.hear(heard, begin=True)
+        self.worker.wake()
+        return taken
+
+    async def press(
+        self, ask: Ask, deed: Deed, actor: Actor = ANN, message: MessageRef | None = None, *, draw: bool = True
+    ) -> Any:
+        """What a bot does with a click: commit, then draw."""
+        known = [number for number, posted in self.board.messages.items() if posted.name == ask.id]
+        message = message or (MessageRef(channel=ask.place.channel, id=known[0]) if known else None)
+        action = Action(ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, deed=deed, message=message)
+        response = await self.manager.act(action)
+        if draw and (not isinstance(response, Notice) or response.card is not None):
+            await self.manager.redraw(ask.id, self.board.show)
+        return response
+
+    async def asked(self, count: int = 1) -> list[Ask]:
+        """The open cards, as soon as there are so many."""
+        return await self.board.until(lambda: self.board.open() if len(self.board.open()) == count else None)
+
+    async def recorded(self, *cards: Ask) -> None:
+        """Wait until it is known where these stand."""
+
+        async def known() -> bool:
+            stored = [await self.manager.get(card.id) for card in cards]
+            return all(ask is not None and ask.messages for ask in stored)
+
+        await eventually(known)
+
+    async def says(self, text: str) -> None:
+        await self.board.until(lambda: any(text in said for said in self.board.texts()))
+
+
+@asynccontextmanager
+async def engine(
+    folder: Path,
+    board: Board,
+    services: Services | None = None,
+    *,
+    limits: Limits | None = None,
+    tools: tuple[str, ...] = ("AskUserQuestion",),
+    patience: float = 5.0,
+    wait_for_people: float | None = None,
+    give_up: float = 60.0,
+    first_pause: float = 0.01,
+    key: str = "sk-test",
+    work: bool = True,
+) -> AsyncGenerator[Engine]:
+    """One process's life; a second one over the same folder is a restart."""
+    async with AsyncExitStack() as stack:
+        writer = await asyncio.to_thread(Writer, folder / "askback.db")
+        stack.push_async_callback(writer.close)
+        store = Store(writer)
+        manager = QuestionManager(store, limits or Limits(seconds_between_asks=0))
+        url = services.anthropic_url if services is not None else "http://127.0.0.1:9"
+        client = await stack.enter_async_context(AsyncAnthropic(api_key=key, base_url=url, max_retries=0))
+        settings = AgentSettings(
+            model="claude-test",
+            tools=tuple(tool_named(name) for name in tools),
+            timeout=wait_for_people,
+            patience=patience,
+        )
+        agent = Agent(client, store, manager, {board.name: board}, settings)
+        worker = Worker(
+            store,
+            manager,
+            {board.name: board},
+            agent.advance if services is not None else None,
+            give_up=timedelta(seconds=give_up),
+            first_pause=first_pause,
+        )
+        before = asyncio.all_tasks()
+        task = asyncio.create_task(worker.run()) if work else None
+        try:
+            yield Engine(store, board, manager, worker, agent)
+        finally:
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                assert task.cancelled(), task.exception()
+            left = {one for one in asyncio.all_tasks() - before if one.get_name().startswith("askback")}
+            assert not left, left
+
+
+def question(prompt: str = "Which colour?", *labels: str) -> ToolCall:
+    options = [{"label": label, "description": ""} for label in labels or ("Green", "Blue")]
+    return call(
+        "AskUserQuestion",
+        questions=[{"question": prompt, "header": prompt[:12], "options": options, "multiSelect": False}],
+    )
+
+
+def last_request(services: Services) -> list[dict[str, Any]]:
+    """The messages of the model's newest request."""
+    request: Any = services.model.log[-1].request
+    return request["messages"]
+
+
+def results(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [block for message in messages for block in message["content"] if block["type"] == "tool_result"]
+
+
+async def eventually(look: Callable[[], Awaitable[Any]]) -> Any:
+    """What `look` finds, once that is something: for what the database alone tells."""
+    async with asyncio.timeout(WITHIN):
+        while True:
+            if found := await look():
+                return found
+            await asyncio.sleep(0.005)

@@ -1,0 +1,59 @@
+"""Posting where Discord answers briefly, or refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from askback.identity import MessageRef, Place
+from askback_discord.calls import DiscordRefusal
+from askback_discord.hearing import Hearing
+from askback_discord.posting import DiscordPlatform
+
+PLACE = Place(platform="discord", tenant="8", channel="100", thread="300")
+BODY: dict[str, Any] = {"content": "Hello", "allowed_mentions": {"parse": []}}
+
+
+class Api:
+    """Answers what it is told to, and remembers what it was asked."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+        self.called: list[tuple[str, str, Any]] = []
+
+    async def call(self, verb: str, path: str, body: Any = None, **ids: str) -> Any:
+        self.called.append((verb, path.format(**ids), body))
+        answer = self.answers.get("threads" if path.endswith("/threads") else verb)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer or {"id": "400"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "changes"),
+    [
+        ({"id": "400"}, 0),
+        ({"id": "400", "channel_id": "300"}, 0),
+        ({"id": "400", "content": "Hello", "components": []}, 0),
+        ({"id": "400", "content": "What an earlier try said"}, 1),
+    ],
+)
+async def test_a_message_is_changed_only_where_discord_gave_an_earlier_one_back(
+    answer: dict[str, Any], changes: int
+) -> None:
+    api: Any = Api(POST=answer)
+    assert await DiscordPlatform(api, 1).post(PLACE, BODY, "name", 0) == MessageRef(channel="300", id="400")
+    assert [verb for verb, _, _ in api.called].count("PATCH") == changes
+
+
+async def test_a_thread_that_may_not_be_started_is_said_in_the_channel() -> None:
+    api: Any = Api(threads=DiscordRefusal(50013, "I lack a permission there."))
+
+    async def hear(*_: object, **__: object) -> bool:
+        return True
+
+    await Hearing(DiscordPlatform(api, 1), hear, reads_everything=True)._open(PLACE, "hello")  # pyright: ignore[reportPrivateUsage]
+    (said,) = [body for verb, path, body in api.called if (verb, path) == ("POST", "/channels/100/messages")]
+    assert "I lack a permission there" in said["content"]
+    assert said["allowed_mentions"] == {"parse": []}

@@ -1,0 +1,1 @@
+"""Nothing is lost: real processes, killed at named points."""

@@ -1,0 +1,119 @@
+"""The rig on Discord."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from askback_discord.ids import TEXT
+from askback_local import discord_limits
+from askback_local.controls import Control, find
+from askback_local.discord_clicks import Delivery, Target
+from askback_local.discord_controls import controls
+from askback_local.discord_drawing import body
+from askback_local.discord_guild import Guild
+from askback_local.discord_values import Done, Post
+from askback_local.json_values import as_object
+from askback_local.model import Model
+from askback_local.revisions import Revisions
+from askback_local.services import Services
+
+from .rig import ACK_SECONDS, THREAD, Launcher, Link, Rig
+
+DRAWINGS = ("create_interaction_response", "update_message")
+
+
+class DiscordRig(Rig):
+    """On Discord."""
+
+    platform = "discord"
+    receives = 1
+
+    def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
+        super().__init__(services, folder, launcher)
+        self.guild: Guild = services.discord.guild
+
+    @property
+    def link(self) -> Link:
+        return self.services.discord.gateway
+
+    @property
+    def state(self) -> Revisions:
+        return self.guild
+
+    def write(self, text: str = f"@askback {THREAD}", thread: str | None = None) -> str:
+        return self.services.discord.people.write("ada", thread or "general", text).id
+
+    async def press(self, message: Post, label: str) -> Done:
+        button = find(self.buttons(message), label, kinds=("button",), what="button")
+        target = Target(
+            person="ada",
+            channel=message.channel,
+            message=message.id,
+            custom_id=str(button.handle["custom_id"]),
+            components=message.components,
+        )
+        return await self.services.discord.clicks.click(target, Delivery())
+
+    async def open_field(self, message: Post, label: str) -> None:
+        await self.press(message, label)
+        await self.until(lambda: self.guild.modals)
+
+    async def send_field(self, text: str) -> bool:
+        (opened,) = self.guild.modals.values()
+        done = await self.services.discord.clicks.submit("ada", opened.custom_id, {TEXT: text}, Delivery())
+        return done.acked is True
+
+    def hold_drawings(self) -> None:
+        for operation in DRAWINGS:
+            self.guild.faults.fail(operation, 503, times=None)
+
+    def release_drawings(self) -> None:
+        self.guild.faults.clear()
+
+    def drawings(self) -> int:
+        return sum(call.operation == "update_message" and "components" in call.body for call in self.guild.log)
+
+    def bots(self) -> list[Post]:
+        bot = self.guild.bot.id
+        shown = [post for post in self.guild.posts.values() if post.author == bot and post.ephemeral_to is None]
+        return sorted(shown, key=lambda post: int(post.id))
+
+    def reads(self, message: Post) -> str:
+        return body([*message.components], {}) if message.components else message.content
+
+    def buttons(self, message: Post) -> tuple[Control, ...]:
+        return tuple(controls([*message.components]))
+
+    def is_finished(self, message: Post) -> bool:
+        return True
+
+    def posted(self) -> list[str]:
+        """A repeated name makes no second message: Discord gives the first one back."""
+        names = {
+            (str(call.body.get("nonce")), str(as_object(call.answer).get("id")))
+            for call in self.guild.log
+            if call.operation == "create_message" and call.status < 300
+        }
+        return [name for name, _ in names]
+
+    def written(self) -> list[str]:
+        bot = f"<@{self.guild.bot.id}>"
+        posts = self.guild.posts.values()
+        return [post.content.replace(bot, "").strip() for post in posts if post.author != self.guild.bot.id]
+
+
+@asynccontextmanager
+async def rigged(folder: Path, launcher: Launcher) -> AsyncGenerator[Rig]:
+    before = discord_limits.RESPONSE_SECONDS
+    discord_limits.RESPONSE_SECONDS = ACK_SECONDS  # type: ignore[misc]
+    try:
+        async with Services(port=0, guild=Guild(), model=Model()) as services:
+            rig = DiscordRig(services, folder, launcher)
+            try:
+                yield rig
+            finally:
+                await rig.close()
+    finally:
+        discord_limits.RESPONSE_SECONDS = before  # type: ignore[misc]

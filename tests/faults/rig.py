@@ -1,0 +1,452 @@
+"""A real bot in a process of its own, in front of services that outlive it.
+
+What happened is read from the services' own logs and from nothing else: what the workspace holds, the
+bot's API calls, the clicks with their acks, and what the model was asked. What is Slack's stands below,
+what is Discord's in `discord.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from askback_local.clicks import Target
+from askback_local.controls import Control, find
+from askback_local.hearing import hearing, refusals
+from askback_local.model import Model
+from askback_local.revisions import Revisions
+from askback_local.script import ToolCall, call
+from askback_local.services import Services
+from askback_local.slack_controls import controls
+from askback_local.slack_drawing import message_text
+from askback_local.slack_socket import SlackSocket
+from askback_local.values import Message
+from askback_local.workspace import Workspace
+
+WITHIN = 20.0
+"""Seconds that anything may take before a test fails."""
+LOOK = 0.1
+ACK_SECONDS = 1.0
+"""How long the workspace waits for an ack: shorter than Slack, so that the dead are not waited for."""
+LAUNCHER = Path(__file__).with_name("launcher.py")
+OURS = ("ASKBACK", "SLACK", "DISCORD")
+THREAD = "ship it"
+"""What the person begins the conversation with."""
+
+
+def question(prompt: str, *labels: str) -> ToolCall:
+    options = [{"label": label, "description": ""} for label in labels]
+    return call(
+        "AskUserQuestion",
+        questions=[{"question": prompt, "header": prompt[:12], "options": options, "multiSelect": False}],
+    )
+
+
+class Pressed(Protocol):
+    """What became of a click."""
+
+    @property
+    def acked(self) -> bool | None: ...
+    @property
+    def error(self) -> str | None: ...
+
+
+class Process(Protocol):
+    """A bot that runs, or ran."""
+
+    pid: int
+    returncode: int | None
+
+    async def wait(self) -> int: ...
+
+
+class Launcher:
+    """Starts bots quickly; see `launcher.py`."""
+
+    def __init__(self) -> None:
+        self._popen = subprocess.Popen(
+            [sys.executable, str(LAUNCHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._orders = 0
+
+    async def start(self, **order: Any) -> Process:
+        assert self._popen.stdin is not None
+        self._orders += 1
+        self._popen.stdin.write(json.dumps({**order, "order": self._orders}) + "\n")
+        self._popen.stdin.flush()
+        return _Forked(await self.answer(self._orders), self._orders, self)
+
+    async def answer(self, order: int) -> int:
+        """The next answer to that order; what an interrupted test left unread is passed over."""
+        assert self._popen.stdout is not None
+        while True:
+            line = await asyncio.to_thread(self._popen.stdout.readline)
+            assert line, "the launcher has ended: what it imports may be broken"
+            number, value = line.split()
+            if int(number) == order:
+                return int(value)
+
+    def close(self) -> None:
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        self._popen.stdin.close()
+        self._popen.wait(WITHIN)
+        self._popen.stdout.close()
+
+
+class _Forked:
+    """The launcher's child."""
+
+    def __init__(self, pid: int, order: int, launcher: Launcher) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._ended = asyncio.create_task(self._end(order, launcher))
+
+    async def _end(self, order: int, launcher: Launcher) -> int:
+        self.returncode = await launcher.answer(order)
+        return self.returncode
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._ended)
+
+
+class Link(Protocol):
+    """How the platform reaches the bot."""
+
+    @property
+    def connections(self) -> int: ...
+    async def connected(self) -> None: ...
+
+
+class Rig(ABC):
+    """Services, one bot, and Ada. A message is what the platform's services have it as."""
+
+    platform: str
+    receives: int
+    """How often the bot is told of a mention."""
+
+    def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self.services = services
+        self.model: Model = services.model
+        self.kills = 0
+        self._folder = folder
+        self._process: Process | None = None
+        self._starts = 0
+
+    # the bot
+
+    async def start(
+        self, point: str | None = None, number: int = 1, *, script: bool = False, spoil: str | None = None
+    ) -> None:
+        """Start the bot; it listens when this returns, unless it dies before at that point.
+
+        `script`: by the installed `askback`, as people do.
+        """
+        self._starts += 1
+        output = self._folder / f"bot.{self._starts}.log"
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        environment |= self.services.environment
+        environment["ASKBACK_DATABASE_URL"] = str(self._folder / "askback.db")
+        if script:
+            program = Path(sys.executable).with_name("askback")
+            with output.open("wb") as errors:
+                self._process = await asyncio.create_subprocess_exec(
+                    program, self.platform, cwd=self._folder, env=environment, stdout=errors, stderr=errors
+                )
+        else:
+            self._process = await self._launcher.start(
+                platform=self.platform,
+                point=point,
+                number=number,
+                spoil=spoil,
+                folder=str(self._folder),
+                output=str(output),
+                environment=environment,
+            )
+        connected = asyncio.create_task(self.link.connected())
+        died = asyncio.create_task(self._process.wait())
+        try:
+            async with asyncio.timeout(WITHIN):
+                await asyncio.wait({connected, died}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            connected.cancel()
+            died.cancel()
+            await asyncio.gather(connected, died, return_exceptions=True)
+        assert point is not None or self._process.returncode is None, self.log()
+
+    async def killed(self) -> None:
+        """Wait until the bot has ended itself at its point."""
+        assert self._process is not None
+        async with asyncio.timeout(WITHIN):
+            code = await self._process.wait()
+        assert code == -signal.SIGKILL, f"the bot ended by itself ({code}):\n{self.log()}"
+        await self._gone()
+
+    async def kill(self) -> None:
+        """End the bot here and now."""
+        assert self._process is not None
+        os.kill(self._process.pid, signal.SIGKILL)
+        await self.killed()
+
+    async def stop(self) -> None:
+        """End the bot as one ends a service: it has to go by itself, and without a word of failure."""
+        if self._process is not None and self._process.returncode is None:
+            os.kill(self._process.pid, signal.SIGTERM)
+            async with asyncio.timeout(WITHIN):
+                code = await self._process.wait()
+            assert code == 0, f"the bot ended with {code}:\n{self.log()}"
+
+    async def close(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            os.kill(self._process.pid, signal.SIGKILL)
+            await self._process.wait()
+
+    async def _gone(self) -> None:
+        self.kills += 1
+        self._process = None
+        await self.until(lambda: self.link.connections == 0)
+
+    def log(self) -> str:
+        """What the bots wrote, for a failure's message."""
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self._folder.glob("bot.*.log")))[-6000:]
+
+    # what a person does
+
+    async def card(self, prompt: str) -> Any:
+        """The card that asks this, as soon as it can be used."""
+        await self.until(lambda: self.usable(prompt))
+        return self.usable(prompt)[0]
+
+    def usable(self, prompt: str) -> list[Any]:
+        return [message for message in self.bots() if prompt in self.reads(message) and self.buttons(message)]
+
+    async def answer(self, prompt: str, label: str) -> None:
+        """Answer a question, by as many clicks as the platform's error makes a person try; the last one counts."""
+        async with asyncio.timeout(WITHIN):
+            while not (await self.press(await self.card(prompt), label)).acked:
+                await self.link.connected()
+
+    async def until(self, holds: Callable[[], object], within: float = WITHIN) -> None:
+        """Wait until this holds. It is looked at after each change, and now and then: refused calls change nothing."""
+        try:
+            async with asyncio.timeout(within):
+                while not holds():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(LOOK):
+                            await self.state.changed_since(self.state.revision)
+        except TimeoutError:
+            raise AssertionError(f"not within {within:g} s:\n{self.picture()}\n{self.log()}") from None
+
+    # what is there
+
+    def says(self, text: str) -> list[Any]:
+        return [message for message in self.bots() if text in self.reads(message)]
+
+    def picture(self) -> str:
+        return "\n".join(f"[{number}] {self.reads(message)}" for number, message in enumerate(self.bots()))
+
+    def whole(self, text: str) -> bool:
+        """Whether the agent has said this to its end."""
+        return any(self.reads(message).strip() == text and self.is_finished(message) for message in self.bots())
+
+    async def ended(self, text: str, *, cards: dict[str, str], texts: tuple[str, ...] = (), turns: int) -> None:
+        """The conversation came to its end, and whatever happened on the way, everything is there exactly once.
+
+        `text` is the agent's last; `cards` has the answer of each question; `texts` is what it said before;
+        `turns` is how often the model would have been asked without any kill.
+        """
+        await self.until(lambda: self.whole(text))
+        await self.until(lambda: all(self.settled(prompt, label) for prompt, label in cards.items()))
+        log = [exchange.json() for exchange in self.model.log]
+        assert not any(map(self.buttons, self.bots())), self.picture()
+        # Each text and each card stands there once, and nothing else of the agent's does.
+        for said in (*texts, text):
+            assert len(self.says(said)) == 1, (said, self.picture())
+        for prompt in cards:
+            assert len(self.says(prompt)) == 1, (prompt, self.picture())
+        assert len(self.bots()) == len(cards) + len(texts) + 1, self.picture()
+        posted = Counter(self.posted())
+        assert not [name for name, times in posted.items() if times > 1], posted
+        # The model heard each answer once, and refused nothing.
+        assert not refusals(log)
+        heard = [one for one in hearing(log) if not one.asked_again]
+        assert [len(one.results) for one in heard] == [1] * len(cards), heard
+        told = " ".join(result.text for one in heard for result in one.results)
+        for prompt, label in cards.items():
+            assert told.count(f'"{prompt}"="{label}"') == 1, told
+        assert turns <= len(log) <= turns + self.kills, [entry["request"] for entry in log]
+        # What people wrote reached the model, each message once.
+        last: Any = log[-1]["request"]
+        texts_heard = [block["text"] for message in last["messages"] for block in message["content"] if "text" in block]
+        for words in self.written():
+            assert sum(words in heard_text for heard_text in texts_heard) == 1, (words, texts_heard)
+        await self.stop()
+
+    def settled(self, prompt: str, label: str) -> bool:
+        return any(
+            not self.buttons(message) and label in self.reads(message) and "Answered" in self.reads(message)
+            for message in self.says(prompt)
+        )
+
+    # what differs
+
+    @property
+    @abstractmethod
+    def link(self) -> Link: ...
+
+    @property
+    @abstractmethod
+    def state(self) -> Revisions: ...
+
+    @abstractmethod
+    def write(self, text: str = f"@askback {THREAD}", thread: str | None = None) -> str:
+        """Ada writes; returns what names the thread."""
+
+    @abstractmethod
+    async def press(self, message: Any, label: str) -> Pressed:
+        """Ada presses a button on a card as it looked when it was read."""
+
+    @abstractmethod
+    async def open_field(self, message: Any, label: str) -> None:
+        """Ada presses a button that opens a text field, and waits for it."""
+
+    @abstractmethod
+    async def send_field(self, text: str) -> bool:
+        """Ada sends the open text field; whether it was taken."""
+
+    @abstractmethod
+    def hold_drawings(self) -> None:
+        """No card is changed from now on."""
+
+    @abstractmethod
+    def release_drawings(self) -> None:
+        """Cards are changed again."""
+
+    @abstractmethod
+    def drawings(self) -> int:
+        """How often the bot's outbox has tried to change a message."""
+
+    @abstractmethod
+    def bots(self) -> list[Any]:
+        """What the bot said to everybody, oldest first."""
+
+    @abstractmethod
+    def reads(self, message: Any) -> str: ...
+    @abstractmethod
+    def buttons(self, message: Any) -> tuple[Control, ...]: ...
+    @abstractmethod
+    def is_finished(self, message: Any) -> bool:
+        """Whether nothing more of the text is announced."""
+
+    @abstractmethod
+    def posted(self) -> list[str]:
+        """The name of each message that was posted, as often as it was."""
+
+    @abstractmethod
+    def written(self) -> list[str]:
+        """What people wrote, without the bot's name."""
+
+
+class SlackRig(Rig):
+    """On Slack."""
+
+    platform = "slack"
+    receives = 2  # a mention, and a message
+
+    def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
+        super().__init__(services, folder, launcher)
+        self.workspace: Workspace = services.workspace
+
+    @property
+    def link(self) -> Link:
+        return self.services.socket
+
+    @property
+    def state(self) -> Revisions:
+        return self.workspace
+
+    def write(self, text: str = f"@askback {THREAD}", thread: str | None = None) -> str:
+        return self.services.people.write("ada", "general", text, thread).ts
+
+    async def press(self, message: Message, label: str) -> Pressed:
+        button = find(self.buttons(message), label, kinds=("button",), what="button")
+        target = Target(
+            person="ada",
+            channel=message.channel,
+            ts=message.ts,
+            block_id=str(button.handle["block_id"]),
+            action_id=str(button.handle["action_id"]),
+        )
+        done = await self.services.clicks.act(target, as_seen=[*message.blocks])
+        assert done is not None
+        return done
+
+    async def open_field(self, message: Message, label: str) -> None:
+        await self.press(message, label)
+        await self.until(lambda: self.workspace.views)
+
+    async def send_field(self, text: str) -> bool:
+        view = self.workspace.views[0]
+        blocks: Any = view.view["blocks"]
+        (entry,) = [block for block in blocks if block["type"] == "input"]
+        values: Any = {entry["block_id"]: {entry["element"]["action_id"]: text}}
+        return (await self.services.modals.submit("ada", view.id, values)).ok
+
+    def hold_drawings(self) -> None:
+        for method in ("response_url", "chat.update"):
+            self.workspace.faults.fail(method, "internal_error", times=None)
+
+    def release_drawings(self) -> None:
+        self.workspace.faults.clear()
+
+    def drawings(self) -> int:
+        return sum(call.method == "chat.update" for call in self.workspace.log)
+
+    def bots(self) -> list[Message]:
+        shown = [message for message in self.workspace.messages.values() if message.bot and not message.ephemeral_to]
+        return sorted(shown, key=lambda message: message.ts)
+
+    def reads(self, message: Message) -> str:
+        return message_text({"blocks": [*message.blocks], "text": message.text, "markdown": message.markdown})
+
+    def buttons(self, message: Message) -> tuple[Control, ...]:
+        return controls([*message.blocks])
+
+    def is_finished(self, message: Message) -> bool:
+        return not message.streaming
+
+    def posted(self) -> list[str]:
+        return [
+            str(call.arguments.get("metadata"))
+            for call in self.workspace.log
+            if call.method == "chat.postMessage" and call.answer.get("ok")
+        ]
+
+    def written(self) -> list[str]:
+        bot = f"<@{self.workspace.bot.id}>"
+        return [
+            message.text.replace(bot, "").strip() for message in self.workspace.messages.values() if not message.bot
+        ]
+
+
+@asynccontextmanager
+async def rigged(folder: Path, launcher: Launcher) -> AsyncGenerator[Rig]:
+    workspace = Workspace()
+    socket = SlackSocket(workspace, ack_seconds=ACK_SECONDS, event_retries=(0.1, 0.1, 0.1, 0.1, 0.1, 0.1))
+    async with Services(port=0, workspace=workspace, socket=socket, model=Model()) as services:
+        rig = SlackRig(services, folder, launcher)
+        try:
+            yield rig
+        finally:
+            await rig.close()

@@ -1,0 +1,122 @@
+"""The files of the database: who may read them, and who works on them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from askback.errors import OperatorError
+from askback.store.lockfile import WorkerLock, create_private
+from askback.store.writer import Writer
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@contextmanager
+def umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o277])
+async def test_the_files_are_their_owners_alone_whatever_the_umask(tmp_path: Path, mask: int):
+    path = tmp_path / "new" / "directory" / "askback.db"
+    with umask(mask):
+        writer = Writer(path)
+        await writer.run(lambda connection: connection.exec_driver_sql("INSERT INTO meta VALUES ('a', 'b')") and None)
+        with WorkerLock(path):
+            modes = {each.name: mode(each) for each in path.parent.iterdir()}
+        await writer.close()
+    assert modes == dict.fromkeys(["askback.db", "askback.db-wal", "askback.db-shm", "askback.db.lock"], 0o600)
+    assert [mode(path.parent), mode(path.parent.parent)] == [0o700, 0o700]
+
+
+def test_a_file_that_is_there_keeps_its_mode_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    path = tmp_path / "askback.db"
+    path.touch()
+    path.chmod(0o640)
+    with caplog.at_level(logging.WARNING, logger="askback.store"):
+        create_private(path)
+    assert mode(path) == 0o640
+    assert "run chmod 600" in caplog.text
+
+
+def test_what_cannot_be_a_database_is_refused_in_words(tmp_path: Path):
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    for path, said in [
+        (tmp_path / "directory", "that is a directory"),
+        (tmp_path / "pipe", "that is not a regular file"),
+        (tmp_path / "file" / "askback.db", "Not a directory"),
+        (tmp_path / ("x" * 300), "File name too long"),
+    ]:
+        with pytest.raises(OperatorError, match=said):
+            Writer(path)
+
+
+def test_a_file_that_is_something_else_is_refused_in_words(tmp_path: Path):
+    path = tmp_path / "notes.txt"
+    path.write_text("Buy milk. " * 1000)
+    with pytest.raises(OperatorError, match="file is not a database"):
+        Writer(path)
+    assert path.read_text().startswith("Buy milk.")
+
+
+HOLD = (
+    "import pathlib, sys\n"
+    "from askback.store.lockfile import WorkerLock\n"
+    "WorkerLock(pathlib.Path(sys.argv[1])).acquire()\n"
+    "print('held', flush=True)\n"
+    "sys.stdin.read()\n"
+)
+
+
+def test_a_second_process_is_told_which_one_works_already(tmp_path: Path):
+    path = tmp_path / "askback.db"
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        second = subprocess.run(
+            [sys.executable, "-c", HOLD, str(path)],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        assert second.returncode == 1
+        assert f"Another askback already works on this database (process {holder.pid}, lock file" in second.stderr
+        assert "Stop it first" in second.stderr
+
+        # The kernel lets go, even so, and the number that is left in the file deceives nobody.
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    assert (tmp_path / "askback.db.lock").read_text() == f"{holder.pid}\n"
+    with WorkerLock(path) as lock:
+        assert lock.path.read_text() == f"{os.getpid()}\n"
+
+
+def test_a_lock_that_was_let_go_can_be_taken_again(tmp_path: Path):
+    lock = WorkerLock(tmp_path / "askback.db")
+    lock.acquire()
+    with pytest.raises(OperatorError, match=f"process {os.getpid()}"):
+        WorkerLock(tmp_path / "askback.db").acquire()
+    lock.release()
+    lock.release()
+    with WorkerLock(tmp_path / "askback.db"):
+        pass

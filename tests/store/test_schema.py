@@ -1,0 +1,196 @@
+"""The tables, and how a database comes to have them."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, select
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.pool import NullPool
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from askback.errors import OperatorError
+from askback.store import schema
+from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
+from askback.store.writer import Writer
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    engine = create_engine(f"sqlite:///{tmp_path / 'plain.db'}", poolclass=NullPool)
+    with engine.connect() as connection:
+        yield connection
+
+
+def scripts() -> ScriptDirectory:
+    config = Config()
+    config.set_main_option("script_location", "askback.store:migrations")
+    return ScriptDirectory.from_config(config)
+
+
+def test_the_newest_version_that_the_code_names_is_the_newest_migration():
+    assert scripts().get_heads() == [NEWEST]
+
+
+def test_an_empty_file_gets_every_table(connection: Connection, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO, logger="askback.store"):
+        prepare(connection)
+    connection.commit()
+    tables = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables - {"sqlite_sequence"} == set(schema.metadata.tables) | {VERSION_TABLE}
+    assert [record.message for record in caplog.records if record.name == "askback.store"] == [
+        f"The database was brought from version nothing to {NEWEST}."
+    ]
+
+
+def test_the_migrations_and_the_tables_in_the_code_agree(connection: Connection):
+    prepare(connection)
+    context = MigrationContext.configure(
+        connection, opts={"version_table": VERSION_TABLE, "compare_server_default": True}
+    )
+    assert compare_metadata(context, schema.metadata) == []
+    # The comparison above knows neither checks nor the WHERE of an index nor AUTOINCREMENT.
+    migrated = definitions(connection)
+    other = create_engine("sqlite://")
+    with other.connect() as fresh:
+        schema.metadata.create_all(fresh)
+        written = definitions(fresh)
+    other.dispose()
+    assert written.keys() > schema.metadata.tables.keys()
+    assert migrated == written
+
+
+def definitions(connection: Connection) -> dict[str, set[str]]:
+    """What SQLite was told for each table and index, line by line; alembic puts keys in another order."""
+    rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {
+        name: {line.strip(" \t,") for line in sql.splitlines()}
+        for name, sql in rows
+        if name not in {VERSION_TABLE, "sqlite_sequence"}
+    }
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path):
+    path = tmp_path / "askback.db"
+
+    def breaks(connection: Connection) -> None:
+        prepare(connection)
+        raise RuntimeError("the machine went away")
+
+    with pytest.raises(RuntimeError, match="went away"):
+        Writer(path, prepare=breaks)
+    with sqlite3.connect(path) as plain:
+        assert plain.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    plain.close()
+
+
+def test_a_database_of_a_newer_askback_is_refused_and_left_alone(connection: Connection):
+    prepare(connection)
+    connection.exec_driver_sql(f"UPDATE {VERSION_TABLE} SET version_num = '0099_from_tomorrow'")
+    with pytest.raises(OperatorError) as refusal:
+        prepare(connection)
+    assert str(refusal.value) == (
+        "This database was written by a newer askback (version 0099_from_tomorrow); install that version or "
+        f"restore a backup. This askback knows up to {NEWEST}."
+    )
+    assert connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar() == "0099_from_tomorrow"
+
+
+def test_tables_of_somebody_else_are_not_taken_over(connection: Connection):
+    connection.exec_driver_sql("CREATE TABLE outbox (id INTEGER)")
+    with pytest.raises(OperatorError, match="already has tables named outbox that askback did not make"):
+        prepare(connection)
+
+
+def test_a_database_may_be_shared_with_another_program_that_uses_alembic(connection: Connection):
+    connection.exec_driver_sql("CREATE TABLE alembic_version (version_num TEXT)")
+    connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('theirs')")
+    prepare(connection)
+    assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() == "theirs"
+
+
+def test_opening_a_current_database_does_not_import_alembic(tmp_path: Path):
+    script = (
+        "import asyncio, pathlib, sys\n"
+        "from askback.store.writer import Writer\n"
+        "asyncio.run(Writer(pathlib.Path(sys.argv[1])).close())\n"
+        "print('alembic' in sys.modules)\n"
+    )
+    opened = [
+        subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path / "askback.db")], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert opened == ["True", "False"]
+
+
+def test_processes_that_open_a_new_database_at_once_all_get_it(tmp_path: Path):
+    script = (
+        "import asyncio, pathlib, sys\n"
+        "from askback.store.writer import Writer\n"
+        "sys.stdin.readline()\n"
+        "asyncio.run(Writer(pathlib.Path(sys.argv[1])).close())\n"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path / "askback.db")],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    assert [process.communicate("go\n")[1] for process in processes] == [""] * 4
+    assert {process.returncode for process in processes} == {0}
+
+
+def test_every_table_can_be_written_for_postgresql_too():
+    dialect = postgresql.dialect()
+    written = [str(CreateTable(table).compile(dialect=dialect)) for table in schema.metadata.sorted_tables]
+    written += [
+        str(CreateIndex(index).compile(dialect=dialect))
+        for table in schema.metadata.sorted_tables
+        for index in table.indexes
+    ]
+    assert any("id BIGSERIAL NOT NULL" in statement for statement in written)
+    assert any(statement.endswith("(updated_at) WHERE wants_turn") for statement in written)
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        (
+            select(schema.conversations.c.id)
+            .where(schema.conversations.c.wants_turn)
+            .order_by(schema.conversations.c.updated_at),
+            "ix_conversations_wants_turn",
+        ),
+        (
+            select(schema.asks.c.id).where(schema.asks.c.status == "open", schema.asks.c.deadline <= 1),
+            "ix_asks_status_deadline",
+        ),
+        (select(schema.asks.c.id).where(schema.asks.c.status == "open"), "ix_asks_status_deadline"),
+        (select(schema.outbox.c.id).where(schema.outbox.c.due_at <= 1), "ix_outbox_due_at"),
+        (
+            select(schema.inbox).where(schema.inbox.c.conversation_id == "c", schema.inbox.c.taken_seq.is_(None)),
+            "ix_inbox_conversation_id_taken_seq",
+        ),
+    ],
+)
+def test_what_is_looked_up_all_the_time_has_an_index(connection: Connection, query: object, index: str):
+    prepare(connection)
+    statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))  # type: ignore[attr-defined]
+    plan = " ".join(str(row[-1]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}"))
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
