@@ -4,21 +4,19 @@ from __future__ import annotations
 
 __all__ = ["app", "main"]
 
-import asyncio
 import contextlib
 import os
-import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from io import TextIOWrapper
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, cast
 
 import typer
 
 from askback.errors import AskbackError, OperatorError
+from askback.process import quiet_interrupt, run_to_end
 
 app = typer.Typer(
     name="askback",
@@ -114,7 +112,8 @@ def demo(
         raise typer.BadParameter(f"--platform goes with --play: askback demo --play --platform {platform}")
 
     one = None if platform == "both" else platform
-    raise typer.Exit(_run(run_demo(file, play=play, port=port, database=database, scripted=scripted, platform=one)))
+    work = run_demo(file, play=play, port=port, database=database, scripted=scripted, platform=one)
+    raise typer.Exit(run_to_end(work))
 
 
 @app.command(
@@ -186,14 +185,14 @@ def run() -> None:
     from askback.bots import configured_bots
     from askback.serve import serve
 
-    raise typer.Exit(_run(serve(configured_bots())))
+    raise typer.Exit(run_to_end(serve(configured_bots())))
 
 
 def _serve(name: str) -> None:
     from askback.bots import bot_named
     from askback.serve import serve
 
-    raise typer.Exit(_run(serve([bot_named(name)])))
+    raise typer.Exit(run_to_end(serve([bot_named(name)])))
 
 
 async def _invite(name: str) -> int:
@@ -203,48 +202,12 @@ async def _invite(name: str) -> int:
     return 0
 
 
-def _run(work: Coroutine[object, object, int]) -> int:
-    """Run to the end. SIGINT and SIGTERM end it cleanly."""
-
-    async def ended_by_signals() -> int:
-        task = asyncio.current_task()
-        loop = asyncio.get_running_loop()
-        if task is not None:
-            loop.add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work
-
-    if signal.getsignal(signal.SIGINT) is _quit:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return asyncio.run(ended_by_signals())
-    except KeyboardInterrupt:
-        return 130
-    except asyncio.CancelledError:
-        return 0
-    except BaseExceptionGroup as group:
-        known, rest = group.split(AskbackError)
-        if rest is not None or known is None:
-            raise
-        raise _leaf(known) from None
-
-
-def _leaf(group: BaseExceptionGroup[AskbackError]) -> AskbackError:
-    first = group.exceptions[0]
-    return _leaf(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-def _quit(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C before anything has begun: an exception would turn up in the middle of some import."""
-    os._exit(130)
-
-
 def main() -> None:
     """The entry point `askback`."""
     if cast("TextIOWrapper | None", sys.stdout) is None:
         # Closed by whoever called, as `>&-` does.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _quit)
+    quiet_interrupt()
     # By their names alone: loading every platform's library would make each command wait for them.
     for bot in entry_points(group="askback.bots"):
         title = bot.name.title()
@@ -281,7 +244,7 @@ def _command(name: str) -> Callable[[bool], None]:
         ] = False,
     ) -> None:
         if invite:
-            raise typer.Exit(_run(_invite(name)))
+            raise typer.Exit(run_to_end(_invite(name)))
         _serve(name)
 
     return command
