@@ -6,6 +6,7 @@ from dataclasses import asdict
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
+from . import slack_limits as limits
 from .clicks import Clicks, Target
 from .faults import KINDS, Fault
 from .guard import Handler, read_object
@@ -31,8 +32,25 @@ def state_object(workspace: Workspace) -> JsonObject:
         "views": json_list([_view(view) for view in workspace.views]),
         "interactions": json_list([_interaction(entry) for entry in workspace.interactions]),
         "status": [
-            {"channel": status.channel, "thread_ts": status.thread_ts, "text": status.text}
+            {
+                "channel": status.channel,
+                "thread_ts": status.thread_ts,
+                "text": status.text,
+                "loading": list(status.loading),
+                "left": max(0.0, status.since + limits.STATUS_SECONDS - workspace.clock.time()),
+            }
             for status in workspace.statuses
+        ],
+        "sessions": [
+            {
+                "channel": session.channel,
+                "thread_ts": session.thread_ts,
+                "status": session.status,
+                "title": session.title,
+                "stoppable": session.status == "processing" and workspace.hears_stop,
+                "stopping": session.stopped_by is not None,
+            }
+            for session in workspace.sessions
         ],
     }
 
@@ -102,6 +120,7 @@ class Doors:
             web.post("/people/write", polite(self._write)),
             web.post("/people/edit", polite(self._edit)),
             web.post("/people/delete", polite(self._delete)),
+            web.post("/people/stop", polite(self._stop)),
             web.post("/people/act", polite(self._act)),
             web.post("/people/options", polite(self._options)),
             web.post("/people/submit", polite(self._submit)),
@@ -154,6 +173,13 @@ class Doors:
         body = await read_object(request)
         self._people.delete(as_text(body.get("person")), as_text(body.get("channel")), as_text(body.get("ts")))
         return web.json_response({"ok": True})
+
+    async def _stop(self, request: web.Request) -> web.StreamResponse:
+        body = await read_object(request)
+        interaction = self._people.stop(
+            as_text(body.get("person")), as_text(body.get("channel")), as_text(body.get("thread_ts"))
+        )
+        return web.json_response(_outcome(interaction))
 
     @staticmethod
     def _target(body: JsonObject) -> Target:

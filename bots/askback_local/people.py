@@ -1,13 +1,14 @@
-"""What people do with a keyboard: write, edit, delete. And the raw door for recorded payloads."""
+"""What people do with a keyboard: write, edit, delete, stop. And the raw door for recorded payloads."""
 
 import re
 import uuid
+from dataclasses import replace
 
 from .json_values import JsonObject, as_object, as_text
 from .posting import Posting
-from .slack_payloads import escaped, rich_text_of
+from .slack_payloads import escaped, event_callback, rich_text_of, session_stopped_event
 from .slack_socket import Ack, SlackSocket
-from .values import Channel, InteractionKind, Message, Person
+from .values import Channel, Interaction, InteractionKind, Message, Person
 from .workspace import Workspace
 
 LONGEST_MESSAGE = 40_000
@@ -136,17 +137,46 @@ class People:
 
         return _NAME.sub(mention, escaped(text))
 
+    def stop(self, person: str, channel: str, thread_ts: str) -> Interaction:
+        """Press Stop in a thread where the agent is working. What it was streaming ends there.
+
+        The session stays what it is: to move it on is for the app [ref agent_session_stopped].
+
+        Raises:
+            PersonError: there is no such button.
+        """
+        presser = known_person(self._workspace, person)
+        place = seen_channel(self._workspace, presser, channel)
+        session = self._workspace.session(place.id, thread_ts)
+        if session is None or session.status != "processing":
+            raise PersonError("nothing_to_stop", f"{self._workspace.bot.name} is not working there")
+        if not self._workspace.hears_stop:
+            raise PersonError("nothing_to_stop", f"{self._workspace.bot.name} cannot be stopped: it does not listen")
+        # A message counts as streaming only until its five minutes are over.
+        ours = [self._workspace.message(m.channel, m.ts) for m in self._workspace.thread(place.id, thread_ts)]
+        streams = [m for m in ours if m is not None and m.streaming]
+        for message in streams:
+            self._posting.post(replace(message, streaming=False))
+        self._workspace.put_session(replace(session, stopped_by=presser.id))
+        ended = [message.ts for message in streams]
+        event = session_stopped_event(self._workspace, presser, place.id, thread_ts, ended)
+        return self._tell(presser.id, event_callback(self._workspace, event))
+
+    def _tell(self, person: str, payload: JsonObject) -> Interaction:
+        interaction = self._workspace.begin("event", person)
+
+        def note(ack: Ack) -> None:
+            self._workspace.finish(interaction, acked=ack.acked, ms=ack.ms, error=ack.error)
+
+        self._socket.tell(payload, note)
+        return interaction
+
     async def raw(self, payload: JsonObject) -> Ack:
         """Send a payload as it is and return what the bot answers."""
         kind = as_text(payload.get("type"))
         person = as_text(as_object(payload.get("user")).get("id"))
         if kind == "event_callback":
-            interaction = self._workspace.begin("event", as_text(as_object(payload.get("event")).get("user")))
-
-            def note(ack: Ack) -> None:
-                self._workspace.finish(interaction, acked=ack.acked, ms=ack.ms, error=ack.error)
-
-            self._socket.tell(payload, note)
+            self._tell(as_text(as_object(payload.get("event")).get("user")), payload)
             return Ack(acked=True)
         interaction = self._workspace.begin(_KINDS.get(kind, "block_actions"), person)
         wants_answer = kind in ("view_submission", "block_suggestion")

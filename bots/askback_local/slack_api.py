@@ -11,6 +11,7 @@ from .slack_arguments import Arguments, bearer, read_arguments
 from .slack_chat import ChatMethods
 from .slack_checks import SlackRefusalError
 from .slack_reading import ReadingMethods
+from .slack_sessions import SessionMethods
 from .slack_socket import SlackSocket
 from .slack_streams import StreamMethods
 from .slack_views import ViewMethods
@@ -29,6 +30,7 @@ class SlackApi:
         chat = ChatMethods(workspace, posting)
         streams = StreamMethods(workspace, posting)
         reading = ReadingMethods(workspace)
+        sessions = SessionMethods(workspace)
         self._methods: dict[str, Method] = {
             "auth.test": reading.auth_test,
             "apps.connections.open": self._connections_open,
@@ -49,9 +51,9 @@ class SlackApi:
             "views.open": views.open,
             "views.push": views.push,
             "views.update": views.update,
-            "assistant.threads.setStatus": chat.set_status,
-            "agents.sessions.setStatus": chat.set_session_status,
-            "agents.sessions.rename": chat.rename_session,
+            "assistant.threads.setStatus": sessions.set_status,
+            "agents.sessions.setStatus": sessions.set_session_status,
+            "agents.sessions.rename": sessions.rename,
         }
         self._base = ""
 

@@ -1,23 +1,22 @@
-"""chat.* and what stands under a message: status, session, reactions."""
+"""chat.* and what stands under a message: reactions."""
 
 import json
 import re
 from dataclasses import replace
 
 from . import slack_limits as limits
-from .json_values import JsonObject, as_object, copied
+from .json_values import JsonObject, copied
 from .places import existing_message, joined_channel, known_channel, thread_root, writable_channel
 from .posting import Posting
 from .slack_arguments import Arguments
 from .slack_blocks import check_message_blocks
-from .slack_checks import Problem, SlackRefusalError
+from .slack_checks import SlackRefusalError
 from .slack_payloads import message_object
 from .values import Message
 from .workspace import Workspace
 
 # What Slack shows in notifications for blocks without text; recorded payloads hold it.
 NO_FALLBACK = "This content can't be displayed."
-SESSION_STATUSES = ("processing", "active", "suspended", "closed")
 _EVENT_TYPE = re.compile(r"[A-Za-z0-9_.\-]{1,255}")
 
 
@@ -177,31 +176,4 @@ class ChatMethods:
         if name in message.reactions:
             raise SlackRefusalError("already_reacted")
         self._workspace.put_message(replace(message, reactions=(*message.reactions, name)))
-        return {}
-
-    def set_status(self, arguments: Arguments) -> JsonObject:
-        """assistant.threads.setStatus"""
-        channel = joined_channel(self._workspace, arguments, name="channel_id")
-        if "status" not in arguments:
-            raise SlackRefusalError("invalid_arguments", [Problem("missing required field: status", "/status")])
-        loading = arguments.raw("loading_messages")
-        if isinstance(loading, list) and len(loading) > limits.LOADING_MESSAGES:
-            problem = Problem(f"no more than {limits.LOADING_MESSAGES} items allowed", "/loading_messages")
-            raise SlackRefusalError("invalid_arguments", [problem])
-        thread_ts = arguments.need("thread_ts")
-        self._workspace.set_status(channel.id, thread_ts, arguments.text("status") or "")
-        return {}
-
-    def set_session_status(self, arguments: Arguments) -> JsonObject:
-        """agents.sessions.setStatus"""
-        channel = joined_channel(self._workspace, arguments, name="channel_id")
-        status = arguments.need("status")
-        if status not in SESSION_STATUSES:
-            raise SlackRefusalError("invalid_arguments", [Problem("invalid status", "/status")])
-        return {"session": as_object({"channel_id": channel.id, "status": status})}
-
-    def rename_session(self, arguments: Arguments) -> JsonObject:
-        """agents.sessions.rename"""
-        joined_channel(self._workspace, arguments, name="channel_id")
-        arguments.need("title")
         return {}

@@ -66,6 +66,7 @@ RESPONSE_URL_USES: Final = 5  # [ref handling-user-interaction]
 STREAM_SECONDS: Final = 300.0  # [3p python-slack-sdk#1859: a stream ends by itself after about five minutes]
 STATUS_SECONDS: Final = 120.0  # [ref assistant.threads.setStatus]
 LOADING_MESSAGES: Final = 10  # [ref assistant.threads.setStatus]
+SESSION_TITLE: Final = 200  # [ref agents.sessions.setStatus, agents.sessions.rename]
 CHUNK_TEXT: Final = 256  # fields of task_update and plan_update chunks [ref chat.appendStream]
 CONNECTIONS: Final = 10  # [ref apis/events-api/using-socket-mode]
 EVENT_RETRIES: Final = (3.0, 10.0, 30.0)  # Slack: about at once, 1 min, 5 min [ref events-api]; shorter here

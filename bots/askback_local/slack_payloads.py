@@ -270,6 +270,20 @@ def app_mention_event(workspace: Workspace, message: Message) -> JsonObject:
     return {**shown, "type": "app_mention", "channel": message.channel, "event_ts": message.ts}
 
 
+def session_stopped_event(
+    workspace: Workspace, person: Person, channel: str, thread_ts: str, streams: list[str]
+) -> JsonObject:
+    """`agent_session_stopped`: Stop was pressed; `streams` are the messages that Slack has ended because of it."""
+    return {
+        "type": "agent_session_stopped",
+        "channel": channel,
+        "thread_ts": thread_ts,
+        "user": person.id,
+        "streaming_message_ts": [*streams],
+        "event_ts": workspace.next_ts(),
+    }
+
+
 def message_changed_event(workspace: Workspace, message: Message, previous: Message) -> JsonObject:
     """`message_changed`: a message was edited or updated."""
     return {

@@ -11,7 +11,8 @@ from .slack_blocks import check_message_blocks
 from .slack_chat import checked_metadata
 from .slack_checks import Problem, SlackRefusalError
 from .slack_payloads import message_object
-from .values import Message
+from .slack_sessions import checked_status
+from .values import Message, Session, SessionStatus
 from .workspace import Workspace
 
 
@@ -100,11 +101,20 @@ class StreamMethods:
         if arguments.raw("blocks") is not None:
             grown = replace(grown, blocks=(*grown.blocks, *check_message_blocks(arguments.raw("blocks"))))
         metadata = checked_metadata(arguments)
+        status = checked_status(arguments.need("session_status")) if "session_status" in arguments else None
         done = replace(grown, streaming=False, metadata=metadata or grown.metadata)
         if not self._workspace.faults.take("ignore", "chat.stopStream"):
             self._posting.post(done)
+            self._move_session(done, status)
         shown = message_object(self._workspace, done, with_metadata=True)
         return {"channel": done.channel, "ts": done.ts, "message": shown}
+
+    def _move_session(self, message: Message, status: SessionStatus | None) -> None:
+        """The end of a stream may say what the session is from now on."""
+        session = self._workspace.session(message.channel, message.root)
+        if status is not None:
+            begun = session or Session(channel=message.channel, thread_ts=message.root, status=status)
+            self._workspace.put_session(replace(begun, status=status, stopped_by=None))
 
     def _streaming(self, arguments: Arguments) -> Message:
         channel = joined_channel(self._workspace, arguments)

@@ -7,6 +7,7 @@ from .json_values import JsonObject
 
 ChannelKind = Literal["channel", "dm"]
 InteractionKind = Literal["block_actions", "view_submission", "view_closed", "block_suggestion", "event"]
+SessionStatus = Literal["active", "processing", "suspended", "closed"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,19 @@ class Status:
     thread_ts: str
     text: str
     since: float
+    loading: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What an agent is doing in one thread. While it is processing, people have a button to stop it."""
+
+    channel: str
+    thread_ts: str
+    status: SessionStatus
+    title: str | None = None
+    initiator: str | None = None
+    stopped_by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

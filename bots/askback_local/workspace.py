@@ -19,6 +19,7 @@ from .values import (
     OpenView,
     Person,
     ResponseUrl,
+    Session,
     Status,
     Team,
     Trigger,
@@ -60,7 +61,9 @@ class Workspace(Revisions):
         self.interactions: deque[Interaction] = deque(maxlen=KEPT_INTERACTIONS)
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
+        self.hears_stop = True  # whether the app subscribes to agent_session_stopped
         self._statuses: dict[tuple[str, str], Status] = {}
+        self._sessions: dict[tuple[str, str], Session] = {}
         self._last_ts = 0
         self._last_number = 0
         for person in PEOPLE:
@@ -235,12 +238,12 @@ class Workspace(Revisions):
 
     # status
 
-    def set_status(self, channel: str, thread_ts: str, text: str) -> None:
+    def set_status(self, channel: str, thread_ts: str, text: str, loading: tuple[str, ...] = ()) -> None:
         """Show (or with empty text, hide) what the bot is doing."""
         self._statuses.pop((channel, thread_ts), None)
         if text:
             self._statuses[channel, thread_ts] = Status(
-                channel=channel, thread_ts=thread_ts, text=text, since=self.clock.time()
+                channel=channel, thread_ts=thread_ts, text=text, since=self.clock.time(), loading=loading
             )
         self.touch()
 
@@ -249,6 +252,23 @@ class Workspace(Revisions):
         """What the bot says that it is doing; old ones have vanished."""
         now = self.clock.time()
         return [s for s in self._statuses.values() if now - s.since < limits.STATUS_SECONDS]
+
+    def session(self, channel: str, thread_ts: str) -> Session | None:
+        """What the agent is doing in a thread; None where it has never said so."""
+        return self._sessions.get((channel, thread_ts))
+
+    def put_session(self, session: Session) -> Session:
+        """Begin a session, or change it. When it stops working, what it said about its work is over, too."""
+        self._sessions[session.channel, session.thread_ts] = session
+        if session.status != "processing":
+            self._statuses.pop((session.channel, session.thread_ts), None)
+        self.touch()
+        return session
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The sessions of all threads."""
+        return list(self._sessions.values())
 
 
 def scope_of(message: Message) -> str:

@@ -706,3 +706,36 @@ async def test_the_page_comes_back_with_the_workspace(services, open_page) -> No
         await expect(away).to_be_hidden(timeout=15_000)
         await field.press("Enter")
         await expect(page.locator(".main .message")).to_contain_text("half a thou")
+
+
+async def test_a_working_agent_shows_what_it_does_and_can_be_stopped(open_page, services, bot, client) -> None:
+    await bot.connect()
+    root = services.people.write("ada", "general", "@askback deploy").ts
+    await client.chat_postMessage(channel="C0GENERAL", thread_ts=root, text="On it")
+    page = await open_page(color_scheme="dark")
+    await page.get_by_role("link", name="1 reply").click()
+    thread = page.locator(".thread")
+    status, stop = thread.get_by_role("status"), thread.get_by_role("button", name="Stop")
+
+    async def put(value: str) -> None:
+        await client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=root, status=value)
+
+    await expect(status).to_have_text("")
+    await expect(stop).to_be_hidden()
+    await put("processing")
+    await expect(status).to_have_text("askback is working…")
+    await client.assistant_threads_setStatus(
+        channel_id="C0GENERAL", thread_ts=root, status="is thinking…", loading_messages=["Reading the log"]
+    )
+    await expect(status).to_have_text("askback is thinking… · Reading the log")
+    await stop.focus()
+    await page.keyboard.press("Enter")
+    await expect(status).to_have_text("askback is stopping…")
+    assert services.workspace.session("C0GENERAL", root).stopped_by == "U0LOCALADA"
+    await put("suspended")
+    await expect(status).to_have_text("askback is waiting for your answer")
+    await expect(stop).to_be_hidden()
+    # The focus is not lost with the button.
+    await expect(thread.locator("textarea")).to_be_focused()
+    await put("active")
+    await expect(status).to_have_text("")

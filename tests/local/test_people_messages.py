@@ -316,7 +316,8 @@ async def test_history_has_no_replies_and_replies_come_in_pages(client, services
 async def test_a_stream_grows_and_ends(client, hands, services) -> None:
     root = services.people.write("ada", "general", "tell me").ts
     await client.assistant_threads_setStatus(channel_id="C0GENERAL", thread_ts=root, status="is thinking…")
-    assert (await hands.state())["status"] == [{"channel": "C0GENERAL", "thread_ts": root, "text": "is thinking…"}]
+    (status,) = (await hands.state())["status"]
+    assert (status["channel"], status["thread_ts"], status["text"]) == ("C0GENERAL", root, "is thinking…")
     stream = await client.chat_stream(
         channel="C0GENERAL",
         thread_ts=root,

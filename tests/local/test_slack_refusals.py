@@ -214,7 +214,7 @@ async def test_status_and_reactions(client, posted) -> None:
     status = client.assistant_threads_setStatus
     many = status(channel_id="C0GENERAL", thread_ts=posted, status="x", loading_messages=["x"] * 11)
     assert await refused(many) == "invalid_arguments"
-    session = client.agents_sessions_setStatus(channel_id="C0GENERAL", status="asleep")
+    session = client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=posted, status="asleep")
     assert await refused(session) == "invalid_arguments"
     await client.reactions_add(channel="C0GENERAL", timestamp=posted, name="eyes")
     again = client.reactions_add(channel="C0GENERAL", timestamp=posted, name="eyes")

@@ -173,7 +173,10 @@ function pane(at, thread) {
   if (site.panes.has(key)) return site.panes.get(key);
   const list = h("div", { class: "list" });
   const log = h("div", { class: "log", role: "log", tabindex: 0, "aria-label": thread ? "Messages of the thread" : `Messages of ${title(at.channel)}` }, list);
-  const status = h("div", { class: "status", role: "status" });
+  const status = h("span", { role: "status" });
+  const problem = h("span", { class: "problem", role: "alert" });
+  const button = h("button", { type: "button", class: "stop", hidden: true, onclick: () => made.stop?.() }, "Stop");
+  const doing = h("div", { class: "status" }, status, button, problem);
   const writing = composer(at, thread);
   const about = h("bdi", {}, "Thread");
   const heading = thread
@@ -181,9 +184,17 @@ function pane(at, thread) {
         h("a", { class: "icon", href: address(at.person.id, at.channel.id), "aria-label": "Close the thread" }, "✕"))
     : h("header", {}, h("a", { class: "icon narrow", href: address(at.person.id), "aria-label": "Channels" }, "☰"),
         h("h2", { dir: "auto" }, `${at.channel.kind === "dm" ? "" : "# "}${title(at.channel)}`));
-  const made = { list, log, status, writing, about, stuck: true, node: h("div", { class: "pane" }, heading, log, status, writing) };
-  log.addEventListener("scroll", () => (made.stuck = log.scrollHeight - log.scrollTop - log.clientHeight < 80));
-  const stick = new ResizeObserver(() => made.stuck && (log.scrollTop = log.scrollHeight));
+  const made = { list, log, status, button, problem, writing, about, stuck: true, at: 0, node: h("div", { class: "pane" }, heading, log, doing, writing) };
+  made.to = (top) => (log.scrollTop = top, made.at = log.scrollTop);
+  // The end is left by scrolling up, and in no other way: what has grown below since the scroll that is told of here
+  // does not count.
+  log.addEventListener("scroll", () => {
+    if (!log.isConnected) return;
+    const near = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+    if (near || log.scrollTop < made.at) made.stuck = near;
+    made.at = log.scrollTop;
+  });
+  const stick = new ResizeObserver(() => made.stuck && made.to(log.scrollHeight));
   [list, log].forEach((node) => stick.observe(node));
   site.panes.set(key, made);
   return made;
@@ -204,14 +215,33 @@ function drawPane(home, at, thread) {
   const top = shown.log.scrollTop;
   reconcile(shown.list, items, ({ m }) => m.ts, (item, old) => drawMessage(item, old, at));
   // A card that is drawn anew is shorter for a moment, which may have moved everything.
-  if (shown.log.scrollTop !== top) shown.log.scrollTop = shown.stuck ? shown.log.scrollHeight : top;
+  if (shown.stuck) shown.to(shown.log.scrollHeight);
+  else if (shown.log.scrollTop !== top) shown.to(top);
   const status = site.world.status.find((s) => s.text && s.channel === at.channel.id && (thread ? s.thread_ts === thread : s.thread_ts !== at.thread));
-  shown.status.textContent = status ? `${site.world.bot.name} ${status.text}` : "";
+  drawStatus(shown, status, at.person);
   if (home.firstChild !== shown.node) {
+    const { at: before } = shown;
     home.replaceChildren(shown.node);
-    shown.log.scrollTop = shown.stuck ? shown.log.scrollHeight : shown.top ?? 0;
+    shown.to(shown.stuck ? shown.log.scrollHeight : before);
   }
   return shown;
+}
+
+/** What the bot does here, and a button to stop it. A text that has not changed is not said again. */
+function drawStatus(shown, status, person) {
+  const { doors } = site;
+  const text = status ? `${site.world.bot.name} ${status.text}` : "";
+  if (shown.status.textContent !== text) shown.status.textContent = text;
+  shown.status.classList.toggle("waiting", Boolean(status?.waiting));
+  if (!status?.stoppable) {
+    shown.problem.textContent = "";
+    if (document.activeElement === shown.button) shown.writing.field.focus();
+  }
+  shown.button.hidden = !status?.stoppable;
+  shown.stop = async () => {
+    const reply = await doors.stop(person.id, status);
+    shown.problem.textContent = reply.ok ? "" : `⚠ ${reply.error}`;
+  };
 }
 
 // --- Drawing all of it
