@@ -6,6 +6,7 @@ import asyncio
 import logging
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from askback.identity import MessageRef, Place
 from askback.policy import Limits, Who
 from askback.questions import Form, Option, Outcome, Question
 from askback.store.errors import StoreBusy
+from askback.store.store import Store
 from core_engine import ANN, BEN, HERE, Board, engine
 
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
@@ -42,24 +44,40 @@ async def test_ask_returns_what_was_answered_as_soon_as_it_is_committed(tmp_path
         await board.until(lambda: not board.open())
 
 
-async def test_ask_waits_on_an_event_and_not_on_a_clock(tmp_path: Path, board: Board) -> None:
-    async with engine(tmp_path, board) as one:
+async def test_ask_waits_on_an_event_and_not_on_a_clock(
+    tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    call_at, get = loop.call_at, Store.get
+    reads, looked, alarms = 0, asyncio.Event(), 0
+
+    async def counted(store: Store, ask_id: str):
+        nonlocal reads
+        found = await get(store, ask_id)
+        reads += 1
+        looked.set()
+        return found
+
+    def counting(*args: Any, **more: Any) -> asyncio.TimerHandle:
+        nonlocal alarms
+        alarms += 1
+        return call_at(*args, **more)
+
+    monkeypatch.setattr(Store, "get", counted)
+    # Without the worker, which looks at asks of its own accord: whatever is read or timed is the wait's.
+    async with engine(tmp_path, board, work=False) as one:
+        monkeypatch.setattr(loop, "call_at", counting)
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=None))
-        (card,) = await one.asked()
-        reads = 0
-        get = one.store.get
-
-        async def counted(ask_id: str):
-            nonlocal reads
-            reads += 1
-            return await get(ask_id)
-
-        one.store.get = counted  # type: ignore[method-assign]
-        for _ in range(200):
-            await asyncio.sleep(0)
-        assert reads == 0
-        await one.press(card, Choose(index=0))
+        # From its look on it does not let go of the loop until it waits: when this goes on, it waits.
+        await looked.wait()
+        assert (reads, alarms) == (1, 0)
+        (ask,) = await one.manager.pending()
+        assert not asking.done()
+        assert (reads, alarms) == (1, 0)
+        monkeypatch.setattr(loop, "call_at", call_at)
+        await one.press(ask, Choose(index=0), draw=False)
         assert (await asking).status == "answered"
+        assert reads == 2
 
 
 async def test_a_caller_that_restarted_gets_its_ask_and_its_outcome_by_the_key(tmp_path: Path, board: Board) -> None:
