@@ -6,7 +6,14 @@ __all__ = ["DiscordSettings"]
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 
+from askback.redaction import hide_shape
 from askback.settings import TomlSettings, is_address
+
+# Tokens of bots and of people, and those of interactions and webhooks, which stand in addresses.
+hide_shape(r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}")
+hide_shape(r"\bmfa\.[\w-]{20,}")
+hide_shape(r"\baW50ZXJhY3Rpb246[\w+/=-]+")
+hide_shape(r"(?P<keep>/(?:webhooks|interactions)/\d+/)[\w.=-]+")
 
 
 class DiscordSettings(TomlSettings):

@@ -23,6 +23,9 @@ def run_to_end(work: Coroutine[object, object, int]) -> int:
             loop.add_signal_handler(signal.SIGTERM, task.cancel)
         return await work
 
+    from askback.logs import catch_crashes
+
+    catch_crashes()
     if signal.getsignal(signal.SIGINT) is _quit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -189,7 +189,8 @@ class Worker:
             raise
         except Exception as error:
             log.exception("A delivery failed.", extra={"action": "delivery_failed", "target": item.target})
-            await self._later(item, repr(error), None)
+            # Only its kind: its words may quote what was to be shown.
+            await self._later(item, f"there was a fault in the bot ({type(error).__name__}).", None)
 
     async def _deliver_card(self, item: OutboxItem, ask_id: str) -> None:
         async def paint(ask: Ask) -> Messages:
