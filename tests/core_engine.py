@@ -16,16 +16,19 @@ from typing import Any
 
 from anthropic import AsyncAnthropic
 
+from askback.access import Access
 from askback.actions import Action, Deed
 from askback.agent import Agent, AgentSettings
 from askback.asks import Ask
+from askback.budget import Budget
 from askback.card import Notice
 from askback.clock import utc_now
-from askback.conversations import Heard, Say
+from askback.conversations import Heard, Said, Say
 from askback.identity import Actor, MessageRef, Place
 from askback.manager import QuestionManager
-from askback.platform import Gone, Messages, Prose
+from askback.platform import Gone, Messages, Mood, Prose
 from askback.policy import Limits
+from askback.reception import Reception
 from askback.store.store import Store
 from askback.store.writer import Writer
 from askback.tools import tool_named
@@ -64,6 +67,9 @@ class Board:
         self.after: defaultdict[str, deque[Exception]] = defaultdict(deque)
         """The same after the call has done its work: an answer that got lost."""
         self.holds: dict[str, asyncio.Event] = {}
+        self.before: tuple[Said, ...] = ()
+        """What was said in the thread before."""
+        self.moods: list[Mood] = []
         self._changed = asyncio.Event()
         self._last = 0
 
@@ -145,6 +151,15 @@ class Board:
         await self._begin("link")
         return f"board://{message.id}"
 
+    async def earlier(self, place: Place) -> tuple[Said, ...]:
+        await self._begin("earlier")
+        return self.before
+
+    def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
+        if not self.moods or self.moods[-1] != mood:
+            self.moods.append(mood)
+        self.touch()
+
     # what is there
 
     def texts(self) -> list[str]:
@@ -187,12 +202,21 @@ class _Prose:
 class Engine:
     """Everything of one process but the bot."""
 
-    def __init__(self, store: Store, board: Board, manager: QuestionManager, worker: Worker, agent: Agent) -> None:
+    def __init__(
+        self,
+        store: Store,
+        board: Board,
+        manager: QuestionManager,
+        worker: Worker,
+        agent: Agent,
+        reception: Reception,
+    ) -> None:
         self.store = store
         self.board = board
         self.manager = manager
         self.worker = worker
         self.agent = agent
+        self.reception = reception
         self._written = 0
 
     async def write(self, text: str, author: Actor = ANN, place: Place = HERE, key: str | None = None) -> bool:
@@ -200,9 +224,9 @@ class Engine:
         heard = Heard(
             place=place, author=author, text=text, dedupe_key=key or f"{id(self)}:{self._written}", at=utc_now()
         )
-        taken = await self.agent.hear(heard, begin=True)
+        taken = await self.reception.hear(heard, begin=True)
         self.worker.wake()
-        return taken
+        return taken.new
 
     async def press(
         self, ask: Ask, deed: Deed, actor: Actor = ANN, message: MessageRef | None = None, *, draw: bool = True
@@ -247,6 +271,9 @@ async def engine(
     first_pause: float = 0.01,
     key: str = "sk-test",
     work: bool = True,
+    access: Access | None = None,
+    budget: Budget | None = None,
+    rounds: int = 25,
 ) -> AsyncGenerator[Engine]:
     """One process's life; a second one over the same folder is a restart."""
     async with AsyncExitStack() as stack:
@@ -261,8 +288,12 @@ async def engine(
             tools=tuple(tool_named(name) for name in tools),
             timeout=wait_for_people,
             patience=patience,
+            budget=budget or Budget(),
+            rounds=rounds,
         )
         agent = Agent(client, store, manager, {board.name: board}, settings)
+        access = {board.name: access} if access is not None else {}
+        reception = Reception(store, manager, agent, {board.name: board}, access)
         worker = Worker(
             store,
             manager,
@@ -274,7 +305,7 @@ async def engine(
         before = asyncio.all_tasks()
         task = asyncio.create_task(worker.run()) if work else None
         try:
-            yield Engine(store, board, manager, worker, agent)
+            yield Engine(store, board, manager, worker, agent, reception)
         finally:
             if task is not None:
                 task.cancel()

@@ -17,7 +17,8 @@ from discord.http import Route
 from pydantic import JsonValue
 
 import discord
-from askback.bots import Doors
+from askback.access import Access
+from askback.bots import Bot, Doors
 from askback.card import Card
 from askback.errors import OperatorError
 from askback.platform import Platform
@@ -52,6 +53,10 @@ class DiscordBot:
 
     def is_configured(self) -> bool:
         return is_configured(DiscordSettings)
+
+    def over_http(self, address: str) -> Bot:
+        del address
+        raise OperatorError("Discord is served over its gateway: leave --http out.")
 
     @asynccontextmanager
     async def connect(self, doors: Doors) -> AsyncGenerator[DiscordConnection]:
@@ -97,6 +102,7 @@ class DiscordConnection:
 
     def __init__(self, client: _Client, platform: DiscordPlatform) -> None:
         self.platform: Platform = platform
+        self.access = Access(open=True)
         self._client = client
 
     async def serve(self) -> None:

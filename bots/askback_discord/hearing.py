@@ -109,7 +109,7 @@ class Hearing:
         waiting = self._waiting.get(where)
         if waiting is None:
             try:
-                return await self._hear(heard, begin=begin)
+                return (await self._hear(heard, begin=begin)).new
             except StoreError:
                 log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
         async with self._waiting.setdefault(where, asyncio.Lock()):
@@ -119,7 +119,7 @@ class Hearing:
         end, pause = time.monotonic() + SAVE_SECONDS, FIRST_PAUSE
         while True:
             try:
-                return await self._hear(heard, begin=begin)
+                return (await self._hear(heard, begin=begin)).new
             except StoreError:
                 if time.monotonic() + pause > end:
                     log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})

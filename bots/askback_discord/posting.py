@@ -14,9 +14,9 @@ from typing import TypeVar, cast
 from pydantic import JsonValue
 
 from askback.asks import Ask
-from askback.conversations import Say
+from askback.conversations import Said, Say
 from askback.identity import Actor, MessageRef, Place
-from askback.platform import Gone, Messages, Prose, TryLater, Undeliverable
+from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
 from askback_discord import ids, limits, render, texts
 from askback_discord.calls import (
     ARCHIVED,
@@ -137,6 +137,13 @@ class DiscordPlatform:
         answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=message.channel)
         guild = answer.get("guild_id") if isinstance(answer, Mapping) else None
         return f"https://discord.com/channels/{guild or '@me'}/{message.channel}/{message.id}"
+
+    async def earlier(self, place: Place) -> tuple[Said, ...]:
+        del place
+        return ()
+
+    def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
+        del place, mood, reader
 
     async def post(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
         """Post one message under a name. Raises `TryLater` or `Undeliverable`."""

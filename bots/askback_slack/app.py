@@ -14,28 +14,33 @@ from typing import cast
 
 import aiohttp
 from pydantic import JsonValue
-from slack_bolt import BoltResponse
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
-from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
+from slack_bolt.adapter.socket_mode.async_internals import send_async_response
+from slack_bolt.adapter.socket_mode.internals import build_headers
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.bots import Doors
+from askback.address import Address
+from askback.access import Access
+from askback.bots import Bot, Doors
 from askback.card import Card
 from askback.errors import OperatorError
+from askback.listen import listening
 from askback.platform import Gone, Platform, TryLater, Undeliverable
-from askback.settings import is_configured, load
 from askback_slack import modal, render
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.clicks import Clicks
+from askback_slack.dispatch import answered
 from askback_slack.hearing import Hearing
+from askback_slack.http import SignedDoor
 from askback_slack.payloads import Home, at
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
-from askback_slack.settings import SlackSettings
+from askback_slack.settings import SlackSettings, is_configured, slack_settings
 
 log = logging.getLogger("askback.slack")
 
@@ -54,18 +59,25 @@ class SlackBot:
     name = "slack"
     summary = "Run the Slack bot (Socket Mode): needs SLACK_BOT_TOKEN, SLACK_APP_TOKEN and ANTHROPIC_API_KEY."
 
+    def __init__(self, http: str | None = None) -> None:
+        """`http`: where it listens for Slack's requests, whatever the settings say."""
+        self._http = http
+
     def check(self) -> None:
-        load(SlackSettings)
+        slack_settings(self._http)
 
     def is_configured(self) -> bool:
-        return is_configured(SlackSettings)
+        return is_configured(self._http)
+
+    def over_http(self, address: str) -> Bot:
+        return SlackBot(address)
 
     async def invite(self) -> str:
         return INSTALL
 
     @asynccontextmanager
     async def connect(self, doors: Doors) -> AsyncGenerator[SlackConnection]:
-        settings = load(SlackSettings)
+        settings = slack_settings(self._http)
         timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
         async with aiohttp.ClientSession(timeout=timeout) as session, asyncio.TaskGroup() as tasks:
             token = settings.bot_token.get_secret_value()
@@ -98,9 +110,12 @@ class SlackConnection:
         async def authorize() -> AuthorizeResult:
             return me  # asked once at the start: no click waits for it
 
+        self.address: Address | None = None
+        """Where it listens, over HTTP."""
         self._api = api
         slack = SlackPlatform(api, me.bot_user_id)
         self.platform: Platform = slack
+        self.access = Access(open=True)
         self._settings = settings
         self._app = AsyncApp(
             client=client,
@@ -109,7 +124,8 @@ class SlackConnection:
             # Answers as soon as a listener returns; the default looks for the answer every 10 ms. Our
             # listeners only commit.
             process_before_response=True,
-            # Socket Mode carries no signatures; the socket itself is authenticated.
+            # Socket Mode carries no signatures, the socket itself is authenticated; over HTTP they are
+            # checked before anything is read.
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
         )
@@ -128,7 +144,22 @@ class SlackConnection:
         listeners.view_closed(ANY)(clicks.closed)
 
     async def serve(self) -> None:
-        token = self._settings.app_token.get_secret_value()
+        secret, token = self._settings.signing_secret, self._settings.app_token
+        if self._settings.http is not None and secret is not None:
+            await self._listen(Address.read(self._settings.http), secret.get_secret_value())
+        elif token is not None:
+            await self._connect(token.get_secret_value())
+
+    async def _listen(self, address: Address, secret: str) -> None:
+        async with listening(SignedDoor(self._app, secret).application(), address) as self.address:
+            log.info(
+                "Listening for Slack's requests at http://%s/slack/events.",
+                self.address,
+                extra={"action": "slack_listening", "address": str(self.address)},
+            )
+            await asyncio.Event().wait()
+
+    async def _connect(self, token: str) -> None:
         address = await self._address(token)
         handler = _Socket(self._app, token, ping_interval=PING_SECONDS)
         # Given, since slack_sdk asks for it again and again when the token is no good.
@@ -159,15 +190,8 @@ class _Socket(AsyncSocketModeHandler):
 
     async def handle(self, client: AsyncBaseSocketModeClient, req: SocketModeRequest) -> None:
         started = time.time()
-        try:
-            response = await run_async_bolt_app(self.app, req)
-        except Exception:
-            log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
-            response = BoltResponse(status=500)
-        if response.status != 200 and (req.type != "events_api" or response.status == 404):
-            kind = at(cast("object", req.payload), "type") or req.type  # pyright: ignore[reportUnknownMemberType] - a bare dict
-            log.warning("Slack sent something that is not for here: %s.", kind, extra={"action": "unknown_payload"})
-            response = BoltResponse(status=200)
+        request = AsyncBoltRequest(mode="socket_mode", body=req.payload, headers=build_headers(req))  # pyright: ignore[reportUnknownMemberType]
+        response = await answered(self.app, request, interactive=req.type != "events_api")
         try:
             await send_async_response(client, req, response, started)
         except (ConnectionError, aiohttp.ClientError) as error:

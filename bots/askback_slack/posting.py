@@ -11,9 +11,9 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback.asks import Ask
-from askback.conversations import PROSE, Say
+from askback.conversations import PROSE, Said, Say
 from askback.identity import Actor, MessageRef, Place
-from askback.platform import Gone, Messages, Prose, TryLater, Undeliverable
+from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
 from askback_slack import render, texts
 from askback_slack.calls import SlackApi
 from askback_slack.payloads import at, dig, items
@@ -144,6 +144,13 @@ class SlackPlatform:
     async def link(self, message: MessageRef) -> str | None:
         response = await self._api.read("chat.getPermalink", channel=message.channel, message_ts=message.id)
         return at(response, "permalink")
+
+    async def earlier(self, place: Place) -> tuple[Said, ...]:
+        del place
+        return ()
+
+    def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
+        del place, mood, reader
 
     async def post(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
         """Post one message under a name. Raises `Undeliverable` or `TryLater`."""

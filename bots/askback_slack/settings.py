@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-__all__ = ["SlackSettings"]
+__all__ = ["SlackSettings", "is_configured", "slack_settings"]
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
-from askback.settings import TomlSettings, is_address
+from askback.redaction import hide_shape
+from askback.settings import TomlSettings, checked_address, given, is_address, load
+
+# Tokens of every kind, of whatever workspace, and the addresses that carry their own authority.
+hide_shape(r"\bx(?:ox[a-z]|app)[-.][\w.%-]{6,}")
+hide_shape(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\w/-]+")
 
 
 class SlackSettings(TomlSettings):
-    """Read from the environment and `askback.toml`, by the names that Slack's own tools use."""
+    """Read from the environment and `askback.toml`, by the names that Slack's own tools use.
 
+    Over signed HTTP it needs the signing secret, over Socket Mode the app-level token: the other one may be missing.
+    """
+
+    http: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("ASKBACK_SLACK_HTTP", "slack_http"),
+        description="Give HOST:PORT, where Slack's requests come in, such as 127.0.0.1:3000.",
+    )
     bot_token: SecretStr = Field(
         validation_alias=AliasChoices("SLACK_BOT_TOKEN", "slack_bot_token"),
         description="Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings.",
     )
-    app_token: SecretStr = Field(
+    app_token: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
         validation_alias=AliasChoices("SLACK_APP_TOKEN", "slack_app_token"),
         description="Make an app-level token (xapp-…) with the scope connections:write under Basic Information.",
+    )
+    signing_secret: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        validation_alias=AliasChoices("SLACK_SIGNING_SECRET", "slack_signing_secret"),
+        description="Copy the Signing Secret from Basic Information in your Slack app's settings.",
     )
     api_url: str = Field(
         default="https://slack.com/api/",
@@ -33,11 +55,28 @@ class SlackSettings(TomlSettings):
             raise ValueError("is no bot token: those begin with xoxb-")
         return value
 
+    @field_validator("http")
+    @classmethod
+    def _http(cls, value: str | None) -> str | None:
+        return checked_address(value)
+
     @field_validator("app_token")
     @classmethod
-    def _app(cls, value: SecretStr) -> SecretStr:
-        if not value.get_secret_value().startswith("xapp-"):
+    def _app(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        # A wrong address of `http` is told by itself; which of the two would be missing then, nobody knows.
+        if value is None and "http" in info.data and info.data["http"] is None:
+            raise PydanticCustomError("missing", "is missing")
+        if value is not None and not value.get_secret_value().startswith("xapp-"):
             raise ValueError("is no app-level token: those begin with xapp-")
+        return value
+
+    @field_validator("signing_secret")
+    @classmethod
+    def _secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is None and info.data.get("http") is not None:
+            raise PydanticCustomError("missing", "is missing")
+        if value is not None and not (value.get_secret_value().isascii() and value.get_secret_value().isalnum()):
+            raise ValueError("is no signing secret: those are letters and digits")
         return value
 
     @field_validator("api_url")
@@ -46,3 +85,15 @@ class SlackSettings(TomlSettings):
         if not is_address(value, "https", "http"):
             raise ValueError("is no address: it begins with https:// and a host")
         return value if value.endswith("/") else f"{value}/"
+
+
+def slack_settings(http: str | None = None) -> SlackSettings:
+    """Read them; `http` wins over what is set. Raises `OperatorError` with a line for each missing or wrong one."""
+    return load(SlackSettings, http=http)
+
+
+def is_configured(http: str | None = None) -> bool:
+    """Whether any secret is set that the bot cannot do without."""
+    there = given(SlackSettings)
+    second = "signing_secret" if http is not None or "http" in there else "app_token"
+    return not there.isdisjoint({"bot_token", second})

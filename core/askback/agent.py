@@ -11,23 +11,24 @@ __all__ = ["Agent", "AgentSettings"]
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anthropic import AsyncAnthropic
 from pydantic import JsonValue
 
 from askback.asks import Ask
-from askback.conversations import PROSE, Call, Conversation, Heard, Message, Say, ToolCall, Turn, TurnEnd
+from askback.budget import Budget
+from askback.conversations import PROSE, Call, Conversation, Message, Said, Say, ToolCall, Turn, TurnEnd, Written
 from askback.errors import CallerError, ModelError
 from askback.identity import Actor
 from askback.manager import QuestionManager
 from askback.model import ModelTurn, Request, stream_turn
-from askback.platform import Gone, Messages, Platform, Prose, TryLater, Undeliverable
+from askback.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
 from askback.policy import Who
 from askback.prompt import SYSTEM_PROMPT
 from askback.store.store import Store
 from askback.tools import QuestionTool, ToolInput
-from askback.transcript import merged, sendable, spoken, with_new_ids
+from askback.transcript import earlier, merged, rounds_alone, sendable, spoken, stopped, with_new_ids
 
 log = logging.getLogger("askback.agent")
 
@@ -35,8 +36,10 @@ PAUSES = 8
 """How often in a row a paused turn is gone on with, before people are asked."""
 MISTAKES = 5
 """How often in a row the model may call tools wrongly, before people are asked."""
-LINK_SECONDS = 1.0
-"""How long the address of a question is waited for: the platform waits for the ack of what was written."""
+EARLIER_SECONDS = 20.0
+"""How long is waited for what was said in a thread before."""
+ROUNDS = 25
+"""How often the model is called without a word from a person, before it rests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,13 @@ class AgentSettings:
     """Seconds that a question waits for people. None: for ever."""
     patience: float = 120.0
     """Seconds that the model may be silent in the middle of an answer."""
+    budget: Budget = field(default_factory=Budget)
+    rounds: int = ROUNDS
+    """How often the model is called without a word from a person."""
 
 
 class Agent:
-    """Hears people, calls the model, asks people for it."""
+    """Calls the model, and asks people for it."""
 
     def __init__(
         self,
@@ -74,70 +80,121 @@ class Agent:
             {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
             for tool in settings.tools
         )
+        self._running: dict[str, asyncio.Task[bool]] = {}
+        """What a stop has to end, by conversation."""
         self._paused: dict[str, int] = {}
         self._mistakes: dict[str, int] = {}
 
-    async def hear(self, heard: Heard, *, begin: bool) -> bool:
-        """Take a message from a person. False: it was heard before, or belongs to no conversation.
-
-        When this returns, the message is stored. `begin`: start a conversation where there is none.
-        """
-        received = await self._store.receive(heard, begin=begin)
-        if received is None or received.duplicate:
-            return False
-        if received.waiting_for:
-            await self._tell_waiting(received.conversation, received.waiting_for, heard)
-        self._manager.nudge()
-        return True
-
-    async def _tell_waiting(self, conversation: Conversation, asks: tuple[Ask, ...], heard: Heard) -> None:
-        """Say once what the conversation waits for: what people write meanwhile is kept for later."""
-        ask = asks[0]
-        platform = self._platforms.get(ask.place.platform)
-        link = None
-        if platform is not None and ask.messages:
-            try:
-                async with asyncio.timeout(LINK_SECONDS):
-                    link = await platform.link(ask.messages[0])
-            except (Undeliverable, Gone, TryLater, TimeoutError) as error:
-                log.warning("The link to a question is not to be had: %s", error, extra={"action": "no_link"})
-        people = ask.policy.who.people
-        whose = "your" if any(one.is_same_person(heard.author) for one in people) else _whose(people)
-        count = f" (and {len(asks) - 1} more)" if len(asks) > 1 else ""
-        where = f": {link}" if link else "."
-        text = (
-            f"I have noted that. I am waiting for {whose} answer to the question above{count} and go on after it{where}"
-        )
-        await self._store.queue(Say(target=f"wait:{ask.id}", text=text, markdown=False), conversation.id)
+    def interrupt(self, conversation: Conversation | None) -> None:
+        """A stop of this conversation was committed: what still runs of it here ends, since nothing of it counts."""
+        running = None if conversation is None else self._running.get(conversation.id)
+        if running is not None:
+            running.cancel()
 
     async def advance(self, conversation_id: str) -> None:
         """Take turns until the conversation waits for people or is done."""
-        while True:
-            turn = await self._store.begin_turn(conversation_id, self._compose)
-            if turn is None:
-                return
-            await self._take(turn)
+        goes_on = True
+        while goes_on:
+            running = asyncio.create_task(self._step(conversation_id), name=f"askback step {conversation_id}")
+            self._running[conversation_id] = running
+            try:
+                await asyncio.wait({running})
+            finally:
+                del self._running[conversation_id]
+                if not running.done():
+                    running.cancel()
+                    await asyncio.gather(running, return_exceptions=True)
+            # One that a stop cancelled leaves behind what it leaves behind: the next look decides.
+            goes_on = True if running.cancelled() else running.result()
+
+    async def _step(self, conversation_id: str) -> bool:
+        """One turn. False: there is nothing to do for now."""
+        before = await self._earlier(conversation_id)
+
+        def compose(
+            conversation: Conversation,
+            calls: tuple[tuple[Call, Ask | None], ...],
+            written: tuple[Written, ...],
+            stopped_by: Actor | None,
+        ) -> Message:
+            return self._compose(before, calls, written, stopped_by)
+
+        turn = await self._store.begin_turn(conversation_id, compose)
+        if turn is None:
+            return False
+        spent = await self._store.spent(conversation_id)
+        problem = self._settings.budget.problem(spent.conversation, spent.today)
+        if problem is None and rounds_alone(turn.history) >= self._settings.rounds:
+            problem = (
+                f"I have called the model {self._settings.rounds} times without a word from you. "
+                "Write “go on” and I go on."
+            )
+        if problem is not None:
+            await self._rest(turn, problem)
+            return False
+        await self._take(turn)
+        return True
+
+    async def _rest(self, turn: Turn, problem: str) -> None:
+        """Say why there is no further turn. What people wrote goes to the model with what they write next."""
+        notice = Say(target=f"rest:{_name(turn)}", text=problem, markdown=False)
+        end = TurnEnd(conversation_id=turn.conversation.id, notice=notice, rest=True, stops=turn.conversation.stops)
+        await self._store.end_turn(end, self._manager.limits)
+        self._presence(turn.conversation, "idle")
+        self._manager.nudge()
+
+    async def _earlier(self, conversation_id: str) -> _Earlier:
+        """What was said in the thread before the conversation, where there was something."""
+        place = await self._store.begins_midway(conversation_id)
+        platform = None if place is None else self._platforms.get(place.platform)
+        if place is None or platform is None:
+            return _Earlier()
+        try:
+            async with asyncio.timeout(EARLIER_SECONDS):
+                return _Earlier(await platform.earlier(place))
+        except (Undeliverable, Gone, TryLater, TimeoutError) as error:
+            why = str(error) or "the platform does not answer."
+            log.warning("What was said before cannot be read: %s", why, extra={"action": "no_earlier"})
+            return _Earlier(problem=why)
+
+    def _presence(self, conversation: Conversation, mood: Mood) -> None:
+        platform = self._platforms.get(conversation.place.platform)
+        if platform is not None:
+            platform.presence(conversation.place, mood, conversation.starter)
 
     async def _take(self, turn: Turn) -> None:
         conversation = turn.conversation
-        # The seq of the message that the model answers names everything that this turn says.
-        name = f"{conversation.id}:{turn.history[-1].seq + 1}"
+        name = _name(turn)
         platform = self._platforms[conversation.place.platform]
-        begun = conversation.prose or (await self._begun(platform, conversation, name) if turn.resumed else ())
-        prose = platform.prose(conversation.place, f"{PROSE}{name}", conversation.starter, begun)
+        self._presence(conversation, "working")
+        mood: Mood = "idle"
         try:
-            said = await stream_turn(self._client, self._request(turn), self._follow(prose, conversation))
-        except BaseException:
-            await prose.abandon()
-            raise
-        end = self._end(conversation, name, with_new_ids(said, turn.history), prose)
+            begun = conversation.prose or (await self._begun(platform, conversation, name) if turn.resumed else ())
+            prose = platform.prose(conversation.place, f"{PROSE}{name}", conversation.starter, begun)
+            try:
+                said = await stream_turn(self._client, self._request(turn), self._follow(prose, conversation))
+                end = self._end(conversation, name, with_new_ids(said, turn.history), prose)
+                ended = await self._end_turn(end)
+            except BaseException:
+                await prose.abandon()
+                raise
+            if not ended:
+                await prose.abandon()
+                return
+            await self._finish(prose, end)
+            mood = "waiting" if any(call.ask is not None for call in end.calls) else "idle"
+            self._manager.nudge()
+        finally:
+            self._presence(conversation, mood)
+
+    async def _end_turn(self, end: TurnEnd) -> bool:
+        """Commit a turn. False: somebody stopped it."""
         try:
-            await self._store.end_turn(end, self._manager.limits)
+            return await self._store.end_turn(end, self._manager.limits) is not None
         except CallerError as error:
             # Too many questions at once: the model hears it as the result of each call.
-            await self._store.end_turn(end.evolve(calls=_refused(end.calls, str(error))), self._manager.limits)
-        await self._finish(prose, end)
-        self._manager.nudge()
+            refused = end.evolve(calls=_refused(end.calls, str(error)))
+            return await self._store.end_turn(refused, self._manager.limits) is not None
 
     async def _begun(self, platform: Platform, conversation: Conversation, name: str) -> Messages:
         """What an ended process had shown of this text, where it ended before it could say where that stands."""
@@ -155,7 +212,7 @@ class Agent:
             await prose.append(text)
             if not recorded and prose.messages:
                 recorded = True
-                await self._store.set_prose(conversation.id, prose.messages)
+                await self._store.set_prose(conversation, prose.messages)
 
         return follow
 
@@ -215,6 +272,8 @@ class Agent:
             forget=said.forget,
             again=said.paused and paused <= PAUSES,
             rest=rest,
+            stops=conversation.stops,
+            tokens=said.tokens,
         )
 
     def _call(self, conversation: Conversation, block: Mapping[str, JsonValue]) -> ToolCall:
@@ -251,13 +310,20 @@ class Agent:
 
     def _compose(
         self,
-        conversation: Conversation,
+        before: _Earlier,
         calls: tuple[tuple[Call, Ask | None], ...],
-        written: tuple[tuple[Actor, str], ...],
+        written: tuple[Written, ...],
+        stopped_by: Actor | None,
     ) -> Message:
         """The next message to the model: exactly one result for each call, then what people wrote."""
         content: list[dict[str, JsonValue]] = [self._result(call, ask) for call, ask in calls]
-        content.extend(spoken(author, text) for author, text in written)
+        if written and stopped_by is not None:
+            content.append(stopped(stopped_by))
+        keys = {one.key for one in written}
+        context = earlier(tuple(one for one in before.said if one.key not in keys), before.problem)
+        if context is not None:
+            content.append(context)
+        content.extend(map(spoken, written))
         return Message(seq=0, role="user", content=tuple(content))
 
     def _result(self, call: Call, ask: Ask | None) -> dict[str, JsonValue]:
@@ -276,9 +342,17 @@ class Agent:
         return block
 
 
-def _whose(people: tuple[Actor, ...]) -> str:
-    names = " or ".join(one.name or one.id for one in people)
-    return f"{names}'s" if names else "an"
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """What was said before a conversation, or why that cannot be told."""
+
+    said: tuple[Said, ...] = ()
+    problem: str | None = None
+
+
+def _name(turn: Turn) -> str:
+    """The seq of the message that the model answers names everything that this turn says."""
+    return f"{turn.conversation.id}:{turn.history[-1].seq + 1}"
 
 
 def _refused(calls: tuple[ToolCall, ...], why: str) -> tuple[ToolCall, ...]:

@@ -40,6 +40,8 @@ class Ask(Value):
     """Where its card stands: the live message first, what goes on below it after that."""
     drawn_revision: int = -1
     """The newest revision that a platform confirmed; -1: never drawn."""
+    trace: str | None = None
+    """The W3C traceparent of what it belongs to."""
 
     @property
     def status(self) -> Literal["open"] | OutcomeStatus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Bot", "Connection", "Doors", "bot_named", "bots", "configured_bots"]
+__all__ = ["Bot", "Connection", "Doors", "Hear", "Stop", "bot_named", "bots", "configured_bots"]
 
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -12,9 +12,11 @@ from typing import Protocol, cast
 
 from pydantic import JsonValue
 
+from askback.access import Access
 from askback.card import Card
-from askback.conversations import Heard
+from askback.conversations import Heard, Taken
 from askback.errors import OperatorError
+from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.platform import Platform
 
@@ -22,9 +24,15 @@ GROUP = "askback.bots"
 
 
 class Hear(Protocol):
-    """Takes a message from a person; see `Agent.hear`."""
+    """Takes a message from a person; see `Reception.hear`."""
 
-    def __call__(self, heard: Heard, *, begin: bool) -> Awaitable[bool]: ...
+    def __call__(self, heard: Heard, *, begin: bool) -> Awaitable[Taken]: ...
+
+
+class Stop(Protocol):
+    """Ends what goes on in a place; see `Reception.stop`."""
+
+    def __call__(self, place: Place, by: Actor) -> Awaitable[str | None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,7 @@ class Doors:
 
     manager: QuestionManager
     hear: Hear
+    stop: Stop
 
 
 class Connection(Protocol):
@@ -40,6 +49,11 @@ class Connection(Protocol):
 
     @property
     def platform(self) -> Platform: ...
+
+    @property
+    def access(self) -> Access:
+        """Who may talk to the bot."""
+        ...
 
     async def serve(self) -> None:
         """Take what people do until cancelled. Raises `OperatorError` when it cannot go on."""
@@ -65,6 +79,13 @@ class Bot(Protocol):
 
     def is_configured(self) -> bool:
         """Whether a token for its platform is set at all."""
+        ...
+
+    def over_http(self, address: str) -> Bot:
+        """The same bot, which takes what the platform sends over signed HTTP there instead of a socket.
+
+        Raises `OperatorError` where its platform is not served like that.
+        """
         ...
 
     async def invite(self) -> str:

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-__all__ = ["PROSE", "Call", "Conversation", "Heard", "Message", "Received", "Say", "ToolCall", "Turn", "TurnEnd"]
+__all__ = [
+    "PROSE",
+    "Call",
+    "Conversation",
+    "Heard",
+    "Message",
+    "Offer",
+    "Received",
+    "Said",
+    "Say",
+    "StartedOver",
+    "Stopped",
+    "Taken",
+    "ToolCall",
+    "Turn",
+    "TurnEnd",
+    "Written",
+]
 
 from datetime import datetime
 from typing import Literal
@@ -11,7 +28,7 @@ from pydantic import JsonValue
 
 from askback.asks import Ask
 from askback.identity import Actor, MessageRef, Place
-from askback.values import Value
+from askback.values import PersonText, Value
 
 Blocks = tuple[dict[str, JsonValue], ...]
 """Content blocks of one message, as the Messages API has them."""
@@ -29,6 +46,12 @@ class Conversation(Value):
     """Who began it: the one who is asked, unless the policy says otherwise."""
     prose: tuple[MessageRef, ...] = ()
     """Where the text of the running turn stands so far, so that a restarted turn goes on in the same message."""
+    stops: int = 0
+    """How often somebody stopped it: a turn that was begun before the last stop commits nothing."""
+    midway: bool = False
+    """Whether it began in a thread in which people had written before."""
+    trace: str | None = None
+    """The W3C traceparent of what is going on in it."""
 
 
 class Heard(Value):
@@ -36,11 +59,47 @@ class Heard(Value):
 
     place: Place
     author: Actor
-    text: str
+    text: PersonText
     dedupe_key: str
     """Equal for the same message, however many events announce it."""
     at: datetime
     """When it was written, by the platform's clock: events overtake each other."""
+    files: tuple[PersonText, ...] = ()
+    """Names of what was attached. Nothing here reads it."""
+    direct: bool = False
+    """Written to the bot alone, where nobody else reads."""
+    midway: bool = False
+    """Written in a thread that others had begun: should a conversation begin here, something was said before it."""
+    ref: MessageRef | None = None
+    """Where it stands, for whoever refers to it."""
+
+
+class Taken(Value):
+    """What became of a message, for the bot that brought it."""
+
+    new: bool
+    """Whether it was kept. Not when it was heard before, belongs to no conversation, or was refused."""
+    notice: str | None = None
+    """A sentence for its author alone."""
+
+
+class Said(Value):
+    """Something that was said in a thread before the conversation began."""
+
+    key: str
+    """The `Heard.dedupe_key` that it has, or would have."""
+    author: Actor
+    text: PersonText
+    files: tuple[PersonText, ...] = ()
+
+
+class Written(Value):
+    """A message of a person that a turn takes up."""
+
+    key: str
+    author: Actor
+    text: str
+    files: tuple[str, ...] = ()
 
 
 class Received(Value):
@@ -48,8 +107,41 @@ class Received(Value):
 
     conversation: Conversation
     duplicate: bool = False
+    inbox_id: int | None = None
+    """The row in which it is kept."""
     waiting_for: tuple[Ask, ...] = ()
-    """Open asks for which the conversation waits, where nobody was told so yet."""
+    """Open asks for which the conversation waits, oldest first."""
+    told: bool = True
+    """Whether people were told already that it waits for these."""
+
+
+class StartedOver(Value):
+    """What "new" led to."""
+
+    conversation: Conversation
+    duplicate: bool = False
+    ended: Conversation | None = None
+    """The conversation that was here before."""
+    asks: tuple[Ask, ...] = ()
+    """The questions that were open in it."""
+
+
+class Stopped(Value):
+    """What a stop ended."""
+
+    conversation: Conversation
+    asks: tuple[Ask, ...]
+    """The questions that were open."""
+
+
+class Offer(Value):
+    """Two buttons under a message that may be meant as an answer: "Use this as your answer", "Just a message"."""
+
+    id: str
+    """Random; names the offer in the ids of its buttons."""
+    ask_id: str
+    text: str
+    """What was written."""
 
 
 class Message(Value):
@@ -82,6 +174,13 @@ class Call(Value):
     ask_id: str | None
     result: str | None
     is_error: bool
+    started: bool = False
+    """Whether it was begun: such a one without a result is not run again by itself."""
+
+    @property
+    def is_to_run(self) -> bool:
+        """Whether neither people nor anything else has answered it: one of the operator's own tools."""
+        return self.ask_id is None and self.result is None
 
 
 class Say(Value):
@@ -96,6 +195,12 @@ class Say(Value):
     """Mention this person in front: the bot's own words only."""
     messages: tuple[MessageRef, ...] = ()
     """Where part of it stands already."""
+    only_for: Actor | None = None
+    """Shown to this person alone where the platform has such messages; elsewhere as a reply to them."""
+    offer: Offer | None = None
+    """With the two buttons of an offer, which work for `only_for` alone."""
+    reply_to: MessageRef | None = None
+    """The message that it is about."""
 
 
 class Turn(Value):
@@ -123,3 +228,7 @@ class TurnEnd(Value):
     """Whether the model is to be called again at once (a paused turn)."""
     rest: bool = False
     """Whether results that are there at once wait until somebody writes, rather than go to the model."""
+    stops: int = 0
+    """`Conversation.stops` when the turn began."""
+    tokens: int = 0
+    """What the model used up, both ways."""

@@ -13,12 +13,17 @@ from typing import cast
 
 from anthropic import AsyncAnthropic
 
+from askback.access import Access
 from askback.agent import Agent, AgentSettings
-from askback.bots import Bot, Doors
-from askback.conversations import Heard
+from askback.bots import Bot, Connection, Doors
+from askback.budget import Budget
+from askback.conversations import Heard, Taken
+from askback.identity import Actor, Place
 from askback.manager import QuestionManager
+from askback.nudge import listening
 from askback.platform import Platform
 from askback.policy import Limits
+from askback.reception import Reception
 from askback.settings import Settings, load
 from askback.store.lockfile import WorkerLock
 from askback.store.store import Store
@@ -43,6 +48,7 @@ class Host:
     manager: QuestionManager
     store: Store
     platforms: dict[str, Platform]
+    connections: dict[str, Connection]
 
 
 @asynccontextmanager
@@ -87,14 +93,33 @@ async def _running(
             brain = Agent(model, store, manager, platforms, _agent_settings(settings))
         worker = Worker(store, manager, platforms, None if brain is None else brain.advance)
 
-        async def hear(heard: Heard, *, begin: bool) -> bool:
-            if brain is None or not await brain.hear(heard, begin=begin):
-                return False
+        def look_again() -> None:
+            manager.recheck()
             worker.wake()
-            return True
 
-        connections = [await stack.enter_async_context(bot.connect(Doors(manager=manager, hear=hear))) for bot in bots]
-        platforms.update((connection.platform.name, connection.platform) for connection in connections)
+        stack.enter_context(listening(path, look_again))
+
+        access: dict[str, Access] = {}
+        reception = None if brain is None else Reception(store, manager, brain, platforms, access)
+
+        async def hear(heard: Heard, *, begin: bool) -> Taken:
+            if reception is None:
+                return Taken(new=False)
+            taken = await reception.hear(heard, begin=begin)
+            if taken.new:
+                worker.wake()
+            return taken
+
+        async def stop(place: Place, by: Actor) -> str | None:
+            return None if reception is None else await reception.stop(place, by)
+
+        doors = Doors(manager=manager, hear=hear, stop=stop)
+        connections = [await stack.enter_async_context(bot.connect(doors)) for bot in bots]
+        for connection in connections:
+            name = connection.platform.name
+            platforms[name], access[name] = connection.platform, connection.access
+            if reception is not None:
+                log.info("%s", connection.access.describe(), extra={"action": "access", "platform": name})
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         started = [tasks.create_task(worker.run(), name="askback worker")]
         started += [
@@ -102,7 +127,12 @@ async def _running(
             for connection in connections
         ]
         try:
-            yield Host(manager=manager, store=store, platforms=platforms)
+            yield Host(
+                manager=manager,
+                store=store,
+                platforms=platforms,
+                connections={connection.platform.name: connection for connection in connections},
+            )
             # What ended at last is shown before this ends. Not where it is cancelled or broken off: that ends at once.
             await worker.finish(FINISH_SECONDS)
         finally:
@@ -134,4 +164,5 @@ def _agent_settings(settings: Settings) -> AgentSettings:
         system_prompt=settings.system_prompt,
         max_tokens=settings.max_tokens,
         timeout=settings.timeout,
+        budget=Budget(conversation=settings.budget_conversation, day=settings.budget_day),
     )

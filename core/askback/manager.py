@@ -240,6 +240,19 @@ class QuestionManager:
         for nudge in self._on_work:
             nudge()
 
+    def recheck(self) -> None:
+        """Another process changed what is stored: everybody who waits looks again."""
+        for waiting in self._waiting.values():
+            for event in waiting:
+                event.set()
+        self.nudge()
+
+    def settled(self, asks: tuple[Ask, ...]) -> None:
+        """Tell whoever waits of asks that a commit of somebody else's ended."""
+        for ask in asks:
+            self._after(Acted(ask, None, True))
+        self.nudge()
+
     def _after(self, acted: Acted[object]) -> bool:
         if not acted.settled or acted.ask is None:
             return False

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 import anthropic
 from anthropic import AsyncAnthropic
-from anthropic.types import Message
+from anthropic.types import Message, Usage
 from pydantic import JsonValue
 
 from askback.store.errors import StoreError
@@ -54,6 +54,8 @@ class ModelTurn(Value):
     """A sentence for people about what went wrong."""
     forget: Literal["nothing", "last", "all"] = "nothing"
     paused: bool = False
+    tokens: int = 0
+    """What it used up, both ways, whatever was read from a cache included."""
 
     @property
     def calls(self) -> Blocks:
@@ -112,6 +114,16 @@ def _said(message: Message) -> ModelTurn:
             "output_tokens": message.usage.output_tokens,
         },
     )
+    turn = _turn(message, content, text, uncalled)
+    return turn.evolve(tokens=_tokens(message.usage))
+
+
+def _tokens(usage: Usage) -> int:
+    read = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+    return usage.input_tokens + read + usage.output_tokens
+
+
+def _turn(message: Message, content: Blocks, text: str, uncalled: Blocks) -> ModelTurn:
     match message.stop_reason:
         case "refusal":
             return ModelTurn(

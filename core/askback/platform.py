@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["Gone", "Messages", "Platform", "Prose", "TryLater", "Undeliverable"]
+__all__ = ["Gone", "Messages", "Mood", "Platform", "Prose", "TryLater", "Undeliverable"]
 
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from askback.asks import Ask
-from askback.conversations import Say
+from askback.conversations import Said, Say
 from askback.errors import AskbackError, OperatorError
 from askback.identity import Actor, MessageRef, Place
 
 Messages: TypeAlias = tuple[MessageRef, ...]
 """Where something stands: the live message first, what goes on below it after that."""
+
+Mood: TypeAlias = Literal["working", "waiting", "idle"]
+"""What the agent does in a place: writes or thinks, waits for people's answers, or nothing."""
 
 
 class Undeliverable(OperatorError):
@@ -80,4 +83,13 @@ class Platform(Protocol):
 
     async def link(self, message: MessageRef) -> str | None:
         """An address that leads to the message."""
+        ...
+
+    async def earlier(self, place: Place) -> tuple[Said, ...]:
+        """What was said in a thread so far, oldest first, the bot's own cards left out: the newest of it where it
+        is much."""
+        ...
+
+    def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
+        """Show what the agent does, as far as the platform has such a thing. Never waits and never raises."""
         ...

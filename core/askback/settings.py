@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["Settings", "TomlSettings", "is_address", "is_configured", "load"]
+__all__ = ["Settings", "TomlSettings", "checked_address", "given", "is_address", "is_configured", "load"]
 
 import difflib
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
@@ -23,8 +23,10 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from askback.address import Address
 from askback.errors import OperatorError
 from askback.prompt import SYSTEM_PROMPT
+from askback.redaction import hide
 from askback.tools import TOOLS
 
 FILE = "askback.toml"
@@ -49,6 +51,13 @@ class TomlSettings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, InitSettingsSource(settings_cls, _read(cls))
 
+    def model_post_init(self, context: object, /) -> None:
+        """No secret of any settings that were read is shown anywhere."""
+        for name in type(self).model_fields:
+            value: object = getattr(self, name)
+            if isinstance(value, SecretStr):
+                hide(value.get_secret_value())
+
 
 class Settings(TomlSettings):
     """The settings of askback itself."""
@@ -72,9 +81,19 @@ class Settings(TomlSettings):
         allow_inf_nan=False,
         description='Give the seconds that the agent\'s questions wait for people, or "never" to wait for ever.',
     )
+    budget_conversation: int | None = Field(
+        default=None, ge=1, description="Give the most tokens that one conversation may use up, or leave it out."
+    )
+    budget_day: int | None = Field(
+        default=None, ge=1, description="Give the most tokens that all conversations may use up on one day (UTC)."
+    )
     system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give what the model is told about its task.")
     database_url: str = Field(default="askback.db", min_length=1, description="Give the path of an SQLite file.")
     log_level: str = Field(default="INFO", description="Give DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+    log_format: Literal["text", "json"] = Field(default="text", description="Give text or json.")
+    health: str | None = Field(
+        default=None, description="Give HOST:PORT, where /healthz and /readyz are answered, such as 127.0.0.1:8080."
+    )
 
     @property
     def model_key(self) -> str:
@@ -105,6 +124,11 @@ class Settings(TomlSettings):
             raise ValueError("is no number")
         return None if isinstance(value, str) and value.strip().lower() in {"never", "none"} else value
 
+    @field_validator("health")
+    @classmethod
+    def _health(cls, value: str | None) -> str | None:
+        return checked_address(value)
+
     @field_validator("log_level")
     @classmethod
     def _level(cls, value: str) -> str:
@@ -112,6 +136,11 @@ class Settings(TomlSettings):
         if level not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
             raise ValueError("is no level")
         return level
+
+
+def checked_address(value: str | None) -> str | None:
+    """HOST:PORT written out in full. Raises `ValueError` where it is none."""
+    return None if value is None else str(Address.read(value))
 
 
 def is_address(text: str, *schemes: str) -> bool:
@@ -133,10 +162,22 @@ def is_configured(kind: type[TomlSettings]) -> bool:
     return True
 
 
-def load(kind: type[S]) -> S:
-    """Read settings. Raises `OperatorError` with one line for each that is missing or wrong."""
+def given(kind: type[TomlSettings]) -> frozenset[str]:
+    """The fields that are set anywhere at all. Says nothing of whether they are right."""
+    there = {name.lower() for name, value in os.environ.items() if value}
+    file = _read(kind)
+    return frozenset(
+        name
+        for name, field in kind.model_fields.items()
+        if name in file
+        or not there.isdisjoint(map(str.lower, (name_in_environment(kind, name, field), *_aliases(field))))
+    )
+
+
+def load(kind: type[S], **fixed: str | None) -> S:
+    """Read settings; what is `fixed` wins. Raises `OperatorError` with one line for each that is missing or wrong."""
     try:
-        return kind()
+        return cast("Callable[..., S]", kind)(**{name: value for name, value in fixed.items() if value is not None})
     except ValidationError as error:
         lines = [_sentence(kind, entry["loc"], entry["type"], entry["msg"]) for entry in error.errors()]
         raise OperatorError("\n".join(dict.fromkeys(lines))) from None

@@ -6,7 +6,7 @@ characters than its own, inputs that are no objects, results behind texts. So wh
 
 from __future__ import annotations
 
-__all__ = ["merged", "sendable", "spoken", "with_new_ids"]
+__all__ = ["earlier", "merged", "rounds_alone", "sendable", "spoken", "stopped", "with_new_ids"]
 
 import re
 import secrets
@@ -14,7 +14,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.conversations import Blocks, Message
+from askback.conversations import Blocks, Message, Said, Written
 from askback.identity import Actor
 from askback.model import ModelTurn
 
@@ -65,7 +65,47 @@ def _results_first(content: list[dict[str, JsonValue]]) -> Blocks:
     return tuple(sorted(content, key=lambda block: block.get("type") != "tool_result"))
 
 
-def spoken(author: Actor, text: str) -> dict[str, JsonValue]:
+def spoken(written: Written | Said) -> dict[str, JsonValue]:
     """What a person wrote, with who wrote it."""
-    name = " ".join((author.name or author.id).split())
-    return {"type": "text", "text": f"{name}: {text}"}
+    files = f" [attached, and not readable here: {', '.join(map(_line, written.files))}]" if written.files else ""
+    return {"type": "text", "text": f"{_name(written.author)}: {written.text}{files}"}
+
+
+def earlier(said: tuple[Said, ...], problem: str | None) -> dict[str, JsonValue] | None:
+    """What stood in the thread before the first message to the model; None: nothing did."""
+    if problem is not None:
+        return _note("People wrote in this thread before. You cannot read that: " + problem)
+    if not said:
+        return None
+    lines = "\n".join(f"{_name(one.author)}: {_line(str(spoken(one)['text']).partition(': ')[2])}" for one in said)
+    return _note(
+        f"What was written in this thread before, for you to know; oldest first:\n{lines}\nEnd of what was before."
+    )
+
+
+def stopped(by: Actor) -> dict[str, JsonValue]:
+    """That somebody ended a turn: what was to be done then is not to be taken up again by itself."""
+    return _note(f"{_name(by)} stopped you here. What was asked before is off, unless they ask for it again.")
+
+
+def rounds_alone(history: tuple[Message, ...]) -> int:
+    """How often the model spoke since a person last wrote something."""
+    rounds = 0
+    for message in reversed(history):
+        if message.role == "assistant":
+            rounds += 1
+        elif any(block.get("type") == "text" for block in message.content):
+            return rounds
+    return rounds
+
+
+def _note(text: str) -> dict[str, JsonValue]:
+    return {"type": "text", "text": f"[{text}]"}
+
+
+def _name(author: Actor) -> str:
+    return _line(author.name or author.id)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -59,7 +59,7 @@ def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setenv(name, value)
     settings = load(Settings)
     assert settings.model_key == "sk-ant-1"
-    assert settings.model_dump(exclude={"anthropic_api_key"}) == {
+    assert settings.model_dump(exclude={"anthropic_api_key"}, exclude_defaults=True) == {
         "model": "claude-haiku-4-5",
         "max_tokens": 1000,
         "tools": ("question", "askQuestion"),

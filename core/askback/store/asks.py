@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "by_key", "due", "get", "insert", "latest_post", "log_action", "next_deadline", "open_in", "pending", "save",
+    "by_key", "due", "get", "insert", "latest_post", "log_action", "next_deadline", "open_in", "open_of", "pending",
+    "save",
 ]  # fmt: skip
 
 import json
@@ -37,6 +38,7 @@ def insert(connection: Connection, ask: Ask) -> None:
             form=ask.interview.form.model_dump_json(),
             asked_by=None if ask.asked_by is None else ask.asked_by.model_dump_json(),
             created_at=to_micros(ask.created_at),
+            trace=ask.trace,
             **_changing(ask),
         )
     )
@@ -62,6 +64,16 @@ def pending(connection: Connection, place: Place | None = None) -> tuple[Ask, ..
     query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
     if place is not None:
         query = query.where(asks.c.place_key == place.key)
+    return tuple(_ask(row) for row in connection.execute(query).mappings())
+
+
+def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
+    """The open asks of a conversation, oldest first."""
+    query = (
+        select(asks)
+        .where(asks.c.conversation_id == conversation_id, asks.c.status == "open")
+        .order_by(asks.c.created_at, asks.c.id)
+    )
     return tuple(_ask(row) for row in connection.execute(query).mappings())
 
 
@@ -145,4 +157,5 @@ def _ask(row: RowMapping) -> Ask:
         drawn_revision=row["drawn_revision"],
         created_at=from_micros(row["created_at"]),
         post_after=from_micros(row["post_after"]),
+        trace=row["trace"],
     )

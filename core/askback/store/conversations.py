@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "add_call", "add_message", "calls_of", "find", "forget", "get", "hear", "history", "last_assistant", "last_message",
-    "runnable", "set_prose", "set_told", "start", "take_inbox", "told", "untaken", "want_turn", "wants_turn",
+    "add_call", "add_message", "calls_of", "close", "end_call", "find", "forget", "get", "hear", "history",
+    "last_assistant", "last_message", "runnable", "set_prose", "set_stopped", "set_told", "spend", "spent", "start",
+    "stopped_by", "take_inbox", "told", "untaken", "want_turn", "wants_turn", "was_heard",
 ]  # fmt: skip
 
 import json
@@ -14,9 +15,9 @@ from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from askback.clock import now, to_micros
-from askback.conversations import Blocks, Call, Conversation, Heard, Message
+from askback.conversations import Blocks, Call, Conversation, Heard, Message, Written
 from askback.identity import Actor, MessageRef, Place
-from askback.store.schema import calls, conversations, inbox, transcript
+from askback.store.schema import calls, conversations, inbox, transcript, usage
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
 _BLOCKS = TypeAdapter(tuple[dict[str, JsonValue], ...])
@@ -32,14 +33,15 @@ def get(connection: Connection, conversation_id: str) -> Conversation | None:
     return None if row is None else _conversation(row)
 
 
-def start(connection: Connection, place: Place, starter: Actor) -> Conversation:
-    conversation = Conversation(id=secrets.token_urlsafe(16), place=place, starter=starter)
+def start(connection: Connection, place: Place, starter: Actor, *, midway: bool = False) -> Conversation:
+    conversation = Conversation(id=secrets.token_urlsafe(16), place=place, starter=starter, midway=midway)
     connection.execute(
         insert(conversations).values(
             id=conversation.id,
             place_key=place.key,
             place=place.model_dump_json(),
             starter=starter.model_dump_json(),
+            midway=midway,
             created_at=now(),
             updated_at=now(),
         )
@@ -47,21 +49,41 @@ def start(connection: Connection, place: Place, starter: Actor) -> Conversation:
     return conversation
 
 
-def hear(connection: Connection, conversation_id: str, heard: Heard) -> bool:
-    """Keep what a person wrote. False if it was kept before."""
-    seen = select(inbox.c.id).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key == heard.dedupe_key)
-    if connection.execute(seen).first() is not None:
-        return False
+def close(connection: Connection, conversation: Conversation) -> None:
+    """Make room for another one in the same place. Its rows stay, for people who look things up."""
     connection.execute(
+        update(conversations)
+        .where(conversations.c.id == conversation.id)
+        .values(place_key=f"{conversation.place.key}#{conversation.id}", wants_turn=False, updated_at=now())
+    )
+
+
+def was_heard(connection: Connection, place: Place, dedupe_key: str) -> bool:
+    """Whether a message was kept in this place, be it in a conversation before the present one."""
+    query = (
+        select(inbox.c.id)
+        .join(conversations, conversations.c.id == inbox.c.conversation_id)
+        .where(inbox.c.dedupe_key == dedupe_key, conversations.c.place == place.model_dump_json())
+        .limit(1)
+    )
+    return connection.execute(query).first() is not None
+
+
+def hear(connection: Connection, conversation_id: str, heard: Heard, *, taken: bool = False) -> int:
+    """Keep what a person wrote; `taken`: only to know it again. Returns its row."""
+    result = connection.execute(
         insert(inbox).values(
             conversation_id=conversation_id,
             dedupe_key=heard.dedupe_key,
             author=heard.author.model_dump_json(),
             text=heard.text,
             received_at=to_micros(heard.at),
+            taken_seq=-1 if taken else None,
+            files=json.dumps(heard.files, ensure_ascii=False) if heard.files else None,
         )
     )
-    return True
+    (row,) = result.inserted_primary_key or (0,)
+    return int(row)
 
 
 def want_turn(connection: Connection, conversation_id: str, wants: bool) -> None:
@@ -87,13 +109,21 @@ def untaken(connection: Connection, conversation_id: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Actor, str], ...]:
+def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[Written, ...]:
     """What people wrote since the last turn, as they wrote it; it now belongs to transcript row `seq`."""
     waiting = inbox.c.conversation_id == conversation_id, inbox.c.taken_seq.is_(None)
-    query = select(inbox.c.author, inbox.c.text).where(*waiting).order_by(inbox.c.received_at, inbox.c.id)
-    rows = connection.execute(query).all()
+    query = select(inbox).where(*waiting).order_by(inbox.c.received_at, inbox.c.id)
+    rows = connection.execute(query).mappings().all()
     connection.execute(update(inbox).where(*waiting).values(taken_seq=seq))
-    return tuple((Actor.model_validate_json(author), text) for author, text in rows)
+    return tuple(
+        Written(
+            key=row["dedupe_key"],
+            author=Actor.model_validate_json(row["author"]),
+            text=row["text"],
+            files=() if row["files"] is None else tuple(json.loads(row["files"])),
+        )
+        for row in rows
+    )
 
 
 def last_message(connection: Connection, conversation_id: str) -> Message | None:
@@ -168,8 +198,23 @@ def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Ca
             ask_id=row["ask_id"],
             result=row["result"],
             is_error=row["is_error"],
+            started=row["started_at"] is not None,
         )
         for row in connection.execute(query).mappings()
+    )
+
+
+def end_call(connection: Connection, conversation_id: str, seq: int, tool_use_id: str, result: str) -> None:
+    """Give a call that has no result one that says why it will never have its own."""
+    connection.execute(
+        update(calls)
+        .where(
+            calls.c.conversation_id == conversation_id,
+            calls.c.seq == seq,
+            calls.c.tool_use_id == tool_use_id,
+            calls.c.result.is_(None),
+        )
+        .values(result=result, is_error=True)
     )
 
 
@@ -199,12 +244,59 @@ def set_told(connection: Connection, conversation_id: str, seq: int) -> None:
     connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(told_seq=seq))
 
 
+def set_stopped(connection: Connection, conversation_id: str, by: Actor) -> None:
+    """Somebody ended what was going on: what a turn that runs now wants to commit is refused."""
+    connection.execute(
+        update(conversations)
+        .where(conversations.c.id == conversation_id)
+        .values(
+            stops=conversations.c.stops + 1,
+            stopped_by=by.model_dump_json(),
+            wants_turn=False,
+            prose=None,
+            updated_at=now(),
+        )
+    )
+
+
+def stopped_by(connection: Connection, conversation_id: str, *, clear: bool) -> Actor | None:
+    """Who ended the turn before, where the model was not told of that yet."""
+    chosen = conversations.c.id == conversation_id
+    found = connection.execute(select(conversations.c.stopped_by).where(chosen)).scalar_one_or_none()
+    if found is None:
+        return None
+    if clear:
+        connection.execute(update(conversations).where(chosen).values(stopped_by=None))
+    return Actor.model_validate_json(found)
+
+
+def spend(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
+    """Count what the model used up."""
+    row = usage.c.conversation_id == conversation_id, usage.c.day == day
+    counted = connection.execute(update(usage).where(*row).values(tokens=usage.c.tokens + tokens))
+    if counted.rowcount == 0:
+        connection.execute(insert(usage).values(conversation_id=conversation_id, day=day, tokens=tokens))
+
+
+def spent(connection: Connection, conversation_id: str | None, day: int | None) -> int:
+    """What was used up, in one conversation or in all, on one day or on all."""
+    query = select(func.coalesce(func.sum(usage.c.tokens), 0))
+    if conversation_id is not None:
+        query = query.where(usage.c.conversation_id == conversation_id)
+    if day is not None:
+        query = query.where(usage.c.day == day)
+    return int(connection.execute(query).scalar_one())
+
+
 def _conversation(row: RowMapping) -> Conversation:
     return Conversation(
         id=row["id"],
         place=Place.model_validate_json(row["place"]),
         starter=Actor.model_validate_json(row["starter"]),
         prose=() if row["prose"] is None else _REFS.validate_json(row["prose"]),
+        stops=row["stops"],
+        midway=row["midway"],
+        trace=row["trace"],
     )
 
 

@@ -7,7 +7,19 @@ a test compares the two.
 
 from __future__ import annotations
 
-__all__ = ["actions", "asks", "calls", "conversations", "inbox", "meta", "metadata", "outbox", "transcript"]
+__all__ = [
+    "actions",
+    "asks",
+    "calls",
+    "conversations",
+    "inbox",
+    "meta",
+    "metadata",
+    "offers",
+    "outbox",
+    "transcript",
+    "usage",
+]
 
 from sqlalchemy import (
     BigInteger,
@@ -50,7 +62,11 @@ conversations = Table(
     Column("told_seq", Integer),
     Column("prose", Text),
     Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False, index=True),
+    Column("stops", Integer, nullable=False, server_default=text("0")),
+    Column("stopped_by", Text),
+    Column("midway", Boolean, nullable=False, server_default=false()),
+    Column("trace", Text),
 )
 # Holds only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if it
 # is written as SQLAlchemy writes that there; a test looks at the query plan.
@@ -80,11 +96,12 @@ inbox = Table(
     metadata,
     Column("id", _Serial, primary_key=True, autoincrement=True),
     Column("conversation_id", Text, ForeignKey("conversations.id"), nullable=False),
-    Column("dedupe_key", Text, nullable=False),
+    Column("dedupe_key", Text, nullable=False, index=True),
     Column("author", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("received_at", BigInteger, nullable=False),
     Column("taken_seq", Integer),
+    Column("files", Text),
     UniqueConstraint("conversation_id", "dedupe_key"),
     Index(None, "conversation_id", "taken_seq"),
     sqlite_autoincrement=True,
@@ -102,6 +119,7 @@ calls = Table(
     Column("ask_id", Text, index=True),
     Column("result", Text),
     Column("is_error", Boolean, nullable=False, server_default=false()),
+    Column("started_at", BigInteger),
     PrimaryKeyConstraint("conversation_id", "seq", "position"),
 )
 
@@ -125,7 +143,8 @@ asks = Table(
     Column("post_after", BigInteger, nullable=False),
     Column("deadline", BigInteger),
     Column("created_at", BigInteger, nullable=False),
-    Column("settled_at", BigInteger),
+    Column("settled_at", BigInteger, index=True),
+    Column("trace", Text),
     CheckConstraint("length(id) <= 22", name="id"),
     CheckConstraint(
         "status IN ('open', 'answered', 'cancelled', 'declined', 'timed_out', 'undeliverable')", name="status"
@@ -165,6 +184,30 @@ outbox = Table(
     Column("first_failed_at", BigInteger),
     Column("last_error", Text),
     sqlite_autoincrement=True,
+)
+
+# What the model used up: one row a conversation and day (days since the epoch, UTC).
+usage = Table(
+    "usage",
+    metadata,
+    Column("conversation_id", Text, nullable=False),
+    Column("day", Integer, nullable=False, index=True),
+    Column("tokens", BigInteger, nullable=False),
+    PrimaryKeyConstraint("conversation_id", "day"),
+)
+
+# Messages that may be meant as an answer, about which their authors were asked.
+offers = Table(
+    "offers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("ask_id", Text, nullable=False),
+    Column("conversation_id", Text, nullable=False, index=True),
+    Column("inbox_id", BigInteger, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    CheckConstraint("state IN ('open', 'answer', 'message')", name="state"),
 )
 
 meta = Table(

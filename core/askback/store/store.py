@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Acted", "Store"]
+__all__ = ["Acted", "Spent", "Store"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +13,25 @@ from sqlalchemy import Connection
 
 from askback.actions import Action
 from askback.asks import Ask
-from askback.clock import utc_now
-from askback.conversations import Call, Conversation, Heard, Message, Received, Say, Turn, TurnEnd
+from askback.clock import to_micros, utc_now
+from askback.conversations import (
+    Call,
+    Conversation,
+    Heard,
+    Message,
+    Received,
+    Say,
+    StartedOver,
+    Stopped,
+    Turn,
+    TurnEnd,
+    Written,
+)
 from askback.errors import CallerError
 from askback.identity import Actor, MessageRef, Place
+from askback.interview import settle
 from askback.policy import Limits
+from askback.questions import Outcome
 from askback.store import asks, conversations, outbox
 from askback.store.outbox import OutboxItem
 from askback.store.writer import Writer
@@ -32,8 +46,20 @@ DRAW_SECONDS = 10
 SEND_SECONDS = 90
 """How long one delivery may take; longer than any platform client's own time-outs."""
 
-Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[tuple[Actor, str], ...]], Message]
-"""Builds the next message to the model from the settled calls and what people wrote."""
+Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[Written, ...], Actor | None], Message]
+"""Builds the next message to the model from the settled calls, what people wrote, and who stopped it before that."""
+
+STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
+"""The result of a call that a stop ended."""
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the model used up, in tokens, both ways."""
+
+    conversation: int
+    today: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +237,98 @@ class Store:
             if conversation is None:
                 if not begin:
                     return None
-                conversation = conversations.start(connection, heard.place, heard.author)
-            if not conversations.hear(connection, conversation.id, heard):
+                conversation = conversations.start(connection, heard.place, heard.author, midway=heard.midway)
+            if conversations.was_heard(connection, heard.place, heard.dedupe_key):
                 return Received(conversation=conversation, duplicate=True)
+            inbox_id = conversations.hear(connection, conversation.id, heard)
             conversations.want_turn(connection, conversation.id, True)
-            return Received(conversation=conversation, waiting_for=_untold(connection, conversation))
+            waiting_for, told = _waiting_for(connection, conversation)
+            return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
 
         return await self._writer.run(work)
+
+    async def tell_waiting(self, conversation_id: str, say: Say) -> None:
+        """Say what the conversation waits for, once for each time that it waits."""
+
+        def work(connection: Connection) -> None:
+            last = conversations.last_message(connection, conversation_id)
+            if last is not None and conversations.told(connection, conversation_id) != last.seq:
+                conversations.set_told(connection, conversation_id, last.seq)
+                outbox.put_say(connection, say, conversation_id, utc_now(), None)
+
+        await self._writer.run(work)
+
+    async def start_over(self, heard: Heard, welcome: str, *, begin: bool) -> StartedOver | None:
+        """Begin another conversation in the place of the present one, which is stopped and set aside.
+
+        None: there is none, and `begin` does not start one.
+        """
+
+        def work(connection: Connection) -> StartedOver | None:
+            before = conversations.find(connection, heard.place)
+            if before is None and not begin:
+                return None
+            if before is not None and conversations.was_heard(connection, heard.place, heard.dedupe_key):
+                return StartedOver(conversation=before, duplicate=True)
+            asks_ended: tuple[Ask, ...] = ()
+            if before is not None:
+                asks_ended = _stop(connection, before, heard.author, utc_now())
+                conversations.close(connection, before)
+            conversation = conversations.start(connection, heard.place, heard.author)
+            conversations.hear(connection, conversation.id, heard, taken=True)
+            say = Say(target=f"new:{conversation.id}", text=welcome, markdown=False)
+            outbox.put_say(connection, say, conversation.id, utc_now(), None)
+            return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
+
+        return await self._writer.run(work)
+
+    async def stop(self, conversation_id: str, by: Actor) -> Stopped | None:
+        """End what goes on in a conversation: the turn, its calls, its open asks. None: nothing goes on.
+
+        Raises `StoreBusy` like every click.
+        """
+
+        def work(connection: Connection) -> Stopped | None:
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None:
+                return None
+            goes_on = conversations.wants_turn(connection, conversation_id)
+            if not goes_on and not asks.open_of(connection, conversation_id):
+                return None
+            now = utc_now()
+            ended = _stop(connection, conversation, by, now)
+            name = by.name or by.id
+            say = Say(target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}.", markdown=False)
+            outbox.put_say(connection, say, conversation_id, now, None)
+            return Stopped(conversation=conversation, asks=ended)
+
+        return await self._writer.run(work, within=CLICK_SECONDS)
+
+    async def conversation_by_id(self, conversation_id: str) -> Conversation | None:
+        return await self._writer.read(lambda connection: conversations.get(connection, conversation_id))
+
+    async def begins_midway(self, conversation_id: str) -> Place | None:
+        """Where to look for what was said before, if this conversation has not begun yet and there may be such."""
+
+        def work(connection: Connection) -> Place | None:
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None or not conversation.midway:
+                return None
+            return conversation.place if conversations.last_message(connection, conversation_id) is None else None
+
+        return await self._writer.read(work)
+
+    async def spent(self, conversation_id: str) -> Spent:
+        """What the model used up."""
+        today = _day(utc_now())
+
+        def work(connection: Connection) -> Spent:
+            return Spent(
+                conversation=conversations.spent(connection, conversation_id, None),
+                today=conversations.spent(connection, None, today),
+            )
+
+        return await self._writer.read(work)
 
     async def conversation(self, place: Place) -> Conversation | None:
         return await self._writer.read(lambda connection: conversations.find(connection, place))
@@ -251,14 +362,18 @@ class Store:
             resumed = last is not None and (last.role == "user" or last.unfinished)
             calls = () if last is None else conversations.calls_of(connection, conversation_id, last.seq)
             asked = tuple((call, asks.get(connection, call.ask_id) if call.ask_id else None) for call in calls)
-            if any(ask is not None and ask.outcome is None for _, ask in asked):
+            if any(call.is_to_run or (ask is not None and ask.outcome is None) for call, ask in asked):
                 conversations.want_turn(connection, conversation_id, False)
                 return None
+            if not wanted:
+                # Stopped, or done: what people wrote before a stop waits for what they write next.
+                return None
             written = conversations.take_inbox(connection, conversation_id, seq)
-            if written or (asked and wanted):
-                message = compose(conversation, asked, written).evolve(seq=seq)
+            if written or asked:
+                stopped_by = conversations.stopped_by(connection, conversation_id, clear=bool(written))
+                message = compose(conversation, asked, written, stopped_by).evolve(seq=seq)
                 conversations.add_message(connection, conversation_id, message)
-            elif last is None or not (last.role == "user" or last.unfinished) or not wanted:
+            elif last is None or not (last.role == "user" or last.unfinished):
                 conversations.want_turn(connection, conversation_id, False)
                 return None
             conversations.want_turn(connection, conversation_id, True)
@@ -267,10 +382,18 @@ class Store:
 
         return await self._writer.run(work)
 
-    async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...]:
-        """Commit what the model said, its calls, their asks and what is to be posted, all together."""
+    async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...] | None:
+        """Commit what the model said, its calls, their asks and what is to be posted, all together.
 
-        def work(connection: Connection) -> tuple[Ask, ...]:
+        None: somebody stopped the conversation meanwhile, and of all this nothing was committed but the tokens.
+        """
+
+        def work(connection: Connection) -> tuple[Ask, ...] | None:
+            if end.tokens:
+                conversations.spend(connection, end.conversation_id, _day(utc_now()), end.tokens)
+            conversation = conversations.get(connection, end.conversation_id)
+            if conversation is None or conversation.stops != end.stops:
+                return None
             last = conversations.last_message(connection, end.conversation_id)
             seq = 0 if last is None else last.seq + 1
             if end.forget == "all":
@@ -306,17 +429,21 @@ class Store:
             conversations.set_prose(connection, end.conversation_id, ())
             waits = bool(stored)
             unheard = conversations.untaken(connection, end.conversation_id)
-            answered_at_once = bool(end.calls) and not waits and not end.rest
-            conversations.want_turn(
-                connection, end.conversation_id, end.again or answered_at_once or (unheard and not waits)
-            )
+            goes_on = any(call.ask is None for call in end.calls) and not end.rest
+            conversations.want_turn(connection, end.conversation_id, end.again or goes_on or (unheard and not waits))
             return stored
 
         return await self._writer.run(work)
 
-    async def set_prose(self, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
-        """Where the text of the running turn begins to stand."""
-        await self._writer.run(lambda connection: conversations.set_prose(connection, conversation_id, messages))
+    async def set_prose(self, conversation: Conversation, messages: tuple[MessageRef, ...]) -> None:
+        """Where the text of the running turn begins to stand, unless somebody stopped it."""
+
+        def work(connection: Connection) -> None:
+            now = conversations.get(connection, conversation.id)
+            if now is not None and now.stops == conversation.stops:
+                conversations.set_prose(connection, conversation.id, messages)
+
+        await self._writer.run(work)
 
 
 def _store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
@@ -346,14 +473,34 @@ def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
     return conversations.last_assistant(connection, end.conversation_id) or last.seq
 
 
-def _untold(connection: Connection, conversation: Conversation) -> tuple[Ask, ...]:
-    """The open asks that the conversation waits for, the first time that somebody wrote meanwhile."""
+def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
+    """The open asks that the conversation waits for, and whether people were told so."""
     last = conversations.last_message(connection, conversation.id)
-    if last is None or last.role != "assistant" or conversations.told(connection, conversation.id) == last.seq:
-        return ()
+    if last is None or last.role != "assistant":
+        return (), True
     calls = conversations.calls_of(connection, conversation.id, last.seq)
     waiting = tuple(ask for call in calls if call.ask_id and (ask := asks.get(connection, call.ask_id)) is not None)
-    open_ones = tuple(ask for ask in waiting if ask.outcome is None)
-    if open_ones:
-        conversations.set_told(connection, conversation.id, last.seq)
-    return open_ones
+    told = conversations.told(connection, conversation.id) == last.seq
+    return tuple(ask for ask in waiting if ask.outcome is None), told
+
+
+def _stop(connection: Connection, conversation: Conversation, by: Actor, now: datetime) -> tuple[Ask, ...]:
+    """End the open asks and calls of a conversation, and whatever a running turn wants to commit."""
+    ended: list[Ask] = []
+    for ask in asks.open_of(connection, conversation.id):
+        outcome = Outcome(status="cancelled", at=now, by=by)
+        over = ask.evolve(interview=settle(ask.interview, outcome))
+        asks.save(connection, over)
+        outbox.put_card(connection, over, now, None)
+        ended.append(over)
+    last = conversations.last_message(connection, conversation.id)
+    if last is not None and last.role == "assistant":
+        for call in conversations.calls_of(connection, conversation.id, last.seq):
+            if call.is_to_run:
+                conversations.end_call(connection, conversation.id, last.seq, call.tool_use_id, STOPPED)
+    conversations.set_stopped(connection, conversation.id, by)
+    return tuple(ended)
+
+
+def _day(moment: datetime) -> int:
+    return to_micros(moment) // _DAY

@@ -1,0 +1,167 @@
+"""Takes what people write: who may talk, what is an order to the bot itself, and what goes to the agent."""
+
+from __future__ import annotations
+
+__all__ = ["Reception"]
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+
+from askback.access import Access
+from askback.agent import Agent
+from askback.asks import Ask
+from askback.commands import command_of
+from askback.conversations import Conversation, Heard, Received, Say, Taken
+from askback.identity import Actor, Place
+from askback.manager import QuestionManager
+from askback.platform import Gone, Platform, TryLater, Undeliverable
+from askback.store.store import Store
+
+log = logging.getLogger("askback.reception")
+
+LINK_SECONDS = 1.0
+"""How long the address of a question is waited for: the platform waits for the ack of what was written."""
+REFUSED_AGAIN_SECONDS = 3600.0
+"""Whoever may not talk is told so once in this time."""
+REMEMBERED = 5000
+
+NOTHING_TO_STOP = "There is nothing to stop here."
+NEW = "This is a new conversation: I have set aside what was said before."
+FILES = "I cannot read files, so I do not know what is in {names}. If it matters, please paste the text here."
+
+
+class Reception:
+    """The door for messages of people. What it returns is committed."""
+
+    def __init__(
+        self,
+        store: Store,
+        manager: QuestionManager,
+        agent: Agent,
+        platforms: Mapping[str, Platform],
+        access: Mapping[str, Access] | None = None,
+    ) -> None:
+        """`access`: the rules by platform; without any for a platform, whoever the bot hears may talk."""
+        self._store = store
+        self._manager = manager
+        self._agent = agent
+        self._platforms = platforms
+        self._access: Mapping[str, Access] = access if access is not None else {}
+        self._refused: dict[tuple[str, str], float] = {}
+
+    async def hear(self, heard: Heard, *, begin: bool) -> Taken:
+        """Take a message from a person. When this returns, it is stored. `begin`: start a conversation if need be."""
+        refusal = self._refusal(heard)
+        if refusal is not None:
+            return Taken(new=False, notice=self._once(heard.author, refusal) if begin else None)
+        command = command_of(heard.text) if not heard.files else None
+        if command == "stop":
+            return await self._stop_by_word(heard, begin=begin)
+        if command == "new":
+            received = await self._store.start_over(heard, NEW, begin=begin)
+            if received is None or received.duplicate:
+                return Taken(new=False)
+            self._agent.interrupt(received.ended)
+            self._manager.settled(received.asks)
+            return Taken(new=True)
+        received = await self._store.receive(heard, begin=begin)
+        if received is None or received.duplicate:
+            return Taken(new=False)
+        if heard.files:
+            await self._tell_files(received.conversation, heard)
+        if received.waiting_for and not received.told:
+            await self._tell_waiting(received, heard)
+        self._manager.nudge()
+        return Taken(new=True)
+
+    async def stop(self, place: Place, by: Actor) -> str | None:
+        """End what goes on in a place: the turn, its tools and its questions. Returns why not, for this person."""
+        conversation = await self._store.conversation(place)
+        if conversation is None:
+            return NOTHING_TO_STOP
+        return await self._stop(conversation, by)
+
+    async def stop_conversation(self, conversation_id: str, by: Actor) -> str | None:
+        """The same where only the conversation's id is known."""
+        conversation = await self._store.conversation_by_id(conversation_id)
+        if conversation is None:
+            return NOTHING_TO_STOP
+        return await self._stop(conversation, by)
+
+    async def _stop(self, conversation: Conversation, by: Actor) -> str | None:
+        if not self._may_stop(conversation, by):
+            whose = conversation.starter.name or conversation.starter.id
+            return f"Only {whose}, who began this, or an administrator may stop it."
+        stopped = await self._store.stop(conversation.id, by)
+        if stopped is None:
+            return NOTHING_TO_STOP
+        self._agent.interrupt(conversation)
+        self._manager.settled(stopped.asks)
+        return None
+
+    async def _stop_by_word(self, heard: Heard, *, begin: bool) -> Taken:
+        conversation = await self._store.conversation(heard.place)
+        if conversation is None:
+            return Taken(new=False, notice=NOTHING_TO_STOP if begin else None)
+        return Taken(new=False, notice=await self._stop(conversation, heard.author))
+
+    def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
+        access = self._access.get(by.platform)
+        return conversation.starter.is_same_person(by) or (access is not None and access.is_admin(by))
+
+    def _refusal(self, heard: Heard) -> str | None:
+        access = self._access.get(heard.place.platform)
+        return None if access is None else access.refusal(heard.author, heard.place, direct=heard.direct)
+
+    def _once(self, author: Actor, refusal: str) -> str | None:
+        """The refusal, unless this person was told lately."""
+        now, key = time.monotonic(), (author.platform, author.id)
+        if key in self._refused and now - self._refused[key] < REFUSED_AGAIN_SECONDS:
+            return None
+        self._refused.pop(key, None)
+        self._refused[key] = now
+        if len(self._refused) > REMEMBERED:
+            del self._refused[next(iter(self._refused))]
+        log.info(
+            "Somebody who may not talk to the bot was told so.",
+            extra={"action": "stranger_refused", "platform": author.platform},
+        )
+        return refusal
+
+    async def _tell_files(self, conversation: Conversation, heard: Heard) -> None:
+        names = ", ".join(" ".join(name.split()) for name in heard.files)
+        say = Say(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names), markdown=False)
+        await self._store.queue(say, conversation.id)
+
+    async def _tell_waiting(self, received: Received, heard: Heard) -> None:
+        """Say once what the conversation waits for: what people write meanwhile is kept for later."""
+        ask = received.waiting_for[0]
+        people = ask.policy.who.people
+        whose = "your" if any(one.is_same_person(heard.author) for one in people) else _whose(people)
+        more = len(received.waiting_for) - 1
+        count = f" (and {more} more)" if more else ""
+        link = await self._link(ask)
+        where = f": {link}" if link else "."
+        text = (
+            f"I have noted that. I am waiting for {whose} answer to the question above{count} and go on after it{where}"
+        )
+        say = Say(target=f"wait:{ask.id}", text=text, markdown=False)
+        await self._store.tell_waiting(received.conversation.id, say)
+
+    async def _link(self, ask: Ask) -> str | None:
+        platform = self._platforms.get(ask.place.platform)
+        if platform is None or not ask.messages:
+            return None
+        try:
+            async with asyncio.timeout(LINK_SECONDS):
+                return await platform.link(ask.messages[0])
+        except (Undeliverable, Gone, TryLater, TimeoutError) as error:
+            log.warning("The link to a question is not to be had: %s", error, extra={"action": "no_link"})
+            return None
+
+
+def _whose(people: tuple[Actor, ...]) -> str:
+    names = " or ".join(one.name or one.id for one in people)
+    return f"{names}'s" if names else "an"

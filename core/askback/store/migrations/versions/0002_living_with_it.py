@@ -1,0 +1,46 @@
+"""Stops, budgets, own tools, typed replies, and what came before a conversation."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002_living_with_it"
+down_revision = "0001_first_release"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    # Without a copy of the table: SQLite adds columns in place.
+    op.add_column("conversations", sa.Column("stops", sa.Integer(), nullable=False, server_default=sa.text("0")))
+    op.add_column("conversations", sa.Column("stopped_by", sa.Text()))
+    op.add_column("conversations", sa.Column("midway", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.add_column("conversations", sa.Column("trace", sa.Text()))
+    op.create_index("ix_conversations_updated_at", "conversations", ["updated_at"])
+    op.add_column("asks", sa.Column("trace", sa.Text()))
+    op.create_index("ix_asks_settled_at", "asks", ["settled_at"])
+    op.add_column("calls", sa.Column("started_at", sa.BigInteger()))
+    op.add_column("inbox", sa.Column("files", sa.Text()))
+    op.create_index("ix_inbox_dedupe_key", "inbox", ["dedupe_key"])
+    op.create_table(
+        "usage",
+        sa.Column("conversation_id", sa.Text(), nullable=False),
+        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("conversation_id", "day", name="pk_usage"),
+    )
+    op.create_index("ix_usage_day", "usage", ["day"])
+    op.create_table(
+        "offers",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("ask_id", sa.Text(), nullable=False),
+        sa.Column("conversation_id", sa.Text(), nullable=False),
+        sa.Column("inbox_id", sa.BigInteger(), nullable=False),
+        sa.Column("turn", sa.Integer(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_offers"),
+        sa.CheckConstraint("state IN ('open', 'answer', 'message')", name=op.f("ck_offers_state")),
+    )
+    op.create_index("ix_offers_conversation_id", "offers", ["conversation_id"])
