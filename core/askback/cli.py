@@ -16,6 +16,7 @@ from typing import Annotated, cast
 import typer
 
 from askback.errors import AskbackError, OperatorError
+from askback.operate.cli import commands
 from askback.process import quiet_interrupt, run_to_end
 
 app = typer.Typer(
@@ -200,6 +201,9 @@ async def _invite(name: str) -> int:
 
     typer.echo(await bot_named(name).invite())
     return 0
+
+
+app.add_typer(commands)
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from askback.conversations import Heard, Taken
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.nudge import listening
+from askback.nudge import listening
 from askback.platform import Platform
 from askback.policy import Limits
 from askback.reception import Reception
@@ -92,6 +93,12 @@ async def _running(
             model = await stack.enter_async_context(AsyncAnthropic(api_key=settings.model_key))
             brain = Agent(model, store, manager, platforms, _agent_settings(settings))
         worker = Worker(store, manager, platforms, None if brain is None else brain.advance)
+
+        def look_again() -> None:
+            manager.recheck()
+            worker.wake()
+
+        stack.enter_context(listening(path, look_again))
 
         def look_again() -> None:
             manager.recheck()

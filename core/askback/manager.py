@@ -247,6 +247,13 @@ class QuestionManager:
                 event.set()
         self.nudge()
 
+    def recheck(self) -> None:
+        """Another process changed what is stored: everybody who waits looks again."""
+        for waiting in self._waiting.values():
+            for event in waiting:
+                event.set()
+        self.nudge()
+
     def settled(self, asks: tuple[Ask, ...]) -> None:
         """Tell whoever waits of asks that a commit of somebody else's ended."""
         for ask in asks:

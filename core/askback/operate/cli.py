@@ -1,0 +1,79 @@
+"""The operator's commands. They only read what was typed; the work is done beside this file."""
+
+from __future__ import annotations
+
+__all__ = ["commands"]
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from askback.process import run_to_end
+
+commands = typer.Typer(rich_markup_mode="rich")
+
+_IDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+"""An id may begin with a dash."""
+LONGEST_REASON = 1000
+
+AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or enough of its beginning.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line for each question.")]
+
+
+@commands.command(epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
+def pending(as_json: AsJson = False) -> None:
+    """List the questions that wait for people: what, whom, where, since when.
+
+    Reads the database beside a running bot, without disturbing it.
+    """
+    from askback.operate.pending import pending
+
+    raise typer.Exit(pending(_database(), _console(), as_json=as_json))
+
+
+@commands.command(
+    context_settings=_IDS,
+    epilog="Examples:\n  [bold]askback show x2f[/]\n  [bold]askback show x2fH1vQdTzqk3Y0m8JbW7A --json[/]",
+)
+def show(ask_id: AskId, as_json: AsJson = False) -> None:
+    """Show one question: its form, who was asked, where it stands, and who did what when.
+
+    Ends with 2 where there is no such question.
+    """
+    from askback.operate.show import show
+
+    raise typer.Exit(show(_database(), ask_id, _console(), as_json=as_json))
+
+
+@commands.command(
+    context_settings=_IDS,
+    epilog='Example:\n  [bold]askback cancel x2f --reason "The server is gone"[/]',
+)
+def cancel(
+    ask_id: AskId,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Told to the agent, and on the card.")] = None,
+) -> None:
+    """End a question without an answer. The card is settled and the agent goes on.
+
+    Ends with 1 where the question was settled already, with 2 where there is no such question.
+    """
+    from askback.operate.cancel import cancel
+
+    text = None if reason is None or not reason.strip() else reason.strip()
+    if text is not None and len(text) > LONGEST_REASON:
+        raise typer.BadParameter(f"A reason has {LONGEST_REASON} characters at most; this one has {len(text)}.")
+    raise typer.Exit(run_to_end(cancel(_database(), ask_id, text, _console())))
+
+
+def _database() -> Path:
+    from askback.settings import Settings, load
+    from askback.store.url import database_path
+
+    return database_path(load(Settings).database_url)
+
+
+def _console() -> Console:
+    # Sentences are wrapped by whoever reads them: a pipe gets each on one line.
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -1,0 +1,140 @@
+"""The database, seen from a process beside the one that works on it: nothing is created, upgraded or locked."""
+
+from __future__ import annotations
+
+__all__ = ["NoDatabase", "check_version", "look", "opened", "version_of", "worker_of"]
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from askback.errors import OperatorError
+from askback.store.migrate import NEWEST, VERSION_TABLE
+
+T = TypeVar("T")
+
+PATIENCE = 5.0
+"""Seconds to wait for whoever has the database to themselves for a moment."""
+
+
+class NoDatabase(OperatorError):
+    """There is no such file."""
+
+
+@contextmanager
+def opened(path: Path, *, patience: float = PATIENCE) -> Generator[Connection]:
+    """A connection to a file that must exist. Whoever uses it begins and ends its transactions.
+
+    Raises `NoDatabase`; whatever SQLite says comes out as it is.
+    """
+    if not path.exists():
+        raise NoDatabase(f"There is no database {path}: nothing was asked there yet. {ELSEWHERE}")
+    address = f"{path.absolute().as_uri()}?mode=rw"  # never "create"
+    engine = create_engine(
+        "sqlite+pysqlite://",
+        creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None, timeout=patience),
+        poolclass=NullPool,
+    )
+    try:
+        with engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+ELSEWHERE = "If another one is meant, set ASKBACK_DATABASE_URL."
+
+
+def look(path: Path, work: Callable[[Connection], T]) -> T:
+    """Run `work` on one snapshot of the database, which it cannot change. Raises `OperatorError`."""
+    try:
+        with opened(path) as connection:
+            connection.exec_driver_sql("PRAGMA query_only = ON")
+            connection.exec_driver_sql("BEGIN")
+            check_version(connection)
+            return work(connection)
+    except (sqlite3.Error, DBAPIError) as error:
+        said = error.orig if isinstance(error, DBAPIError) else error
+        raise OperatorError(f"The database {path} cannot be read: {said}. Ask `askback doctor` for more.") from error
+
+
+def check_version(connection: Connection) -> None:
+    """Raises `OperatorError` unless this askback and the database go together. Changes nothing."""
+    stored = version_of(connection)
+    if stored == NEWEST:
+        return
+    if stored is None:
+        raise OperatorError(f"This database is not one of askback's, or was never begun. {ELSEWHERE}")
+    if is_older(stored):
+        raise OperatorError(
+            f"This database was written by an older askback (version {stored}). Start the bot with this askback: "
+            "that brings the database up to date."
+        )
+    raise OperatorError(
+        f"This database was written by a newer askback (version {stored}), and this one knows up to {NEWEST}. "
+        "Use the newer one."
+    )
+
+
+def version_of(connection: Connection) -> str | None:
+    """The version that the database says it has; None where it says none."""
+    known = text("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name")
+    if connection.execute(known, {"name": VERSION_TABLE}).scalar() is None:
+        return None
+    return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+
+
+def is_older(version: str) -> bool:
+    """Whether this askback knows how to bring such a database up to date."""
+    versions = files("askback.store") / "migrations" / "versions"
+    return version != NEWEST and any(script.name == f"{version}.py" for script in versions.iterdir())
+
+
+def worker_of(path: Path) -> int | None:
+    """The number of the process that works on a database; 0 where it cannot be told, None where there is none."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        told = lock.read_text(encoding="ascii", errors="replace").strip()
+        status = lock.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OperatorError(f"The lock file {lock} cannot be read: {error.strerror}.") from error
+    written = int(told) if told.isdigit() else 0
+    try:
+        held = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return written if _is_locked(lock) else None
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    for line in held.splitlines():
+        # 1: FLOCK  ADVISORY  WRITE 4242 fd:01:131 0 EOF; with "->" whoever waits for it.
+        kind, *rest = line.partition(":")[2].split()
+        if kind != "FLOCK" or len(rest) < 4:
+            continue
+        on, _, inode = rest[3].rpartition(":")
+        holder = int(rest[2]) if rest[2].isdigit() else 0
+        # Some file systems give the device another name here; then the number in the file has to fit.
+        if inode == str(status.st_ino) and (on == device or holder == written):
+            return holder or written
+    return None
+
+
+def _is_locked(lock: Path) -> bool:
+    """Where the system does not list its locks: by taking it for an instant, shared."""
+    descriptor = os.open(lock, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

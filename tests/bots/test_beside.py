@@ -1,0 +1,110 @@
+"""What an operator's commands do beside a running bot: a second process on the same database."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from askback.manager import QuestionManager
+from askback.nudge import nudge
+from askback.operate.cancel import cancel_from_outside
+from askback.policy import Who
+from askback.store.beside import worker_of
+from askback.store.store import Store
+from askback.store.writer import Writer
+from askback_local.script import turn
+
+from .driver import ADA, Desk, asks, card, form_of, line, one, program_asks, settled, turn_of
+
+ASKBACK = Path(sys.executable).with_name("askback")
+
+
+def database() -> Path:
+    return Path(os.environ["ASKBACK_DATABASE_URL"])
+
+
+async def askback(*arguments: str) -> tuple[int | None, str]:
+    """The real command, in a process of its own."""
+    process = await asyncio.create_subprocess_exec(
+        ASKBACK, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    said, _ = await process.communicate()
+    return process.returncode, said.decode()
+
+
+async def test_a_cancel_from_another_process_settles_the_card_and_the_agent_goes_on(desk: Desk) -> None:
+    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
+    talk = await desk.mention(ADA, "fruit, please")
+    shown = await card(desk, talk)
+    (ask,) = await desk.host.manager.pending()
+    code, said = await askback("cancel", ask.id[:10], "--reason", "The shop is closed")
+    assert (code, said.splitlines()) == (
+        0,
+        [
+            f"Cancelled {ask.id}: Which fruit?",
+            "The running bot has been told: it settles the card, and the agent goes on.",
+        ],
+    )
+    over = await settled(desk, talk, "Which fruit?")
+    assert over.id == shown.id
+    assert "The shop is closed" in over.text
+    assert "cancel" in (await turn_of(desk, "fruit", 2)).result.lower()
+    await line(desk, talk, "So be it, then.")
+
+
+async def test_whoever_waits_for_an_answer_is_told_of_a_cancel_from_outside(desk: Desk) -> None:
+    desk.model.script(turn("Hello."), when="hello")
+    talk = await desk.mention(ADA, "hello")
+    async with program_asks(desk, talk, form_of("Go on?", ["Yes", "No"])) as asked:
+        await card(desk, talk, "Go on?")
+        (ask,) = await desk.host.manager.pending()
+        done = await cancel_from_outside(database(), ask.id, "Enough")
+        assert done.ended
+        assert nudge(database())
+        outcome = await asked.outcome()
+    assert (outcome.status, outcome.reason) == ("cancelled", "Enough")
+    await settled(desk, talk, "Go on?")
+
+
+async def test_two_processes_that_write_at_once_settle_each_question_once(desk: Desk) -> None:
+    """A writer as the command has it, against the running one: clicks and cancels of the same questions."""
+    desk.model.script(turn("Hello."), when="hello")
+    talk = await desk.mention(ADA, "hello")
+    outside = Writer(database(), prepare=lambda _: None)
+    try:
+        other = QuestionManager(Store(outside))
+        async with asyncio.TaskGroup() as tasks:
+            waiting = [
+                tasks.create_task(
+                    desk.host.manager.ask(
+                        form_of(f"Number {n}?", ["Yes", "No"]), to=desk.place(talk), who=_ada(desk), timeout=None
+                    )
+                )
+                for n in range(8)
+            ]
+            shown = [await card(desk, talk, f"Number {n}?") for n in range(8)]
+            ids = {ask.interview.form.questions[0].prompt: ask.id for ask in await desk.host.manager.pending()}
+            work = [desk.press(ADA, shown[n], "Yes") for n in range(8)]
+            ends = [other.cancel(ids[f"Number {n}?"]) for n in range(8)]
+            clicks = asyncio.gather(*work)
+            ended = await asyncio.gather(*ends)
+            assert all(click.acked for click in await clicks)
+            assert nudge(database())
+        outcomes = [task.result() for task in waiting]
+        assert [outcome.status == "cancelled" for outcome in outcomes] == ended
+        assert {outcome.status for outcome in outcomes} <= {"cancelled", "answered"}
+        for n in range(8):
+            await settled(desk, talk, f"Number {n}?")
+    finally:
+        await outside.close()
+
+
+async def test_the_process_that_works_on_a_database_is_told_without_its_lock_being_touched(desk: Desk) -> None:
+    del desk
+    assert worker_of(database()) == os.getpid()
+
+
+def _ada(desk: Desk) -> Who:
+    return Who.only(desk.actor(ADA))
