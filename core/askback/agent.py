@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from anthropic import AsyncAnthropic
 from pydantic import JsonValue
 
+from askback import telemetry
 from askback.asks import Ask
 from askback.budget import Budget
+from askback.compaction import COMPACT_AT
 from askback.conversations import PROSE, Call, Conversation, Message, Said, Say, ToolCall, Turn, TurnEnd, Written
 from askback.errors import CallerError, ModelError
 from askback.identity import Actor
@@ -54,6 +56,8 @@ class AgentSettings:
     """Seconds that a question waits for people. None: for ever."""
     patience: float = 120.0
     """Seconds that the model may be silent in the middle of an answer."""
+    compact_at: int | None = COMPACT_AT
+    """Tokens from which on the API compacts a conversation. None: never."""
     budget: Budget = field(default_factory=Budget)
     rounds: int = ROUNDS
     """How often the model is called without a word from a person."""
@@ -110,6 +114,7 @@ class Agent:
     async def _step(self, conversation_id: str) -> bool:
         """One turn. False: there is nothing to do for now."""
         before = await self._earlier(conversation_id)
+        answered: list[tuple[Call, Ask]] = []
 
         def compose(
             conversation: Conversation,
@@ -117,6 +122,7 @@ class Agent:
             written: tuple[Written, ...],
             stopped_by: Actor | None,
         ) -> Message:
+            answered[:] = [(call, ask) for call, ask in calls if ask is not None]
             return self._compose(before, calls, written, stopped_by)
 
         turn = await self._store.begin_turn(conversation_id, compose)
@@ -132,7 +138,11 @@ class Agent:
         if problem is not None:
             await self._rest(turn, problem)
             return False
-        await self._take(turn)
+        answers = [ask.trace for _, ask in answered]
+        with telemetry.taking_turn(turn.conversation.trace, answers, resumed=turn.resumed):
+            for call, ask in answered:
+                telemetry.told_result(call.tool, ask.status, ask.trace)
+            await self._take(turn)
         return True
 
     async def _rest(self, turn: Turn, problem: str) -> None:
@@ -236,6 +246,7 @@ class Agent:
             max_tokens=self._settings.max_tokens,
             messages=merged(turn.history),
             tools=self._offered,
+            compact_at=self._settings.compact_at,
             patience=self._settings.patience,
         )
 

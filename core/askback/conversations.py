@@ -72,6 +72,8 @@ class Heard(Value):
     """Written in a thread that others had begun: should a conversation begin here, something was said before it."""
     ref: MessageRef | None = None
     """Where it stands, for whoever refers to it."""
+    trace: str | None = None
+    """The W3C traceparent under which it was heard."""
 
 
 class Taken(Value):

@@ -13,6 +13,7 @@ from typing import cast
 
 from anthropic import AsyncAnthropic
 
+from askback import telemetry
 from askback.access import Access
 from askback.agent import Agent, AgentSettings
 from askback.bots import Bot, Connection, Doors
@@ -20,7 +21,6 @@ from askback.budget import Budget
 from askback.conversations import Heard, Taken
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
-from askback.nudge import listening
 from askback.nudge import listening
 from askback.platform import Platform
 from askback.policy import Limits
@@ -87,18 +87,13 @@ async def _running(
         writer = await stack.enter_async_context(_writer(settings))
         store = Store(writer)
         manager = QuestionManager(store, limits)
+        stack.enter_context(telemetry.counting_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
         brain = None
         if agent:
             model = await stack.enter_async_context(AsyncAnthropic(api_key=settings.model_key))
             brain = Agent(model, store, manager, platforms, _agent_settings(settings))
         worker = Worker(store, manager, platforms, None if brain is None else brain.advance)
-
-        def look_again() -> None:
-            manager.recheck()
-            worker.wake()
-
-        stack.enter_context(listening(path, look_again))
 
         def look_again() -> None:
             manager.recheck()
@@ -171,5 +166,6 @@ def _agent_settings(settings: Settings) -> AgentSettings:
         system_prompt=settings.system_prompt,
         max_tokens=settings.max_tokens,
         timeout=settings.timeout,
+        compact_at=settings.compact_at,
         budget=Budget(conversation=settings.budget_conversation, day=settings.budget_day),
     )

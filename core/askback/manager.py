@@ -12,6 +12,7 @@ from enum import Enum, auto
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from askback import telemetry
 from askback.actions import Action, Open, Write
 from askback.asks import Ask, new_ask_id
 from askback.card import AskText, FieldErrors, Notice, Redraw, Response, text_field
@@ -106,6 +107,7 @@ class QuestionManager:
             asked_by=asked_by,
             created_at=now,
             post_after=now,
+            trace=telemetry.asked(to.platform),
         )
 
     def policy(self, who: Who, seconds: float | None) -> Policy:
@@ -143,8 +145,10 @@ class QuestionManager:
                 "An answer came for a question that is not known here; it was ignored.",
                 extra={"action": "unknown_ask", "ask_id": action.ask_id, "platform": action.actor.platform},
             )
-        if not self._after(acted) and action.message is None:
-            self.nudge()
+        trace = None if acted.ask is None else acted.ask.trace
+        with telemetry.clicked(trace, action.actor.platform, action.deed.kind, action.at):
+            if not self._after(acted) and action.message is None:
+                self.nudge()
         return acted.answer
 
     async def redraw(self, ask_id: str, paint: Paint, *, anyway: bool = False) -> None:
@@ -247,13 +251,6 @@ class QuestionManager:
                 event.set()
         self.nudge()
 
-    def recheck(self) -> None:
-        """Another process changed what is stored: everybody who waits looks again."""
-        for waiting in self._waiting.values():
-            for event in waiting:
-                event.set()
-        self.nudge()
-
     def settled(self, asks: tuple[Ask, ...]) -> None:
         """Tell whoever waits of asks that a commit of somebody else's ended."""
         for ask in asks:
@@ -269,6 +266,8 @@ class QuestionManager:
             ask.status.replace("_", " "),
             extra={"action": "ask_settled", "ask_id": ask.id, "status": ask.status},
         )
+        if ask.outcome is not None:
+            telemetry.settled(ask.trace, ask.status, ask.created_at, ask.outcome.at)
         for event in self._waiting.get(ask.id, set()):
             event.set()
         for tell in self._on_settled:

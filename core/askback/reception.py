@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Mapping
 
+from askback import telemetry
 from askback.access import Access
 from askback.agent import Agent
 from askback.asks import Ask
@@ -56,6 +57,9 @@ class Reception:
         refusal = self._refusal(heard)
         if refusal is not None:
             return Taken(new=False, notice=self._once(heard.author, refusal) if begin else None)
+        hearing = telemetry.Hearing(heard.place.platform)
+        if hearing.trace is not None:
+            heard = heard.evolve(trace=hearing.trace)
         command = command_of(heard.text) if not heard.files else None
         if command == "stop":
             return await self._stop_by_word(heard, begin=begin)
@@ -64,6 +68,7 @@ class Reception:
             if received is None or received.duplicate:
                 return Taken(new=False)
             self._agent.interrupt(received.ended)
+            hearing.end(received.conversation.trace)
             self._manager.settled(received.asks)
             return Taken(new=True)
         received = await self._store.receive(heard, begin=begin)
@@ -73,6 +78,7 @@ class Reception:
             await self._tell_files(received.conversation, heard)
         if received.waiting_for and not received.told:
             await self._tell_waiting(received, heard)
+        hearing.end(received.conversation.trace)
         self._manager.nudge()
         return Taken(new=True)
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
+from askback import telemetry
 from askback.asks import Ask
 from askback.clock import utc_now
 from askback.manager import QuestionManager
@@ -171,6 +172,7 @@ class Worker:
                 await self._deliver_card(item, item.ask_id)
             else:
                 await self._deliver_say(item)
+            telemetry.delivered(item.kind, item.first_failed_at or item.due_at, utc_now())
         except TryLater as later:
             await self._later(item, str(later), later.seconds)
         except Undeliverable as refusal:
@@ -199,7 +201,8 @@ class Worker:
                 ask = ask.evolve(messages=await platform.find(ask.place, ask.id))
             if not ask.messages and ask.outcome is not None:
                 return ()  # over before anybody saw it
-            return await platform.show(ask)
+            with telemetry.delivering(ask.trace, ask.place.platform):
+                return await platform.show(ask)
 
         await self._manager.redraw(ask_id, paint)
         # Somebody else may have drawn it meanwhile; then only the row is left over.

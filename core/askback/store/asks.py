@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "by_key", "due", "get", "insert", "latest_post", "log_action", "next_deadline", "open_in", "open_of", "pending",
-    "save",
+    "by_key", "count_open", "due", "get", "insert", "latest_post", "log_action", "next_deadline", "open_in", "open_of",
+    "pending", "save",
 ]  # fmt: skip
 
 import json
@@ -75,6 +75,11 @@ def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
         .order_by(asks.c.created_at, asks.c.id)
     )
     return tuple(_ask(row) for row in connection.execute(query).mappings())
+
+
+def count_open(connection: Connection) -> int:
+    """How many asks are open in all."""
+    return connection.execute(select(func.count()).select_from(asks).where(asks.c.status == "open")).scalar_one()
 
 
 def open_in(connection: Connection, place: Place) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 __all__ = [
     "add_call", "add_message", "calls_of", "close", "end_call", "find", "forget", "get", "hear", "history",
-    "last_assistant", "last_message", "runnable", "set_prose", "set_stopped", "set_told", "spend", "spent", "start",
-    "stopped_by", "take_inbox", "told", "untaken", "want_turn", "wants_turn", "was_heard",
+    "last_assistant", "last_message", "runnable", "set_prose", "set_stopped", "set_told", "set_trace", "spend", "spent",
+    "start", "stopped_by", "take_inbox", "told", "untaken", "want_turn", "wants_turn", "was_heard",
 ]  # fmt: skip
 
 import json
@@ -33,8 +33,10 @@ def get(connection: Connection, conversation_id: str) -> Conversation | None:
     return None if row is None else _conversation(row)
 
 
-def start(connection: Connection, place: Place, starter: Actor, *, midway: bool = False) -> Conversation:
-    conversation = Conversation(id=secrets.token_urlsafe(16), place=place, starter=starter, midway=midway)
+def start(
+    connection: Connection, place: Place, starter: Actor, *, midway: bool = False, trace: str | None = None
+) -> Conversation:
+    conversation = Conversation(id=secrets.token_urlsafe(16), place=place, starter=starter, midway=midway, trace=trace)
     connection.execute(
         insert(conversations).values(
             id=conversation.id,
@@ -42,6 +44,7 @@ def start(connection: Connection, place: Place, starter: Actor, *, midway: bool 
             place=place.model_dump_json(),
             starter=starter.model_dump_json(),
             midway=midway,
+            trace=trace,
             created_at=now(),
             updated_at=now(),
         )
@@ -242,6 +245,11 @@ def told(connection: Connection, conversation_id: str) -> int | None:
 
 def set_told(connection: Connection, conversation_id: str, seq: int) -> None:
     connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(told_seq=seq))
+
+
+def set_trace(connection: Connection, conversation_id: str, trace: str) -> None:
+    """What goes on from now on belongs to another trace."""
+    connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(trace=trace))
 
 
 def set_stopped(connection: Connection, conversation_id: str, by: Actor) -> None:

@@ -36,6 +36,7 @@ class OutboxItem(Value):
     attempts: int
     """How often it was leased, this time included: above 1 an earlier try may have got through."""
     first_failed_at: datetime | None
+    due_at: datetime
 
 
 def put_card(connection: Connection, ask: Ask, due: datetime, leased_until: datetime | None) -> None:
@@ -170,4 +171,5 @@ def _item(row: RowMapping) -> OutboxItem:
         say=None if row["payload"] is None else Say.model_validate_json(row["payload"]),
         attempts=row["attempts"] + 1,
         first_failed_at=None if row["first_failed_at"] is None else from_micros(row["first_failed_at"]),
+        due_at=from_micros(row["due_at"]),
     )

@@ -150,6 +150,10 @@ class Store:
         """Open asks, oldest first."""
         return await self._writer.read(lambda connection: asks.pending(connection, place))
 
+    async def count_open(self) -> int:
+        """How many asks are open in all."""
+        return await self._writer.read(asks.count_open)
+
     async def due(self, now: datetime) -> tuple[str, ...]:
         """Open asks whose deadline has passed, a hundred at most."""
         return await self._writer.read(lambda connection: asks.due(connection, now, 100))
@@ -237,10 +241,15 @@ class Store:
             if conversation is None:
                 if not begin:
                     return None
-                conversation = conversations.start(connection, heard.place, heard.author, midway=heard.midway)
+                conversation = conversations.start(
+                    connection, heard.place, heard.author, midway=heard.midway, trace=heard.trace
+                )
             if conversations.was_heard(connection, heard.place, heard.dedupe_key):
                 return Received(conversation=conversation, duplicate=True)
             inbox_id = conversations.hear(connection, conversation.id, heard)
+            if heard.trace is not None and not _goes_on(connection, conversation):
+                conversations.set_trace(connection, conversation.id, heard.trace)
+                conversation = conversation.evolve(trace=heard.trace)
             conversations.want_turn(connection, conversation.id, True)
             waiting_for, told = _waiting_for(connection, conversation)
             return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
@@ -274,7 +283,7 @@ class Store:
             if before is not None:
                 asks_ended = _stop(connection, before, heard.author, utc_now())
                 conversations.close(connection, before)
-            conversation = conversations.start(connection, heard.place, heard.author)
+            conversation = conversations.start(connection, heard.place, heard.author, trace=heard.trace)
             conversations.hear(connection, conversation.id, heard, taken=True)
             say = Say(target=f"new:{conversation.id}", text=welcome, markdown=False)
             outbox.put_say(connection, say, conversation.id, utc_now(), None)
@@ -471,6 +480,17 @@ def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq
     return conversations.last_assistant(connection, end.conversation_id) or last.seq
+
+
+def _goes_on(connection: Connection, conversation: Conversation) -> bool:
+    """Whether a turn runs or is to come, or the model waits for people or tools: no message ends that."""
+    if conversations.wants_turn(connection, conversation.id):
+        return True
+    last = conversations.last_message(connection, conversation.id)
+    if last is None or last.role != "assistant":
+        return False
+    calls = conversations.calls_of(connection, conversation.id, last.seq)
+    return any(call.is_to_run for call in calls) or bool(asks.open_of(connection, conversation.id))
 
 
 def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
