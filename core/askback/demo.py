@@ -19,8 +19,8 @@ from rich.console import Console
 from askback.bots import Bot, bots
 from askback.errors import OperatorError
 from askback.host import running
+from askback.logs import configure_logging
 from askback.policy import Limits
-from askback.serve import configure_logging
 from askback.settings import Settings, load
 from askback.tools import TOOLS
 
@@ -87,7 +87,8 @@ async def run_demo(
             elif not real_model:
                 os.environ.setdefault("ASKBACK_TOOLS", ASKING)
             settings = load(Settings)
-            configure_logging("WARNING" if settings.log_level == "INFO" else settings.log_level)
+            level = "WARNING" if settings.log_level == "INFO" else settings.log_level
+            configure_logging(level, settings.log_format)
             # A player is quicker than people are: it would only wait for the pause between two questions.
             limits = Limits(seconds_between_asks=0) if play else None
             async with running(list(chosen.values()), settings, limits=limits):
