@@ -55,9 +55,10 @@ async def is_settled(message: Any, *answers: str) -> None:
 
 
 async def is_at_the_end(page: Any) -> None:
-    """The newest message is in sight without anybody scrolling."""
-    gap = "l => l.scrollHeight - l.scrollTop - l.clientHeight"
-    assert await page.locator(".thread .log").evaluate(gap) < 2
+    """The newest message is in sight without anybody scrolling: in the next picture that is drawn, at the latest."""
+    log = page.locator(".thread .log")
+    ends = "log => log.scrollHeight - log.scrollTop - log.clientHeight < 2"
+    await page.wait_for_function(ends, arg=await log.element_handle())
 
 
 def told(services: Services) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
@@ -34,6 +35,12 @@ async def discord_bot(services: Services) -> AsyncIterator[None]:
         yield
 
 
+async def in_discord(page: Any, services: Services, person: str) -> None:
+    """Goes there, and returns when what is written goes there, too: what Discord holds has to be fetched first."""
+    await page.goto(f"{services.url}/#discord/{person}/{GENERAL}")
+    await expect(page.locator("[data-site=discord][aria-current=true]")).to_be_visible()
+
+
 def card(page: Any, prompt: str) -> Any:
     """The newest card of the thread that says this."""
     return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=prompt).last
@@ -51,12 +58,14 @@ async def quiet(page: Any) -> None:
 
 
 async def pick(page: Any, message: Any, *names: str) -> None:
-    """From the menu of a card."""
+    """Several from the menu of a card; returns when the card shows them."""
     await message.locator("[aria-haspopup=listbox]").click()
     for name in names:
         await page.get_by_role("option", name=name).click()
-    if len(names) > 1:
-        await page.keyboard.press("Escape")
+    await page.keyboard.press("Escape")
+    for name in names:
+        # The menu tells of it once it is closed, and the bot draws the card anew after that.
+        await expect(message).to_contain_text(re.compile(rf"{name}\s*✓"))
     await quiet(page)
 
 
@@ -66,7 +75,7 @@ async def test_a_whole_conversation_in_discord(
     services: Services, open_page: Opener, shot: Shot, scheme: Literal["light", "dark"]
 ) -> None:
     page = await open_page(color_scheme=scheme)
-    await page.goto(f"{services.url}/#discord/{ADA}/{GENERAL}")
+    await in_discord(page, services, ADA)
 
     async def keep(name: str) -> None:
         await shot(page, f"discord-{scheme}-{name}")
@@ -77,7 +86,7 @@ async def test_a_whole_conversation_in_discord(
     await expect(button(single, "Production")).to_be_visible()
     await keep("01-single")
     other = await open_page(color_scheme=scheme)
-    await other.goto(f"{services.url}/#discord/{BEN}/{GENERAL}")
+    await in_discord(other, services, BEN)
     await other.locator("a.replies").click()
     await button(card(other, "Where shall I deploy"), "Production").click()
     await expect(other.locator(".message.ephemeral")).to_contain_text("Only you can see this")

@@ -40,6 +40,9 @@ HOSTILE = (
     "<@99> <t:99999999999999999:F> \u202eright to left\u202c שלום 👩‍👩‍👧‍👦 " + "x" * 250
 )
 
+PATIENCE = 30_000
+"""Milliseconds that anything on the page may take: browsers are slow where much else runs."""
+
 Opener = Callable[..., Awaitable[Any]]
 
 
@@ -53,12 +56,13 @@ def clock() -> SystemClock:
 async def open_page(services) -> AsyncIterator[Opener]:
     """Opens the page as someone in Discord; at the end, the browser must have had nothing to complain about."""
     complaints: list[str] = []
+    expect.set_options(timeout=PATIENCE)
     async with playwright_api.async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
         async def open_one(person: str = ADA, channel: str = GENERAL, *, address: str | None = None) -> Any:
             context = await browser.new_context(viewport={"width": 1280, "height": 860})
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(PATIENCE)
             page = await context.new_page()
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
@@ -215,6 +219,7 @@ async def test_a_modal_is_filled_in_and_belongs_to_one_person(discord_bot, open_
     await ada.get_by_role("button", name="Dismiss message").click()
     await expect(ada.locator(".message.ephemeral")).to_have_count(0)
     await ben.get_by_role("button", name="Something else…").click()
+    await expect(ben.get_by_label("Your answer")).to_be_focused()
     await ben.keyboard.press("Escape")
     await expect(ben.get_by_role("dialog")).to_have_count(0)
     assert len(heard) == 1

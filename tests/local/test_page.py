@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shutil
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -33,6 +34,9 @@ HOSTILE = (
     "<script>window.hacked = 1</script> <img src=x onerror='window.hacked = 1'> `ticks` *stars* <!channel> "
     "<@U0LOCALADA> @everyone [link](https://example.com) \u202eright to left\u202c שלום 👩‍👩‍👧‍👦 " + "x" * 250
 )
+
+PATIENCE = 30_000
+"""Milliseconds that anything on the page may take: browsers are slow where much else runs."""
 
 Opener = Callable[..., Awaitable[Any]]
 
@@ -120,6 +124,7 @@ def is_complaint(line: Any) -> bool:
 async def open_page(services) -> AsyncIterator[Opener]:
     """Opens the page as someone; at the end, the browser must have had nothing to complain about."""
     complaints: list[str] = []
+    expect.set_options(timeout=PATIENCE)
     async with playwright_api.async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
@@ -127,7 +132,7 @@ async def open_page(services) -> AsyncIterator[Opener]:
             person: str = "ada", channel: str = "C0GENERAL", *, width: int = 1280, height: int = 860, **more: Any
         ) -> Any:
             context = await browser.new_context(viewport={"width": width, "height": height}, **more)
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(PATIENCE)
             page = await context.new_page()
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.on("console", lambda line: complaints.append(line.text) if is_complaint(line) else None)
@@ -138,6 +143,14 @@ async def open_page(services) -> AsyncIterator[Opener]:
         yield open_one
         await browser.close()
     assert complaints == []
+
+
+async def until(condition: Callable[[], bool], what: str) -> None:
+    """Returns as soon as it is so: for what the bot hears, of which the page knows nothing."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not condition():
+        assert time.monotonic() < end, f"not within {PATIENCE / 1000:g} s: {what}"
+        await asyncio.sleep(0.01)
 
 
 async def settled(page: Any) -> None:
@@ -342,8 +355,12 @@ async def test_hostile_text_is_only_text(client, open_page, hands) -> None:
     assert await page.evaluate("document.documentElement.scrollWidth") == 360
 
 
-async def asking(bot, seen: list[dict[str, Any]]) -> None:
-    """A bot that asks when it is mentioned, and settles its card with what was chosen or written."""
+async def asking(bot, seen: list[dict[str, Any]]) -> asyncio.Event:
+    """A bot that asks when it is mentioned, and settles its card with what was chosen or written.
+
+    It takes its time over a choice, until the event is set.
+    """
+    decided = asyncio.Event()
 
     async def settle(client, channel: str, ts: str, text: str) -> None:
         block = {"type": "section", "text": plain(text)}
@@ -359,7 +376,7 @@ async def asking(bot, seen: list[dict[str, Any]]) -> None:
     @bot.app.action("choose")
     async def choose(ack, body, client) -> None:
         seen.append(body)
-        await asyncio.sleep(0.3)
+        await decided.wait()
         await ack()
         await settle(client, body["channel"]["id"], body["message"]["ts"], "You chose PostgreSQL")
 
@@ -384,11 +401,12 @@ async def asking(bot, seen: list[dict[str, Any]]) -> None:
         await settle(client, *body["view"]["private_metadata"].split(), f"You wrote {text}")
 
     await bot.connect()
+    return decided
 
 
 async def test_a_whole_conversation_by_keyboard(bot, open_page, tmp_path) -> None:
     seen: list[dict[str, Any]] = []
-    await asking(bot, seen)
+    decided = await asking(bot, seen)
     page = await open_page()
     keys = page.keyboard
     await expect(page.locator(".main textarea")).to_be_focused()
@@ -446,6 +464,7 @@ async def test_a_whole_conversation_by_keyboard(bot, open_page, tmp_path) -> Non
     await keys.press("Shift+Tab")
     await keys.press("Enter")
     await expect(choose).to_have_attribute("aria-busy", "true")
+    decided.set()
     await expect(thread).to_contain_text("You chose PostgreSQL")
     await expect(page.locator(".main .replies")).to_have_count(2)
     assert [body["actions"][0]["action_id"] for body in seen] == ["choose"]
@@ -496,11 +515,8 @@ async def test_menus_by_keyboard(bot, client, open_page) -> None:
     await expect(menus).to_have_count(3)
 
     async def acts(count: int) -> None:
+        await until(lambda: len(seen) >= count, f"{count} actions arrive")
         await expect(page.locator("[aria-busy=true]")).to_have_count(0)
-        for _ in range(100):
-            if len(seen) >= count:
-                break
-            await asyncio.sleep(0.02)
         assert len(seen) == count
 
     await menus.nth(0).focus()
@@ -577,6 +593,7 @@ async def test_drafts_menus_and_ticks_survive_what_happens_meanwhile(bot, client
     await expect(field).to_have_value("half a thou")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("button", name="SQLite")).to_be_focused()
+    await until(lambda: len(seen) == 2, "the menu's choice is sent, after the box")
     await expect(page.locator("[aria-busy=true]")).to_have_count(0)
     values = seen[-1]["state"]["values"]
     assert [o["value"] for o in values["several"]["boxes"]["selected_options"]] == ["sq"]
@@ -600,6 +617,77 @@ async def test_drafts_menus_and_ticks_survive_what_happens_meanwhile(bot, client
     await page.get_by_label("You are").select_option("ben")
     await expect(page.locator(".main textarea")).to_have_value("")
     await expect(page.get_by_role("checkbox", name="SQLite")).not_to_be_checked()
+
+
+async def test_the_newest_message_stays_in_sight_until_somebody_scrolls_up(client, open_page) -> None:
+    async def say(number: int) -> None:
+        await client.chat_postMessage(channel="C0GENERAL", text=f"message {number}\n" + "more\n" * 5)
+
+    for number in range(8):
+        await say(number)
+    page = await open_page(height=600)
+    log = page.locator(".main .log")
+    node = await log.element_handle()
+
+    async def in_sight(number: int) -> None:
+        await expect(log).to_contain_text(f"message {number}")
+        await page.wait_for_function("log => log.scrollHeight - log.scrollTop - log.clientHeight < 2", arg=node)
+
+    await in_sight(7)
+    await say(8)
+    await in_sight(8)
+    # Something grows after a scroll, and before the page is told of that scroll.
+    await log.evaluate(
+        """log => {
+            log.querySelector(".message:last-child").style.paddingBottom = "300px";
+            log.dispatchEvent(new Event("scroll"));
+        }"""
+    )
+    await in_sight(8)
+    await say(9)
+    await in_sight(9)
+
+    await log.hover()
+    await page.mouse.wheel(0, -400)
+    await page.wait_for_function("log => log.scrollHeight - log.scrollTop - log.clientHeight > 350", arg=node)
+    there = await log.evaluate("log => log.scrollTop")
+    await say(10)
+    await expect(log).to_contain_text("message 10")
+    await settled(page)
+    assert await log.evaluate("log => log.scrollTop") == there
+    await page.get_by_role("link", name="deploys").click()
+    await expect(page.get_by_role("heading", name="deploys")).to_be_visible()
+    await page.get_by_role("link", name="general").click()
+    await expect(log).to_contain_text("message 10")
+    assert await log.evaluate("log => log.scrollTop") == there
+    await log.hover()
+    await page.mouse.wheel(0, 4000)
+    await in_sight(10)
+    await say(11)
+    await in_sight(11)
+
+
+async def test_a_modal_that_was_closed_stays_closed_while_messages_come(bot, client, open_page) -> None:
+    await asking(bot, [])
+    await client.chat_postMessage(channel="C0GENERAL", text="Which?", blocks=CARD)
+    page = await open_page()
+    await page.get_by_role("button", name="Something else…").click()
+    await expect(page.get_by_label("Your answer")).to_be_focused()
+    closing, go_on = asyncio.Event(), asyncio.Event()
+
+    async def held(route: Any) -> None:
+        closing.set()
+        await go_on.wait()
+        await route.continue_()
+
+    await page.route("**/people/close", held)
+    await page.keyboard.press("Escape")
+    await closing.wait()
+    await client.chat_postMessage(channel="C0GENERAL", text="meanwhile")
+    await expect(page.locator(".main")).to_contain_text("meanwhile")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    go_on.set()
+    await expect(page.locator("#views dialog")).to_have_count(0)
 
 
 async def test_two_people_see_what_is_theirs(bot, client, open_page) -> None:
@@ -703,7 +791,7 @@ async def test_the_page_comes_back_with_the_workspace(services, open_page) -> No
     await expect(page.get_by_role("alert").filter(has_text="did not answer")).to_be_visible()
     await expect(field).to_have_value("half a thou")
     async with Services(port=int(services.url.rsplit(":", 1)[1])):
-        await expect(away).to_be_hidden(timeout=15_000)
+        await expect(away).to_be_hidden()
         await field.press("Enter")
         await expect(page.locator(".main .message")).to_contain_text("half a thou")
 

@@ -345,6 +345,8 @@ function enter() {
   leave = mine.doors.watch(() => refresh(mine), (gone) => {
     offline.textContent = gone ? "The workspace is away. Trying again…" : "";
   });
+  // Until this one is there, nobody writes into the other by mistake.
+  if (!mine.world) main.replaceChildren(), aside.replaceChildren();
   draw();
 }
 enter();

@@ -11,7 +11,7 @@ export function drawViews(items, person, acting, site) {
   reconcile(root, items, (item) => `${site.name}/${item.person}/${item.view.id}`, (item, old) => draw(item, old, acting, site));
   for (const box of root.children) {
     const mine = box.person === person;
-    if (box.open === mine) continue;
+    if (box.open === mine || box.closing) continue;
     box.leaving = !mine;
     if (!mine) box.close();
     else {
@@ -51,8 +51,11 @@ function build(person) {
     h("footer", {}, problem, cancel, send));
   const box = h("dialog", { class: "modal", "aria-labelledby": id, onkeydown: keys, async onclose(event) {
     if (event.target !== box || box.leaving) return;
+    box.closing = true; // what is drawn before the workspace knows of it does not open it again
     const reply = await box.site.close({ person, view_id: box.view.id, clear: box.returnValue === "all" });
-    if (!reply.ok && box.isConnected) box.showModal(), (problem.textContent = `⚠ ${reply.error}`);
+    if (reply.ok) return;
+    box.closing = false;
+    if (box.isConnected) box.showModal(), (problem.textContent = `⚠ ${reply.error}`);
   } }, form);
   return Object.assign(box, { person, heading: title, body, cancel, send, problem });
 }
