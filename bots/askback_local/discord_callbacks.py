@@ -7,13 +7,13 @@ from pydantic import JsonValue
 from . import discord_limits as limits
 from .discord_bodies import Wording, read_wording
 from .discord_guild import Guild
-from .discord_messages import REPLY, Writer
+from .discord_messages import Writer
 from .discord_modal_rules import check_modal
 from .discord_objects import post_object
 from .discord_posting import Posting
 from .discord_refusals import DiscordRefusalError, Fault, Found, Path
 from .discord_replies import NOTHING, Reply, Request, check_not_archived, check_not_locked
-from .discord_values import Done, Flag, Post
+from .discord_values import Done, Flag, Post, PostType
 from .json_values import JsonObject, as_object, copied
 
 MESSAGE, DEFER, DEFER_UPDATE, UPDATE, MODAL = 4, 5, 6, 7, 9
@@ -123,7 +123,7 @@ class Callbacks:
         flags = (wording.flags or 0) & (Flag.EPHEMERAL | Flag.LOADING)
         return replace(
             post,
-            type=REPLY if done.message else 0,
+            type=PostType.REPLY if done.message else PostType.DEFAULT,
             reference=done.message,
             flags=post.flags | int(flags),
             ephemeral_to=done.person if flags & Flag.EPHEMERAL else None,

@@ -14,7 +14,7 @@ from .discord_people import DiscordPeople
 from .discord_posting import Posting
 from .discord_state import state_object
 from .discord_values import Done
-from .doors import polite
+from .doors import attached, polite
 from .guard import read_object
 from .json_values import JsonObject, as_object, as_text, objects, texts
 
@@ -78,6 +78,7 @@ class DiscordDoors:
             as_text(body.get("channel")),
             as_text(body.get("content")),
             reference if isinstance(reference, str) else None,
+            files=attached(body),
         )
         return web.json_response({"ok": True, "id": post.id})
 

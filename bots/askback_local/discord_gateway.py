@@ -11,7 +11,7 @@ from . import discord_limits as limits
 from .discord_connection import CloseError, Connection, frame
 from .discord_guild import Guild
 from .discord_guild_objects import app_flags, guild_create, me_object
-from .discord_objects import member_object, sees
+from .discord_objects import member_object, sees, without_content
 from .discord_sessions import Session
 from .discord_values import KNOWN_INTENTS, PRIVILEGED, Intent, Place, Post
 from .json_values import JsonObject, as_list, as_text, copied, json_list
@@ -62,9 +62,7 @@ class Gateway:
         place = self._guild.places[post.channel]
         if not sees(self._guild, place):
             return
-        concerns = place.kind == "dm" or self._guild.bot.id in (post.author, *post.mentions)
-        emptied: JsonObject = {**data, "content": "", "embeds": [], "attachments": [], "components": []}
-        self._dispatch(kind, data, dm=place.kind == "dm", emptied=None if concerns else emptied)
+        self._dispatch(kind, data, dm=place.kind == "dm", emptied=without_content(self._guild, post, data))
 
     def _dispatch(self, kind: str, data: JsonObject, *, dm: bool | None, emptied: JsonObject | None = None) -> None:
         if self._guild.faults.take("lose", kind):

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 from . import discord_limits as limits
 from .discord_bodies import Wording, allowed_ids, read_wording
+from .discord_checks import integer, snowflake
 from .discord_components import each_component
 from .discord_guild import Guild
-from .discord_objects import post_object
+from .discord_objects import post_object, without_content
 from .discord_posting import Posting, mentioned
-from .discord_refusals import DiscordRefusalError, Fault
+from .discord_refusals import DiscordRefusalError, Fault, Found
 from .discord_replies import NOTHING, Reply, Request, check_not_archived, known_place, known_post, need, writable_place
-from .discord_values import Flag, Permission, Place, Post
+from .discord_values import Flag, Intent, Permission, Place, Post, PostType
 from .json_values import JsonObject, as_object, as_text, json_list, texts
 
-REPLY = 19
 _SETTABLE = Flag.SUPPRESS_EMBEDS | Flag.SUPPRESS_NOTIFICATIONS | Flag.COMPONENTS_V2
 
 
@@ -121,7 +121,7 @@ class Messages:
         pings = wording.allowed is None or wording.allowed.get("replied_user") is True
         if pings and target.author not in mentions:
             mentions = (*mentions, target.author)
-        return replace(post, type=REPLY, reference=target.id, mentions=mentions)
+        return replace(post, type=PostType.REPLY, reference=target.id, mentions=mentions)
 
     def get(self, request: Request) -> Reply:
         """get_message"""
@@ -132,30 +132,27 @@ class Messages:
     def list_all(self, request: Request) -> Reply:
         """list_messages"""
         place = known_place(self._guild, request.parts["channel_id"])
-        need(self._guild, place, Permission.READ_MESSAGE_HISTORY)
-        limit = request.query.get("limit", "50")
-        if not limit.isdigit() or not 1 <= int(limit) <= limits.LIST_LIMIT:
-            text = f"int value should be less than or equal to {limits.LIST_LIMIT}."
-            raise DiscordRefusalError(50035, faults=[Fault(("limit",), "NUMBER_TYPE_MAX", text)])
-        count = int(limit)
-        posts = self._guild.history(place.id)[::-1]
-        if before := request.query.get("before"):
-            posts = [post for post in posts if int(post.id) < int(before)]
-        elif after := request.query.get("after"):
-            posts = [post for post in posts if int(post.id) > int(after)][-count:]
-        elif around := request.query.get("around"):
-            near = sorted(posts, key=lambda post: abs(int(post.id) - int(around)))[:count]
-            posts = sorted(near, key=lambda post: -int(post.id))
-        return Reply(json_list([self._shown(post) for post in posts[:count]]))
+        found = Found()
+        query = request.query
+        limit = int(query["limit"]) if _is_number(query.get("limit", "")) else query.get("limit", 50)
+        integer(1, limits.LIST_LIMIT)(limit, ("limit",), found)
+        for name in ("before", "after", "around"):
+            if name in query:
+                snowflake(query[name], (name,), found)
+        found.check()
+        if place.kind != "dm" and Permission.READ_MESSAGE_HISTORY not in self._guild.permissions(
+            self._guild.bot, place
+        ):
+            return Reply([])  # without the permission there is nothing to see, and no refusal [dd get-channel-messages]
+        posts = _paged(self._guild.history(place.id)[::-1], query, int(limit))
+        return Reply(json_list([self._shown(post) for post in posts]))
 
     def _shown(self, post: Post) -> JsonObject:
         """Without the privileged intent, content that does not concern the bot is empty in the API as well."""
         shown = post_object(self._guild, post)
-        place = self._guild.places[post.channel]
-        concerns = place.kind == "dm" or self._guild.bot.id in (post.author, *post.mentions)
-        if concerns or self._guild.app.privileged & 1 << 15:
+        if self._guild.app.privileged & Intent.MESSAGE_CONTENT:
             return shown
-        return {**shown, "content": "", "embeds": [], "attachments": [], "components": []}
+        return without_content(self._guild, post, shown)
 
     def update(self, request: Request) -> Reply:
         """update_message"""
@@ -183,3 +180,19 @@ class Messages:
         if not self._guild.faults.take("swallow", "delete_message"):
             self._posting.remove(post)
         return NOTHING
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdigit()
+
+
+def _paged(posts: list[Post], query: dict[str, str], count: int) -> list[Post]:
+    """The newest first, whatever they are counted from; `after` begins with the oldest that is newer."""
+    if before := query.get("before"):
+        return [post for post in posts if int(post.id) < int(before)][:count]
+    if after := query.get("after"):
+        return [post for post in posts if int(post.id) > int(after)][-count:]
+    if around := query.get("around"):
+        near = sorted(posts, key=lambda post: abs(int(post.id) - int(around)))[:count]
+        return sorted(near, key=lambda post: -int(post.id))
+    return posts[:count]

@@ -1,9 +1,10 @@
 """Discord's objects as its API and gateway send them, with the fields of recorded ones."""
 
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 from .discord_guild import Guild
-from .discord_values import Flag, Member, Permission, Place, Post, Role
+from .discord_values import Flag, Member, Permission, Place, Post, PostType, Role
 from .json_values import JsonObject, copied_all, json_list
 
 TEXT_CHANNEL, DIRECT_MESSAGE, PUBLIC_THREAD = 0, 1, 11
@@ -114,7 +115,8 @@ def channel_object(guild: Guild, place: Place) -> JsonObject:
 
 
 def _thread_fields(guild: Guild, place: Place) -> JsonObject:
-    count = len(guild.history(place.id))
+    # The message that a thread hangs from is not counted [dd resources/channel].
+    count = sum(post.type != PostType.THREAD_STARTER for post in guild.history(place.id))
     created = timestamp((int(place.id) >> 22) / 1000 + 1_420_070_400)
     return {
         "owner_id": place.owner,
@@ -174,12 +176,26 @@ def post_object(guild: Guild, post: Post) -> JsonObject:
         shown["interaction_metadata"] = _interaction_metadata(guild, post)
     if post.reference is not None:
         shown["message_reference"] = _reference(guild, post)
-        referenced = guild.post(post.channel, post.reference)
+        referenced = _referenced(guild, post)
         shown["referenced_message"] = None if referenced is None else post_object_without_reference(guild, referenced)
     thread = guild.places.get(post.id)
     if thread is not None and post.flags & Flag.HAS_THREAD:
         shown["thread"] = channel_object(guild, thread)
     return shown
+
+
+def attachment_object(guild: Guild, name: str, size: int, kind: str) -> JsonObject:
+    """A file beside a message. Its addresses lead nowhere on this machine."""
+    attachment_id = guild.next_id()
+    path = f"attachments/0/{attachment_id}/{quote(name)}"
+    return {
+        "id": attachment_id,
+        "filename": name,
+        "size": size,
+        "url": f"https://cdn.discordapp.com/{path}",
+        "proxy_url": f"https://media.discordapp.net/{path}",
+        "content_type": kind,
+    }
 
 
 def post_object_without_reference(guild: Guild, post: Post) -> JsonObject:
@@ -190,9 +206,30 @@ def post_object_without_reference(guild: Guild, post: Post) -> JsonObject:
 
 
 def _reference(guild: Guild, post: Post) -> JsonObject:
-    reference: JsonObject = {"type": 0, "channel_id": post.channel, "message_id": post.reference}
+    channel = post.reference_channel or post.channel
+    reference: JsonObject = {"type": 0, "channel_id": channel, "message_id": post.reference}
     place = guild.places[post.channel]
     return reference if place.kind == "dm" else {**reference, "guild_id": guild.id}
+
+
+def _referenced(guild: Guild, post: Post) -> Post | None:
+    return guild.post(post.reference_channel or post.channel, post.reference or "")
+
+
+def concerns(guild: Guild, post: Post) -> bool:
+    """Whether the bot sees the content of a message without the privileged intent."""
+    place = guild.places[post.channel]
+    return place.kind == "dm" or guild.bot.id in (post.author, *post.mentions)
+
+
+def without_content(guild: Guild, post: Post, shown: JsonObject) -> JsonObject:
+    """A message as an app without the privileged intent gets it, also where it refers to another one."""
+    emptied: JsonObject = {"content": "", "embeds": [], "attachments": [], "components": []}
+    seen = shown if concerns(guild, post) else {**shown, **emptied}
+    referenced, inner = _referenced(guild, post), seen.get("referenced_message")
+    if isinstance(inner, dict) and referenced is not None and not concerns(guild, referenced):
+        return {**seen, "referenced_message": {**inner, **emptied}}
+    return seen
 
 
 def _interaction_metadata(guild: Guild, post: Post) -> JsonObject:

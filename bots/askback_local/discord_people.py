@@ -4,10 +4,11 @@ import re
 from dataclasses import replace
 
 from . import discord_limits as limits
+from .attached import Attached
 from .discord_guild import Guild
-from .discord_messages import REPLY
+from .discord_objects import attachment_object
 from .discord_posting import Posting, mentioned
-from .discord_values import Member, Place, Post
+from .discord_values import Member, Place, Post, PostType
 from .people import PersonError
 
 _NAME = re.compile(r"(?<![\w<])@([A-Za-z0-9._-]+)")
@@ -56,8 +57,16 @@ class DiscordPeople:
         self._guild = guild
         self._posting = posting
 
-    def write(self, person: str, channel: str, content: str, reference: str | None = None) -> Post:
-        """Post as a person. A typed @name becomes a mention, as Discord's client does it.
+    def write(
+        self,
+        person: str,
+        channel: str,
+        content: str,
+        reference: str | None = None,
+        *,
+        files: tuple[Attached, ...] = (),
+    ) -> Post:
+        """Post as a person. A typed @name becomes a mention, as Discord's client does it; files need no text.
 
         Raises:
             PersonError: Discord's client would not let them.
@@ -67,11 +76,15 @@ class DiscordPeople:
         if place.locked:
             raise PersonError("thread_locked", f"the thread {place.name!r} is locked")
         post = Post(id=self._guild.next_id(), channel=place.id, author=writer.id, sent=self._guild.clock.time())
-        post = self._worded(post, content)
+        if content.strip() or not files:
+            post = self._worded(post, content)
+        if files:
+            beside = [attachment_object(self._guild, one.name, one.size, one.mimetype) for one in files]
+            post = replace(post, attachments=tuple(beside))
         if reference is not None:
             target = seen_post(self._guild, writer, place, reference)
             told = post.mentions if target.author in post.mentions else (*post.mentions, target.author)
-            post = replace(post, type=REPLY, reference=target.id, mentions=told)
+            post = replace(post, type=PostType.REPLY, reference=target.id, mentions=told)
         return self._posting.post(post)
 
     def edit(self, person: str, channel: str, message_id: str, content: str) -> Post:

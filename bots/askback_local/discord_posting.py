@@ -7,7 +7,7 @@ from dataclasses import replace
 from .discord_gateway import Gateway
 from .discord_guild import Guild
 from .discord_objects import channel_object, event_object
-from .discord_values import Flag, Place, Post
+from .discord_values import Flag, Place, Post, PostType
 
 _USER = re.compile(r"<@!?(\d{1,20})>")
 _ROLE = re.compile(r"<@&(\d{1,20})>")
@@ -52,6 +52,18 @@ class Posting:
         self._guild.put_place(place)
         if starter is not None:
             self.change(replace(starter, flags=starter.flags | Flag.HAS_THREAD))
+            # What a thread begins with is a message of its own, empty, that points at the one it hangs from.
+            self._guild.put_post(
+                Post(
+                    id=self._guild.next_id(),
+                    channel=place.id,
+                    author=starter.author,
+                    sent=self._guild.clock.time(),
+                    type=PostType.THREAD_STARTER,
+                    reference=starter.id,
+                    reference_channel=starter.channel,
+                )
+            )
         self._gateway.dispatch("THREAD_CREATE", {**channel_object(self._guild, place), "newly_created": True})
         return place
 

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from . import discord_limits as limits
 from .discord_guild import Guild
+from .discord_objects import attachment_object
 from .discord_refusals import DiscordRefusalError
 from .json_values import JsonObject
 
@@ -49,17 +50,7 @@ async def _read_parts(request: web.Request, guild: Guild) -> tuple[JsonObject, t
         if isinstance(value, web.FileField):
             content = value.file.read()
             total += len(content)
-            attachment_id = guild.next_id()
-            files.append(
-                {
-                    "id": attachment_id,
-                    "filename": value.filename,
-                    "size": len(content),
-                    "url": f"https://cdn.discordapp.com/attachments/0/{attachment_id}/{value.filename}",
-                    "proxy_url": f"https://media.discordapp.net/attachments/0/{attachment_id}/{value.filename}",
-                    "content_type": value.content_type,
-                }
-            )
+            files.append(attachment_object(guild, value.filename, len(content), value.content_type))
         elif name == "payload_json":
             data = value if isinstance(value, bytes | bytearray) else value.encode()
             body = _decoded(bytes(data))

@@ -11,14 +11,14 @@ from askback_local.controls import Control, same
 from askback_local.discord_controls import controls
 from askback_local.discord_drawing import body, drawn
 from askback_local.discord_markdown import Names, read
-from askback_local.discord_values import Flag
+from askback_local.discord_values import Flag, PostType
 from askback_local.json_values import JsonObject, as_object, as_text, objects
 from askback_local.platform import Request
 from askback_local.scene import Channel, Deed, Dialog, Key, Message, Person, Place, Scene
 
 __all__ = ["Discord", "scene"]
 
-_WRITTEN = (0, 19)
+_WRITTEN = (PostType.DEFAULT, PostType.REPLY)
 """Types of messages that somebody wrote: a message, and a reply."""
 _TRY_AGAIN = "Try again"
 _ANSWERED_TWICE = (10062, 40060)

@@ -20,7 +20,7 @@ from .discord_replies import (
     need,
     writable_place,
 )
-from .discord_values import Permission, Place, Post
+from .discord_values import Permission, Place, Post, PostType
 from .json_values import JsonObject, as_text
 
 _minutes = one_of(*limits.ARCHIVE_MINUTES)
@@ -50,7 +50,6 @@ _thread_edit = shape(
     },
 )
 _dm = shape({"recipient_id": snowflake}, {})
-THREAD_CREATED = 18
 
 
 class Threads:
@@ -146,7 +145,7 @@ class Threads:
             channel=place.id,
             author=self._guild.bot.id,
             sent=self._guild.clock.time(),
-            type=THREAD_CREATED,
+            type=PostType.THREAD_CREATED,
             content=thread.name,
         )
         self._posting.post(told)

@@ -66,6 +66,15 @@ class Flag(IntFlag):
     COMPONENTS_V2 = 1 << 15
 
 
+class PostType(IntEnum):
+    """Message types: what somebody wrote, a reply, and what Discord itself puts there about threads."""
+
+    DEFAULT = 0
+    THREAD_CREATED = 18
+    REPLY = 19
+    THREAD_STARTER = 21
+
+
 class Kind(IntEnum):
     """Component types."""
 
@@ -157,7 +166,7 @@ class Post:
     channel: str
     author: str
     sent: float
-    type: int = 0
+    type: int = PostType.DEFAULT
     content: str = ""
     components: tuple[JsonObject, ...] = ()
     embeds: tuple[JsonObject, ...] = ()
@@ -166,6 +175,7 @@ class Post:
     edited: float | None = None
     ephemeral_to: str | None = None
     reference: str | None = None
+    reference_channel: str | None = None
     mentions: tuple[str, ...] = ()
     mention_roles: tuple[str, ...] = ()
     mention_everyone: bool = False

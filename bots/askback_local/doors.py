@@ -7,10 +7,11 @@ from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
 from . import slack_limits as limits
+from .attached import Attached, NoFileError, read_attached
 from .clicks import Clicks, Target
 from .faults import KINDS, Fault
 from .guard import Handler, read_object
-from .json_values import JsonObject, as_object, as_text, copied, json_list, objects, texts
+from .json_values import JsonObject, as_object, as_text, copied, copied_all, json_list, objects, texts
 from .modals import Modals
 from .people import People, PersonError
 from .slack_socket import SlackSocket
@@ -69,6 +70,7 @@ def _message(message: Message) -> JsonObject:
         "bot": message.bot,
         "text": message.text,
         "blocks": json_list([copied(block) for block in message.blocks]),
+        "files": json_list(copied_all(list(message.files))),
         "edited": message.edited_ts is not None,
         "streaming": message.streaming,
         "ephemeral_to": message.ephemeral_to,
@@ -156,6 +158,7 @@ class Doors:
             as_text(body.get("channel")),
             as_text(body.get("text")),
             thread_ts if isinstance(thread_ts, str) else None,
+            files=attached(body),
         )
         return web.json_response({"ok": True, "ts": message.ts})
 
@@ -261,6 +264,18 @@ class Doors:
     async def _log(self, request: web.Request) -> web.StreamResponse:
         del request
         return web.json_response([asdict(call) for call in self._workspace.log])
+
+
+def attached(body: JsonObject) -> tuple[Attached, ...]:
+    """The files that a person wants to send along.
+
+    Raises:
+        PersonError: they are none.
+    """
+    try:
+        return read_attached(body.get("files"))
+    except NoFileError as error:
+        raise PersonError("invalid_file", str(error)) from error
 
 
 def polite(handler: Handler) -> Handler:

@@ -4,8 +4,10 @@ import re
 import uuid
 from dataclasses import replace
 
+from .attached import Attached
 from .json_values import JsonObject, as_object, as_text
 from .posting import Posting
+from .slack_files import file_object
 from .slack_payloads import escaped, event_callback, rich_text_of, session_stopped_event
 from .slack_socket import Ack, SlackSocket
 from .values import Channel, Interaction, InteractionKind, Message, Person
@@ -73,8 +75,16 @@ class People:
         self._socket = socket
         self._posting = posting
 
-    def write(self, person: str, channel: str, text: str, thread_ts: str | None = None) -> Message:
-        """Post as a person. @name becomes a mention, everything else is escaped.
+    def write(
+        self,
+        person: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        *,
+        files: tuple[Attached, ...] = (),
+    ) -> Message:
+        """Post as a person. @name becomes a mention, everything else is escaped; beside files, no text is needed.
 
         Raises:
             PersonError: Slack's client would not let them.
@@ -85,16 +95,17 @@ class People:
             raise PersonError("is_archived", f"#{place.name} is archived")
         if thread_ts is not None:
             thread_ts = seen_message(self._workspace, writer, place, thread_ts).root
-        sent = self._sent(text)
+        sent = self._sent(text) if text.strip() or not files else ""
         message = Message(
             channel=place.id,
             ts=self._workspace.next_ts(),
             user=writer.id,
             username=writer.name,
             text=sent,
-            blocks=(rich_text_of(sent),),
+            blocks=(rich_text_of(sent),) if sent else (),
             thread_ts=thread_ts,
             client_msg_id=str(uuid.uuid4()),
+            files=tuple(file_object(self._workspace, writer, one) for one in files),
         )
         return self._posting.post(message)
 

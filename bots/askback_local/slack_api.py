@@ -48,6 +48,8 @@ class SlackApi:
             "conversations.info": reading.conversation_info,
             "conversations.open": reading.conversation_open,
             "users.info": reading.user_info,
+            "usergroups.list": reading.groups,
+            "usergroups.users.list": reading.group_users,
             "views.open": views.open,
             "views.push": views.push,
             "views.update": views.update,

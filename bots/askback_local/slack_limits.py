@@ -19,6 +19,9 @@ VIEW_TITLE: Final = 24  # title, submit, close [ref views/modal-views] [err "mus
 PRIVATE_METADATA: Final = 3_000  # [ref views/modal-views]
 VIEW_BYTES: Final = 250_000  # view_too_large, "greater than 250kb" [ref views.open]
 VIEW_STACK: Final = 3  # push_limit_reached [ref views.push]
+HISTORY_PAGE: Final = 100  # of conversations.history without a limit [ref conversations.history]
+REPLIES_PAGE: Final = 1_000  # of conversations.replies without a limit [ref conversations.replies]
+LARGEST_PAGE: Final = 1_000  # [ref conversations.replies; history says 999]
 TABLES: Final = 1  # per message [3p slack-skills-plugin]
 
 # blocks

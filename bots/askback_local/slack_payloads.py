@@ -4,7 +4,7 @@ import re
 import uuid
 
 from .block_tree import Placed
-from .json_values import JsonList, JsonObject, copied, json_list
+from .json_values import JsonList, JsonObject, copied, copied_all, json_list
 from .values import Message, OpenView, Person
 from .workspace import Workspace
 
@@ -53,6 +53,11 @@ def message_object(
         shown["client_msg_id"] = message.client_msg_id
     if message.blocks or blocks:
         shown["blocks"] = json_list([copied(block) for block in (blocks or message.blocks)])
+    if message.files:
+        # With files a message is of another kind, and comes without its team [3p slack-api-specs#62].
+        del shown["team"]
+        shown |= {"files": json_list(copied_all(list(message.files))), "upload": False, "display_as_bot": False}
+        shown["subtype"] = "file_share"
     if message.thread_ts:
         shown["thread_ts"] = message.thread_ts
         root = workspace.messages.get((message.channel, message.thread_ts))
@@ -172,7 +177,8 @@ def block_suggestion(
             "is_ephemeral": message.ephemeral_to is not None,
         }
         payload["channel"] = {"id": channel.id, "name": channel.name}
-        payload["message"] = message_object(workspace, message)
+        if message.ephemeral_to is None:
+            payload["message"] = message_object(workspace, message)
     return payload
 
 
@@ -267,6 +273,7 @@ def message_event(workspace: Workspace, message: Message) -> JsonObject:
 def app_mention_event(workspace: Workspace, message: Message) -> JsonObject:
     """`app_mention`: the bot was named."""
     shown = message_object(workspace, message)
+    shown.pop("subtype", None)  # a mention with files is a mention [recorded]
     return {**shown, "type": "app_mention", "channel": message.channel, "event_ts": message.ts}
 
 

@@ -41,6 +41,17 @@ class Team:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UserGroup:
+    """A group of people, @handle, which is in use or was disabled."""
+
+    id: str
+    handle: str
+    name: str
+    users: tuple[str, ...] = ()
+    enabled: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class Channel:
     """A place to talk in."""
 
@@ -72,6 +83,7 @@ class Message:
     markdown: str | None = None
     metadata: JsonObject | None = None
     client_msg_id: str | None = None
+    files: tuple[JsonObject, ...] = ()
     reactions: tuple[str, ...] = ()
 
     @property

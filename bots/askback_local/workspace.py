@@ -23,6 +23,7 @@ from .values import (
     Status,
     Team,
     Trigger,
+    UserGroup,
 )
 
 PEOPLE = (
@@ -35,6 +36,7 @@ CHANNELS = (
     Channel(id="C0DEPLOYS", name="deploys"),
     Channel(id="C0PRIVATE", name="private-room", private=True, bot_in=False),
 )
+GROUPS = (UserGroup(id="S0LOCALREL", handle="release", name="Release", users=("U0LOCALADA",)),)
 KEPT_INTERACTIONS = 500
 KEPT_CALLS = 5_000
 KEPT_SECONDS = 2 * limits.RESPONSE_URL_SECONDS
@@ -56,6 +58,7 @@ class Workspace(Revisions):
         self.element_states = ElementStates()
         self.people: dict[str, Person] = {}
         self.channels: dict[str, Channel] = {channel.id: channel for channel in CHANNELS}
+        self.groups: dict[str, UserGroup] = {group.id: group for group in GROUPS}
         self.messages: dict[tuple[str, str], Message] = {}
         self.views: list[OpenView] = []
         self.interactions: deque[Interaction] = deque(maxlen=KEPT_INTERACTIONS)
@@ -94,6 +97,11 @@ class Workspace(Revisions):
     def put_channel(self, channel: Channel) -> None:
         """Create a channel, or change it (archive it, let the bot in or out)."""
         self.channels[channel.id] = channel
+        self.touch()
+
+    def put_group(self, group: UserGroup) -> None:
+        """Create a user group, or change it (its people, or whether it is in use)."""
+        self.groups[group.id] = group
         self.touch()
 
     def person(self, name_or_id: str) -> Person | None:

@@ -70,6 +70,7 @@ async def test_the_state_has_the_promised_keys(services, hands) -> None:
         "views",
         "interactions",
         "status",
+        "sessions",
     }
     assert state["bot"] == {"id": "U0LOCALBOT", "name": "askback"}
     assert [person["name"] for person in state["people"]] == ["ada", "ben", "cy"]
@@ -91,6 +92,7 @@ async def test_the_state_has_the_promised_keys(services, hands) -> None:
         "bot",
         "text",
         "blocks",
+        "files",
         "edited",
         "streaming",
         "ephemeral_to",

@@ -107,11 +107,11 @@ function message(m, state, channels) {
 }
 
 const about = ({ id, name, archived, locked }) => ({ id, name, archived, locked });
-const THREAD_CREATED = 18;
+const TOLD_BY_DISCORD = [18, 21]; // that a thread was begun, and what a thread begins with: the page shows both otherwise
 
 function world(state) {
   const channels = new Map(state.channels.map((one) => [one.id, one]));
-  const told = state.messages.filter((m) => channels.has(m.channel) && m.type !== THREAD_CREATED);
+  const told = state.messages.filter((m) => channels.has(m.channel) && !TOLD_BY_DISCORD.includes(m.type));
   const begun = new Set(told.map((m) => m.id));
   // A thread that began alone stands in its channel by its name.
   const alone = state.channels.filter((one) => one.kind === "thread" && !begun.has(one.id)).map((one) => ({

@@ -41,6 +41,7 @@ export const write = ({ person, channel, text, root: thread_ts }) => call("write
 export const act = (body) => call("act", body);
 export const options = (body) => call("options", body);
 export const submit = (body) => call("submit", body);
+export const dismiss = (person, { channel, ts }) => call("delete", { person, channel, ts });
 export const close = (body) => call("close", body);
 export const stop = (person, { channel, thread_ts }) => call("stop", { person, channel, thread_ts });
 
