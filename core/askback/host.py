@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import cast
 
 from anthropic import AsyncAnthropic
@@ -93,7 +94,9 @@ async def _running(
         if agent:
             model = await stack.enter_async_context(AsyncAnthropic(api_key=settings.model_key))
             brain = Agent(model, store, manager, platforms, _agent_settings(settings))
-        worker = Worker(store, manager, platforms, None if brain is None else brain.advance)
+        retention = None if settings.retention is None else timedelta(seconds=settings.retention)
+        advance = None if brain is None else brain.advance
+        worker = Worker(store, manager, platforms, advance, retention=retention)
 
         def look_again() -> None:
             manager.recheck()

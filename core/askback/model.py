@@ -5,15 +5,19 @@ from __future__ import annotations
 __all__ = ["ModelTurn", "Request", "stream_turn"]
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, cast
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol, cast
 
 import anthropic
 from anthropic import AsyncAnthropic
 from anthropic.types import Message, Usage
 from pydantic import JsonValue
 
+from askback import telemetry
+from askback.compaction import BETA, edits, is_wanted
 from askback.store.errors import StoreError
+from askback.telemetry import ModelCall
 from askback.values import Value
 
 log = logging.getLogger("askback.model")
@@ -39,6 +43,8 @@ class Request(Value):
     max_tokens: int
     messages: tuple[dict[str, JsonValue], ...]
     tools: tuple[dict[str, JsonValue], ...]
+    compact_at: int | None = None
+    """Tokens from which on the API puts a summary in the place of the conversation's beginning. None: never."""
     patience: float = 120.0
     """Seconds of silence after which the stream counts as broken; the service sends signs of life meanwhile."""
 
@@ -62,19 +68,41 @@ class ModelTurn(Value):
         return tuple(block for block in self.content if block.get("type") == "tool_use")
 
 
+class _Stream(Protocol):
+    """What the package's two streams, plain and beta, have in common."""
+
+    def __aiter__(self) -> AsyncIterator[Any]: ...
+    async def get_final_message(self) -> Message: ...
+
+
+def _opened(client: AsyncAnthropic, request: Request) -> AbstractAsyncContextManager[_Stream]:
+    parameters: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "system": request.system,
+        "messages": list(request.messages),
+        "tools": list(request.tools),
+        "cache_control": {"type": "ephemeral"},
+        "timeout": anthropic.Timeout(request.patience, connect=min(request.patience, 10.0)),
+    }
+    if is_wanted(request.messages, request.compact_at):
+        parameters |= {"betas": [BETA], "context_management": edits(request.compact_at)}
+        return cast("AbstractAsyncContextManager[_Stream]", client.beta.messages.stream(**parameters))
+    return cast("AbstractAsyncContextManager[_Stream]", client.messages.stream(**parameters))
+
+
 async def stream_turn(client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]]) -> ModelTurn:
     """Call the model once; `follow` gets its text as it is written. Never raises for the model's sake."""
+    with telemetry.calling_model(request.model) as call:
+        return await _stream(client, request, follow, call)
+
+
+async def _stream(
+    client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]], call: ModelCall
+) -> ModelTurn:
     written: list[str] = []
     try:
-        async with client.messages.stream(
-            model=request.model,
-            max_tokens=request.max_tokens,
-            system=request.system,
-            messages=cast("Any", list(request.messages)),
-            tools=cast("Any", list(request.tools)),
-            cache_control={"type": "ephemeral"},
-            timeout=anthropic.Timeout(request.patience, connect=min(request.patience, 10.0)),
-        ) as stream:
+        async with _opened(client, request) as stream:
             async for event in stream:
                 if event.type == "text":
                     written.append(event.text)
@@ -87,15 +115,20 @@ async def stream_turn(client: AsyncAnthropic, request: Request, follow: Callable
             message = await stream.get_final_message()
     except StoreError:
         raise
+    except anthropic.BadRequestError as error:
+        if request.compact_at is None or not _is_about_compaction(error):
+            return _broken(call, error, "".join(written).strip())
+        log.warning("The model's service knows no compaction; going on without.", extra={"action": "no_compaction"})
+        return await _stream(client, request.evolve(compact_at=None), follow, call)
     except Exception as error:  # noqa: BLE001 - a stream that is no proper one surfaces as nearly anything in the SDK
-        return _broken(error, "".join(written).strip())
+        return _broken(call, error, "".join(written).strip())
     if message.stop_reason is None:
         # The connection ended as if all were well, but before the end of the answer.
-        return _broken(ConnectionError("The stream ended before the message did."), "".join(written).strip())
-    return _said(message)
+        return _broken(call, ConnectionError("The stream ended before the message did."), "".join(written).strip())
+    return _said(call, message)
 
 
-def _said(message: Message) -> ModelTurn:
+def _said(call: ModelCall, message: Message) -> ModelTurn:
     blocks = tuple(
         # Without warnings: the SDK takes what it was sent, whatever its own types say.
         _block(block.model_dump(mode="json", exclude_none=True, by_alias=True, warnings=False))
@@ -114,13 +147,23 @@ def _said(message: Message) -> ModelTurn:
             "output_tokens": message.usage.output_tokens,
         },
     )
+    usage = message.usage
+    call.said(
+        str(message.stop_reason),
+        read=usage.input_tokens + (usage.cache_creation_input_tokens or 0),
+        cached=usage.cache_read_input_tokens or 0,
+        written=usage.output_tokens,
+    )
     turn = _turn(message, content, text, uncalled)
     return turn.evolve(tokens=_tokens(message.usage))
 
 
 def _tokens(usage: Usage) -> int:
     read = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
-    return usage.input_tokens + read + usage.output_tokens
+    # What a compaction took stands beside the sums and not in them.
+    rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
+    compacted = sum(one.input_tokens + one.output_tokens for one in rounds if one.type == "compaction")
+    return usage.input_tokens + read + usage.output_tokens + compacted
 
 
 def _turn(message: Message, content: Blocks, text: str, uncalled: Blocks) -> ModelTurn:
@@ -139,7 +182,7 @@ def _turn(message: Message, content: Blocks, text: str, uncalled: Blocks) -> Mod
             )
         case "model_context_window_exceeded":
             return ModelTurn(text=text, problem=TOO_LONG, forget="all")
-        case "pause_turn":
+        case "pause_turn" | "compaction":  # pyright: ignore[reportUnnecessaryComparison] - the beta's own
             return ModelTurn(content=uncalled, text=text, paused=True)
         case _:
             return ModelTurn(content=content, text=text)
@@ -160,8 +203,13 @@ def _block(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
             return block
 
 
-def _broken(error: Exception, written: str) -> ModelTurn:
+def _is_about_compaction(error: anthropic.BadRequestError) -> bool:
+    return any(word in str(error) for word in ("context_management", "compact", "anthropic-beta"))
+
+
+def _broken(call: ModelCall, error: Exception, written: str) -> ModelTurn:
     """A call that failed. What people have read of it stays in the transcript."""
+    call.failed(error)
     content: Blocks = ({"type": "text", "text": written},) if written else ()
     problem, forget = _problem(error)
     status = error.status_code if isinstance(error, anthropic.APIStatusError) else None

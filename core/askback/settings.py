@@ -24,6 +24,8 @@ from pydantic_settings import (
 )
 
 from askback.address import Address
+from askback.compaction import COMPACT_AT, LEAST
+from askback.durations import seconds_of
 from askback.errors import OperatorError
 from askback.prompt import SYSTEM_PROMPT
 from askback.redaction import hide
@@ -87,6 +89,18 @@ class Settings(TomlSettings):
     budget_day: int | None = Field(
         default=None, ge=1, description="Give the most tokens that all conversations may use up on one day (UTC)."
     )
+    compact_at: int | None = Field(
+        default=COMPACT_AT,
+        ge=LEAST,
+        description=f'Give the tokens from which on a conversation is compacted, {LEAST} at least, or "never".',
+    )
+    retention: float | None = Field(
+        default=None,
+        ge=3600,
+        le=LONGEST_TIMEOUT,
+        allow_inf_nan=False,
+        description='Give how long conversations are kept, such as "90d" or "12h", or "never" to keep them for ever.',
+    )
     system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give what the model is told about its task.")
     database_url: str = Field(default="askback.db", min_length=1, description="Give the path of an SQLite file.")
     log_level: str = Field(default="INFO", description="Give DEBUG, INFO, WARNING, ERROR or CRITICAL.")
@@ -117,7 +131,14 @@ class Settings(TomlSettings):
             raise ValueError(f"names {', '.join(unknown) or 'no tool'}, but the tools are {', '.join(TOOLS)}")
         return tuple(dict.fromkeys(names))
 
-    @field_validator("timeout", mode="before")
+    @field_validator("retention", mode="before")
+    @classmethod
+    def _kept(cls, value: object) -> object:
+        if isinstance(value, str) and value.strip().lower() not in {"never", "none"}:
+            return seconds_of(value)
+        return None if isinstance(value, str) else value
+
+    @field_validator("timeout", "compact_at", mode="before")
     @classmethod
     def _never(cls, value: object) -> object:
         if isinstance(value, bool):

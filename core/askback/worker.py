@@ -16,6 +16,7 @@ from askback.manager import QuestionManager
 from askback.platform import Gone, Messages, Platform, TryLater, Undeliverable
 from askback.store.errors import StoreError
 from askback.store.outbox import OutboxItem
+from askback.store.pruning import Pruned
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")
@@ -31,6 +32,9 @@ LONGEST_PAUSE = 60.0
 STORE_PAUSE = 1.0
 LOOK_AGAIN = 30.0
 """The longest that is slept: the clock may jump, and what was committed late told nobody."""
+
+PRUNE_SECONDS = 3600.0
+PRUNED_AT_ONCE = 20
 
 Advance = Callable[[str], Awaitable[None]]
 """Does what a conversation has to do, until it waits or is done."""
@@ -48,8 +52,13 @@ class Worker:
         *,
         give_up: timedelta = GIVE_UP,
         first_pause: float = FIRST_PAUSE,
+        retention: timedelta | None = None,
     ) -> None:
-        """`give_up`: how long what nobody has seen is tried, at first after `first_pause` seconds."""
+        """`give_up`: how long what nobody has seen is tried, at first after `first_pause` seconds.
+
+        `retention`: how long what rests is kept; None: for ever.
+        """
+        self._retention = retention
         self._give_up = give_up
         self._first_pause = first_pause
         self._store = store
@@ -82,6 +91,8 @@ class Worker:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._deliver_forever(), name="askback outbox")
             tasks.create_task(self._forever("deadlines", self._deadlines, self._expire_due), name="askback deadlines")
+            if self._retention is not None:
+                tasks.create_task(self._prune_forever(self._retention), name="askback retention")
             if self._advance is not None:
                 tasks.create_task(self._advance_conversations(self._advance), name="askback turns")
 
@@ -126,6 +137,22 @@ class Worker:
             for ask_id in due:
                 await self._manager.expire(ask_id)
         return await self._store.next_deadline()
+
+    # What was kept long enough
+
+    async def _prune_forever(self, retention: timedelta) -> None:
+        while True:
+            try:
+                before, count = utc_now() - retention, 0
+                # A few at a time: clicks wait for their commits behind it.
+                while (pruned := await self._store.prune(before, PRUNED_AT_ONCE)) != Pruned():
+                    count += pruned.conversations
+                    await asyncio.sleep(0)
+                if count:
+                    log.info("%d old conversations were deleted.", count, extra={"action": "pruned", "count": count})
+            except StoreError:
+                log.exception("Old conversations could not be deleted; trying again.", extra={"action": "store_failed"})
+            await asyncio.sleep(PRUNE_SECONDS)
 
     # What people are to see
 

@@ -32,8 +32,9 @@ from askback.identity import Actor, MessageRef, Place
 from askback.interview import settle
 from askback.policy import Limits
 from askback.questions import Outcome
-from askback.store import asks, conversations, outbox
+from askback.store import asks, conversations, outbox, pruning
 from askback.store.outbox import OutboxItem
+from askback.store.pruning import Pruned
 from askback.store.writer import Writer
 
 T = TypeVar("T")
@@ -326,6 +327,10 @@ class Store:
             return conversation.place if conversations.last_message(connection, conversation_id) is None else None
 
         return await self._writer.read(work)
+
+    async def prune(self, before: datetime, at_most: int) -> Pruned:
+        """Delete some of what has rested since then. Nothing deleted: there is no more of it."""
+        return await self._writer.run(lambda connection: pruning.prune(connection, before, at_most))
 
     async def spent(self, conversation_id: str) -> Spent:
         """What the model used up."""

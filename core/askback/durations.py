@@ -1,0 +1,21 @@
+"""Durations as people write them: `90s`, `30m`, `12h`, `90d`, `2w`. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["seconds_of"]
+
+import re
+from typing import Final
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_ONE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of `1d 12h`, or of a bare number. Raises `ValueError` whose text says how to write one."""
+    wanted = text.strip().lower()
+    if re.fullmatch(r"\d+(\.\d+)?", wanted):
+        return float(wanted)
+    if not wanted or _ONE.sub("", wanted).strip():
+        raise ValueError("is no duration: write a number with s, m, h, d or w, such as 90s, 12h or 30d")
+    return float(sum(float(number) * _UNITS[unit] for number, unit in _ONE.findall(wanted)))
