@@ -24,8 +24,8 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.address import Address
 from askback.access import Access
+from askback.address import Address
 from askback.bots import Bot, Doors
 from askback.card import Card
 from askback.errors import OperatorError

@@ -189,11 +189,18 @@ def run() -> None:
     raise typer.Exit(run_to_end(serve(configured_bots())))
 
 
-def _serve(name: str) -> None:
+def _serve(name: str, http: str | None) -> None:
+    from askback.address import Address
     from askback.bots import bot_named
     from askback.serve import serve
 
-    raise typer.Exit(run_to_end(serve([bot_named(name)])))
+    bot = bot_named(name)
+    if http is not None:
+        try:
+            bot = bot.over_http(str(Address.read(http)))
+        except ValueError:
+            raise typer.BadParameter(f"{http} is no address: --http takes HOST:PORT, such as 127.0.0.1:3000.") from None
+    raise typer.Exit(run_to_end(serve([bot])))
 
 
 async def _invite(name: str) -> int:
@@ -241,14 +248,22 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _command(name: str) -> Callable[[bool], None]:
+def _command(name: str) -> Callable[[bool, str | None], None]:
     def command(
         invite: Annotated[
             bool, typer.Option("--invite", help="Print the address where the bot is let in, and end.")
         ] = False,
+        http: Annotated[
+            str | None,
+            typer.Option(
+                metavar="HOST:PORT",
+                help="Take what the platform sends over signed HTTP there instead of a socket. "
+                "A port alone is one of this machine only.",
+            ),
+        ] = None,
     ) -> None:
         if invite:
             raise typer.Exit(run_to_end(_invite(name)))
-        _serve(name)
+        _serve(name, http)
 
     return command

@@ -31,9 +31,10 @@ from askback_local.model import Model
 from askback_local.services import Services
 from askback_local.slack_controls import controls, words
 from askback_local.slack_drawing import body, message_text
-from askback_local.slack_socket import Ack
+from askback_local.slack_http import SlackHttp
+from askback_local.slack_socket import Ack, SlackSocket
 from askback_local.values import Interaction, Message, Person
-from askback_local.workspace import scope_of
+from askback_local.workspace import Workspace, scope_of
 from askback_slack.render import SlackMessage
 
 from .driver import ACK_MS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
@@ -56,15 +57,17 @@ REFUSALS: dict[What, str] = {
 
 @asynccontextmanager
 async def open_desk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limits: Limits | None = None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limits: Limits | None = None, http: bool = False
 ) -> AsyncGenerator[SlackDesk]:
-    """A workspace with the bot in it, until the block ends."""
+    """A workspace with the bot in it, until the block ends. `http`: it is reached by signed HTTP, not by a socket."""
     for name in (*PROXIES, "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     journal = Journal()
     logging.getLogger().addHandler(journal)
     try:
-        async with Services(port=0) as services:
+        workspace = Workspace()
+        delivery = SlackHttp(workspace, event_retries=(0.1,) * 5) if http else SlackSocket(workspace)
+        async with Services(port=0, workspace=workspace, socket=delivery) as services:
             environment = {
                 **services.environment,
                 "ASKBACK_DATABASE_URL": str(tmp_path / "desk.db"),
@@ -73,7 +76,14 @@ async def open_desk(
             for name, value in environment.items():
                 monkeypatch.setenv(name, value)
             bots = [bot_named("slack")]
+            if isinstance(delivery, SlackHttp):
+                monkeypatch.delenv("SLACK_APP_TOKEN")
+                monkeypatch.setenv("SLACK_SIGNING_SECRET", delivery.secret)
+                bots = [bot_named("slack").over_http("127.0.0.1:0")]
             async with running(bots, load(Settings), limits=limits or Limits(seconds_between_asks=0)) as host:
+                if isinstance(delivery, SlackHttp):
+                    address = await until(lambda: host.connections["slack"].address, "the bot listens")
+                    assert await delivery.send_to(f"http://{address}"), delivery.sent
                 await services.socket.connected()
                 yield SlackDesk(services, host, journal)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,6 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from askback_discord import install
 from askback_discord.app import DiscordBot
 from askback_local.services import Services
+from askback_slack.http import PATHS
 
 from .discord import OPENAPI
 
@@ -59,6 +60,13 @@ def manifest() -> dict[str, Any]:
     return json.loads(MANIFEST.read_text(encoding="utf-8"))
 
 
+OVER_HTTP = ROOT / "manifests/slack-http.json"
+
+
+def over_http() -> dict[str, Any]:
+    return json.loads(OVER_HTTP.read_text(encoding="utf-8"))
+
+
 def trees() -> Iterator[ast.AST]:
     for path in sorted(BOT.glob("*.py")):
         yield from ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -88,13 +96,17 @@ def events_used() -> set[str]:
     }
 
 
-def test_slack_takes_it() -> None:
+@pytest.mark.parametrize("read", [manifest, over_http])
+def test_slack_takes_it(read: Callable[[], dict[str, Any]]) -> None:
     if not SCHEMA.exists():
         pytest.skip("Slack's manifest schema is not on this machine")
     validator = jsonschema_rs.validator_for(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    assert [error.message for error in validator.iter_errors(manifest())] == []
-    wrong = {**manifest(), "surprise": True}
+    assert [error.message for error in validator.iter_errors(read())] == []
+    wrong = {**read(), "surprise": True}
     assert not validator.is_valid(wrong), "the schema checks something"
+    wrong = read()
+    wrong["settings"]["interactivity"]["surprise"] = True
+    assert not validator.is_valid(wrong), "also in the part where the two differ"
 
 
 def test_its_texts_fit() -> None:
@@ -130,6 +142,22 @@ def test_two_tokens_are_all_that_is_needed() -> None:
     home = manifest()["features"]["app_home"]
     assert home["messages_tab_enabled"] is True
     assert home["messages_tab_read_only_enabled"] is False
+
+
+def test_over_http_it_is_the_same_app_with_addresses_instead_of_a_socket() -> None:
+    """The addresses lead to the doors of the bot, each kind to its own."""
+    whole = over_http()
+    settings = whole["settings"]
+    assert settings.pop("socket_mode_enabled") is False
+    addresses = [
+        settings["event_subscriptions"].pop("request_url"),
+        settings["interactivity"].pop("request_url"),
+        settings["interactivity"].pop("message_menu_options_url"),
+    ]
+    assert addresses == [f"https://YOUR-HOST{path}" for path in PATHS]
+    usual = manifest()
+    assert usual["settings"].pop("socket_mode_enabled") is True
+    assert whole == usual
 
 
 # Discord

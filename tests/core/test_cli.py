@@ -256,3 +256,26 @@ def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, name: str
     done = run(tmp_path, "run", **{**tokens, name: address})
     assert done.returncode == 2
     assert f"askback: {name} is no address" in done.stderr
+
+
+def test_a_platform_without_signed_http_says_so_in_one_sentence(tmp_path: Path) -> None:
+    done = run(tmp_path, "discord", "--http", "127.0.0.1:3000")
+    assert done.returncode == 2
+    assert done.stderr == "askback: Discord is served over its gateway: leave --http out.\n"
+
+
+def test_an_http_address_that_is_none_is_refused_with_one_that_is(tmp_path: Path) -> None:
+    done = run(tmp_path, "slack", "--http", "everywhere")
+    assert done.returncode == 2
+    assert "127.0.0.1:3000" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_over_http_everything_that_is_missing_is_said_at_once(tmp_path: Path) -> None:
+    done = run(tmp_path, "slack", "--http", "3000")
+    assert done.returncode == 2
+    assert [line.split(" is missing")[0] for line in done.stderr.splitlines()] == [
+        "askback: ANTHROPIC_API_KEY",
+        "askback: SLACK_BOT_TOKEN",
+        "askback: SLACK_SIGNING_SECRET",
+    ]

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from askback.address import Address
 from askback.errors import OperatorError
 from askback.settings import Settings, load
-from askback_slack.settings import SlackSettings
+from askback_slack.app import SlackBot
+from askback_slack.settings import SlackSettings, slack_settings
 
 SECRET = "xoxp-very-secret"
 
@@ -55,6 +57,7 @@ def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> Non
         "ASKBACK_SYSTEM_PROMPT": "Be brief.",
         "ASKBACK_DATABASE_URL": "sqlite:///other.db",
         "ASKBACK_LOG_LEVEL": " debug ",
+        "ASKBACK_HEALTH": "8080",
     }.items():
         monkeypatch.setenv(name, value)
     settings = load(Settings)
@@ -67,6 +70,7 @@ def test_the_environment_sets_everything(monkeypatch: pytest.MonkeyPatch) -> Non
         "system_prompt": "Be brief.",
         "database_url": "sqlite:///other.db",
         "log_level": "DEBUG",
+        "health": "127.0.0.1:8080",
     }
 
 
@@ -129,6 +133,7 @@ def test_never_waits_for_ever(monkeypatch: pytest.MonkeyPatch, text: str) -> Non
         ("ASKBACK_MAX_TOKENS", "many", "ASKBACK_MAX_TOKENS is no whole number. Give the most tokens"),
         ("ASKBACK_MAX_TOKENS", "0", "ASKBACK_MAX_TOKENS must be greater than or equal to 1."),
         ("ASKBACK_LOG_LEVEL", "LOUD", "ASKBACK_LOG_LEVEL is no level. Give DEBUG, INFO"),
+        ("ASKBACK_HEALTH", "everywhere", "ASKBACK_HEALTH is no HOST:PORT. Give HOST:PORT, where /healthz"),
     ],
 )
 def test_a_wrong_value_is_one_sentence_with_the_cure(
@@ -175,6 +180,69 @@ def test_everything_that_is_missing_is_told_at_once_with_where_to_get_it() -> No
     bot, app = problem(SlackSettings).split("\n")
     assert bot.startswith("SLACK_BOT_TOKEN is missing. Copy the Bot User OAuth Token")
     assert app.startswith("SLACK_APP_TOKEN is missing. Make an app-level token")
+
+
+def test_over_http_the_signing_secret_is_needed_and_the_app_token_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ASKBACK_SLACK_HTTP", ":3000")
+    bot, secret = problem(SlackSettings).split("\n")
+    assert bot.startswith("SLACK_BOT_TOKEN is missing.")
+    assert secret.startswith("SLACK_SIGNING_SECRET is missing. Copy the Signing Secret")
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
+    monkeypatch.setenv("SLACK_SIGNING_SECRET", "0123456789abcdef")
+    assert load(SlackSettings).http == "127.0.0.1:3000", "this machine only, unless another host is named"
+    monkeypatch.setenv("SLACK_SIGNING_SECRET", "no secret")
+    told = problem(SlackSettings)
+    assert told.startswith("SLACK_SIGNING_SECRET is no signing secret")
+    assert "no secret" not in told.replace("SLACK_SIGNING_SECRET is no signing secret", "")
+
+
+def test_the_flag_wins_over_the_setting(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(empty, 'slack_http = "0.0.0.0:3000"\nslack_signing_secret = "ab12"\nslack_bot_token = "xoxb-1"')
+    assert slack_settings().http == "0.0.0.0:3000"
+    assert slack_settings("127.0.0.1:4000").http == "127.0.0.1:4000"
+    monkeypatch.delenv("ASKBACK_SLACK_HTTP", raising=False)
+    write(empty, 'slack_bot_token = "xoxb-1"')
+    with pytest.raises(OperatorError, match=r"^SLACK_SIGNING_SECRET is missing") as caught:
+        slack_settings("127.0.0.1:4000")
+    assert "SLACK_APP_TOKEN" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["soon", "host:", "host:99999", "http://host:3000", "a b:1", "[::1:3000", "::1:3000"])
+def test_what_is_no_address_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
+    monkeypatch.setenv("ASKBACK_SLACK_HTTP", text)
+    assert problem(SlackSettings).startswith("ASKBACK_SLACK_HTTP is no HOST:PORT. Give HOST:PORT, where Slack's")
+    assert "\n" not in problem(SlackSettings)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("3000", "127.0.0.1:3000"), (":0", "127.0.0.1:0"), ("[::1]:3000", "[::1]:3000"), ("0.0.0.0:80", "0.0.0.0:80")],
+)
+def test_an_address_without_a_host_is_of_this_machine(text: str, address: str) -> None:
+    assert str(Address.read(text)) == address
+
+
+@pytest.mark.parametrize(
+    ("text", "configured"),
+    [
+        ("", False),
+        ('slack_bot_token = "xoxb-1"', True),
+        ('slack_app_token = "xapp-1"', True),
+        ('slack_app_token = "wrong"', True),
+        ('slack_signing_secret = "ab12"', False),
+        ('slack_api_url = "https://slack-gov.com/api/"', False),
+        ('slack_http = ":3000"', False),
+        ('slack_http = ":3000"\nslack_signing_secret = "ab12"', True),
+        ('slack_http = ":3000"\nslack_app_token = "xapp-1"', False),
+        ('slack_http = ":3000"\nslack_bot_token = "xoxb-1"', True),
+    ],
+)
+def test_a_bot_is_configured_when_a_secret_is_set_that_it_needs(empty: Path, text: str, configured: bool) -> None:
+    write(empty, text)
+    assert SlackBot().is_configured() is configured
 
 
 def test_a_misspelt_setting_of_a_bot_is_told_by_that_bot(empty: Path) -> None:
