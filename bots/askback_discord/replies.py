@@ -10,8 +10,10 @@ import time
 from pydantic import JsonValue
 
 import discord
+from askback import telemetry
 from askback.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import Body, DiscordApi, NotAnswerable
+from askback_discord.payloads import PLATFORM
 
 # https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback-type
 MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
@@ -27,7 +29,8 @@ class Reply:
     def __init__(self, api: DiscordApi, interaction: discord.Interaction) -> None:
         self._api = api
         self._interaction = interaction
-        self._until = time.monotonic() + ANSWER_SECONDS
+        self._began = time.monotonic()
+        self._until = self._began + ANSWER_SECONDS
         self._begun = False
 
     @property
@@ -56,7 +59,7 @@ class Reply:
             except NotAnswerable as error:
                 # One whose fate was not known was taken, then.
                 if in_doubt and error.answered:
-                    return
+                    break
                 raise
             except TryLater as later:
                 in_doubt = True
@@ -68,7 +71,9 @@ class Reply:
                 self._begun = False
                 raise
             else:
-                return
+                break
+        kind = "text" if self._interaction.type is discord.InteractionType.modal_submit else "press"
+        telemetry.acked(PLATFORM, kind, self._began)
 
     async def add(self, data: Body) -> None:
         """A further message behind the first answer. Raises `Gone`, `TryLater` or `Undeliverable`."""
