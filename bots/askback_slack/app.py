@@ -34,7 +34,7 @@ from askback.platform import Gone, Platform, TryLater, Undeliverable
 from askback_slack import modal, render
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.clicks import Clicks
-from askback_slack.dispatch import answered
+from askback_slack.dispatch import acked, answered
 from askback_slack.hearing import Hearing
 from askback_slack.http import SignedDoor
 from askback_slack.payloads import Home, at
@@ -189,11 +189,12 @@ class _Socket(AsyncSocketModeHandler):
     """Acks what slack-bolt leaves unacked: people would wait, and then see an error of Slack's."""
 
     async def handle(self, client: AsyncBaseSocketModeClient, req: SocketModeRequest) -> None:
-        started = time.time()
+        started, began = time.time(), time.monotonic()
         request = AsyncBoltRequest(mode="socket_mode", body=req.payload, headers=build_headers(req))  # pyright: ignore[reportUnknownMemberType]
         response = await answered(self.app, request, interactive=req.type != "events_api")
         try:
             await send_async_response(client, req, response, started)
+            acked(request, began)
         except (ConnectionError, aiohttp.ClientError) as error:
             # What was committed stays; an event comes again, by another socket.
             log.warning("An ack did not get through: %s", type(error).__name__, extra={"action": "ack_lost"})

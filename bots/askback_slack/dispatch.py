@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["answered"]
+__all__ = ["acked", "answered"]
 
 import logging
 from typing import cast
@@ -11,9 +11,12 @@ from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from askback_slack.payloads import at
+from askback import telemetry
+from askback_slack.payloads import PLATFORM, at
 
 log = logging.getLogger("askback.slack")
+
+_CLICKS = {"block_actions": "press", "block_suggestion": "search", "view_submission": "text", "view_closed": "close"}
 
 
 async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: bool) -> BoltResponse:
@@ -31,3 +34,10 @@ async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: boo
         log.warning("Slack sent something that is not for here: %s.", kind, extra={"action": "unknown_payload"})
         return BoltResponse(status=200)
     return response
+
+
+def acked(request: AsyncBoltRequest, began: float) -> None:
+    """The ack of what came in at this `time.monotonic()` is sent: of a click, how long that took is measured."""
+    kind = _CLICKS.get(at(cast("object", request.body), "type") or "")  # pyright: ignore[reportUnknownMemberType] - a bare dict
+    if kind is not None:
+        telemetry.acked(PLATFORM, kind, began)

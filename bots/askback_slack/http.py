@@ -17,7 +17,7 @@ from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from askback_slack.dispatch import answered
+from askback_slack.dispatch import acked, answered
 
 log = logging.getLogger("askback.slack")
 
@@ -72,6 +72,7 @@ class SignedDoor:
         return application
 
     async def _take(self, request: web.Request) -> web.Response:
+        began = time.monotonic()
         if request.content_type not in (JSON, FORM):
             return web.Response(status=415, text="Slack sends JSON or a form.\n")
         wrong = trouble(request.headers, time.time())
@@ -94,7 +95,9 @@ class SignedDoor:
             log.info("Slack sends an event again.", extra={"action": "event_retried", "attempt": retry[:8]})
         headers: dict[str, str | Sequence[str]] = {name.lower(): value for name, value in request.headers.items()}
         wants_ack = request.content_type == FORM
-        response = await answered(self._app, AsyncBoltRequest(body=text, headers=headers), interactive=wants_ack)
+        bolt = AsyncBoltRequest(body=text, headers=headers)
+        response = await answered(self._app, bolt, interactive=wants_ack)
+        acked(bolt, began)  # all but sent
         kind = response.first_headers().get("content-type", "")
         return web.Response(
             status=response.status,
