@@ -1,0 +1,98 @@
+"""Who may talk to the bot: closed where it does not know."""
+
+from __future__ import annotations
+
+import pytest
+
+from askback.access import DIRECT, Access
+from askback.commands import command_of
+from askback.durations import seconds_of
+from askback.identity import Actor, Place
+
+ANN = Actor(platform="board", tenant="T1", id="U1", groups=("G1",))
+CHANNEL = Place(platform="board", tenant="T1", channel="C1")
+
+
+def may(access: Access, actor: Actor = ANN, place: Place = CHANNEL, *, direct: bool = False) -> bool:
+    return access.refusal(actor, place, direct=direct) is None
+
+
+def test_without_any_rule_it_is_closed_unless_it_is_said_to_be_open():
+    assert not may(Access())
+    assert may(Access(open=True))
+
+
+@pytest.mark.parametrize(
+    ("access", "allowed"),
+    [
+        (Access(people=("U1",)), True),
+        (Access(people=("U2",)), False),
+        (Access(groups=("G1",)), True),
+        (Access(groups=("G2",)), False),
+        (Access(people=("U2",), groups=("G1",)), True),
+        (Access(channels=("C1",)), True),
+        (Access(channels=("C2",)), False),
+        (Access(tenants=("T1",)), True),
+        (Access(tenants=("T2",)), False),
+        (Access(people=("U1",), channels=("C2",)), False),
+        (Access(people=("U2",), channels=("C1",)), False),
+    ],
+)
+def test_who_is_not_on_a_list_that_is_set_stays_out(access: Access, allowed: bool):
+    assert may(access) is allowed
+
+
+def test_at_home_means_members_of_ones_own_workspace_and_an_unknown_one_is_none():
+    home = Access(home="T1", open=True)
+    assert may(home)
+    assert not may(home, ANN.evolve(tenant="T2"))
+    assert not may(home, ANN.evolve(tenant=None))
+    assert may(Access(home="T1", people=("U1",)), ANN.evolve(tenant="T2")), "named people may come from elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("access", "allowed"),
+    [
+        (Access(open=True), True),
+        (Access(channels=("C1",)), False),
+        (Access(channels=("C1", DIRECT)), True),
+        (Access(tenants=("T1",)), False),
+        (Access(people=("U1",), channels=("C9",)), True),
+        (Access(people=("U2",)), False),
+    ],
+)
+def test_direct_messages_are_no_channel(access: Access, allowed: bool):
+    assert may(access, place=Place(platform="board", channel="D1"), direct=True) is allowed
+
+
+def test_administrators_are_named_or_in_a_group():
+    assert Access(admins=("U1",)).is_admin(ANN)
+    assert Access(admin_groups=("G1",)).is_admin(ANN)
+    assert not Access(people=("U1",), groups=("G1",)).is_admin(ANN)
+
+
+def test_the_log_says_which():
+    assert Access().describe() == "Nobody may talk to the bot: no people, groups, channels or servers are allowed."
+    assert Access(open=True, home="T1").describe() == "Everybody of its own workspace may talk to the bot."
+    assert "2 people, 1 channel" in Access(people=("U1", "U2"), channels=("C1",)).describe()
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [("stop", "stop"), (" Cancel! ", "stop"), ("/new", "new"), ("NEW.", "new"), ("stop it", None), ("", None)],
+)
+def test_only_the_word_alone_is_an_order(text: str, command: str | None):
+    assert command_of(text) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("1.5h", 5400), ("1d 12h", 129_600), ("2W", 1_209_600)]
+)
+def test_durations_are_read_as_people_write_them(text: str, seconds: float):
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5 parsecs", "-3d", "1d!", "d"])
+def test_what_is_no_duration_is_told_how_to_write_one(text: str):
+    with pytest.raises(ValueError, match="such as 90s, 12h or 30d"):
+        seconds_of(text)
