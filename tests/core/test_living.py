@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually, last_request, question, results
 
 from askback.access import Access
 from askback.actions import Choose
@@ -19,6 +18,7 @@ from askback_local.hearing import refusals
 from askback_local.model import Model
 from askback_local.script import Fault, turn
 from askback_local.services import Services
+from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually, last_request, question, results
 
 
 @pytest.fixture
@@ -241,8 +241,10 @@ async def test_mentioned_in_the_middle_of_a_thread_it_reads_what_came_before(
         await hear(one, "what now?", key="k", midway=True)
         await one.says("I have read it.")
         assert texts(services) == [
-            "[What was written in this thread before, for you to know; oldest first:\n"
-            "Ben: The server is down.\nEnd of what was before.]",
+            (
+                "[What was written in this thread before, for you to know; oldest first:\n"
+                "Ben: The server is down.\nEnd of what was before.]"
+            ),
             "Ann: what now?",
         ]
         await one.write("sure?")
