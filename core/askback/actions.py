@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "Action", "Back", "Cancel", "Choose", "Decline", "Deed", "Erase", "GoTo", "Next", "Open", "Review", "Select",
-    "Submit", "Write",
+    "Action", "Back", "Cancel", "Choose", "Decline", "Deed", "Erase", "GoTo", "Next", "Open", "Postpone", "Review",
+    "Select", "Submit", "Write",
 ]  # fmt: skip
 
 from typing import Annotated, Literal
@@ -95,6 +95,12 @@ class Cancel(Value):
     kind: Literal["cancel"] = "cancel"
 
 
+class Postpone(Value):
+    """Ask for the field in which to say why not now. Changes nothing."""
+
+    kind: Literal["postpone"] = "postpone"
+
+
 class Decline(Value):
     """Not now, with an optional sentence for the asker."""
 
@@ -103,7 +109,7 @@ class Decline(Value):
 
 
 Deed = Annotated[
-    Choose | Select | Write | Erase | Open | Next | Back | GoTo | Review | Submit | Cancel | Decline,
+    Choose | Select | Write | Erase | Open | Next | Back | GoTo | Review | Submit | Cancel | Postpone | Decline,
     Field(discriminator="kind"),
 ]
 

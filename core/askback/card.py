@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "NOT_NOW",
     "Card",
     "FieldErrors",
     "Item",
@@ -13,6 +14,7 @@ __all__ = [
     "Tab",
     "TextField",
     "draw",
+    "reason_field",
     "text_field",
 ]
 
@@ -21,12 +23,13 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from askback.identity import Actor
-from askback.interview import Interview
+from askback.interview import LONGEST_REASON, Interview
 from askback.policy import Policy, Who
 from askback.questions import OutcomeStatus, Question
 from askback.values import Value
 
 SOMETHING_ELSE = "Something else…"
+NOT_NOW = "Not now…"
 
 
 class Item(Value):
@@ -105,7 +108,7 @@ class Card(Value):
 
 
 class TextField(Value):
-    """A field to write an answer in."""
+    """A field to write an answer in, or why there is none for now."""
 
     ask_id: str
     turn: int
@@ -117,6 +120,8 @@ class TextField(Value):
     longest: int
     multi: bool
     """Whether the text stands beside chosen options rather than in their place."""
+    declines: bool = False
+    """Whether sending it says "not now", and the text is the reason: it may be left empty then."""
 
 
 class Redraw(Value):
@@ -210,6 +215,22 @@ def text_field(ask_id: str, interview: Interview) -> TextField:
         value=draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or "",
         longest=question.rules.max_length,
         multi=question.multi_select and bool(question.options),
+    )
+
+
+def reason_field(ask_id: str, interview: Interview) -> TextField:
+    """The field in which to say why there is no answer for now, or when there will be."""
+    single = interview.form.is_single
+    return TextField(
+        ask_id=ask_id,
+        turn=interview.turn,
+        header="",
+        prompt=interview.question.prompt if single else "No answer to these questions for now.",
+        placeholder="Such as: ask me again on Monday",
+        value="",
+        longest=LONGEST_REASON,
+        multi=False,
+        declines=True,
     )
 
 

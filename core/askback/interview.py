@@ -8,6 +8,7 @@ every change that people can see, and orders the drawings of the card.
 from __future__ import annotations
 
 __all__ = [
+    "LONGEST_REASON",
     "Closed",
     "Draft",
     "Incomplete",
@@ -34,6 +35,7 @@ from askback.actions import (
     GoTo,
     Next,
     Open,
+    Postpone,
     Review,
     Select,
     Submit,
@@ -44,6 +46,9 @@ from askback.questions import Answer, Choice, Form, Outcome, Question
 from askback.values import Value
 
 Phase = Literal["asking", "reviewing", "closed"]
+
+LONGEST_REASON = 1000
+"""Characters of the sentence that goes with a decline, after trimming."""
 
 KEPT_MARKS = 50
 """How many drawings of one question are remembered with what people ticked on them."""
@@ -180,7 +185,13 @@ def step(interview: Interview, action: Action) -> Interview:
             return settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor))
         case Decline(reason=reason):
             reason = reason.strip() if reason else ""
+            _must(
+                len(reason) <= LONGEST_REASON,
+                f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
+            )
             return settle(interview, Outcome(status="declined", at=action.at, by=action.actor, reason=reason or None))
+        case Postpone():
+            return interview
         case _:
             pass
     if action.turn != interview.turn:

@@ -13,9 +13,9 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from askback import telemetry
-from askback.actions import Action, Open, Write
+from askback.actions import Action, Open, Postpone, Write
 from askback.asks import Ask, new_ask_id
-from askback.card import AskText, FieldErrors, Notice, Redraw, Response, text_field
+from askback.card import AskText, FieldErrors, Notice, Redraw, Response, reason_field, text_field
 from askback.clock import utc_now
 from askback.errors import PersonError
 from askback.identity import Actor, MessageRef, Place
@@ -293,6 +293,8 @@ def _decide(ask: Ask | None, action: Action) -> tuple[Ask | None, Response]:
     after = _with(adopted, interview)
     if isinstance(action.deed, Open):
         return after, AskText(field=text_field(ask.id, interview))
+    if isinstance(action.deed, Postpone):
+        return after, AskText(field=reason_field(ask.id, interview))
     stayed = interview.turn == ask.interview.turn
     if stayed and isinstance(action.deed, Write) and interview.draft.unsent is not None:
         message = interview.question.rules.problem(interview.draft.unsent) or ""

@@ -23,5 +23,6 @@ Do not ask
 Ask once: put questions that belong together into one call. Make options short, distinct and complete; say in the \
 description what choosing it means; put the one you would take first and end its label with "(Recommended)". People \
 can always write something else: do not add such an option. "Nobody answered" or "cancelled" is no choice: never act \
-as if one was made. Write your text before the question; do not repeat the question in it.\
+as if one was made. "Declined" means "not now": do what can be done without the answer, heed the reason if there is \
+one, and ask again only when that fits. Write your text before the question; do not repeat the question in it.\
 """

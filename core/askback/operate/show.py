@@ -159,6 +159,7 @@ def _deed(deed: Deed, labels: list[str] | None) -> str:
 _DEEDS = {
     "erase": "took the written text back",
     "open": "opened the text field",
+    "postpone": "opened the field for why not now",
     "next": "went on",
     "back": "went back",
     "review": "went to the review",
