@@ -26,7 +26,6 @@ _QUOTES: Final = "\"'`´“”„‟«»‘’‚‛‹›「」『』"
 _TRAILING: Final = ".,;:!?…。、·"
 _UNSEEN: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\u20e3\ufeff]")
 _NUMBERS: Final = re.compile("[0-9]+")
-_NUMBERS: Final = re.compile("[0-9]+")
 _NUMBER: Final = re.compile(r"(?:(?:option|answer|choice|number|no\.?|nr\.?)\s*)?#?\s*\(?([0-9]{1,4})\s*[.):]?")
 _NUMBERED: Final = re.compile(r"#?\(?([0-9]{1,4})\s*[.):\s–—-]\s*(.+)", re.DOTALL)
 _DIGITS: Final = re.compile(r"[0-9]{1,4}(?:\s+[0-9]{1,4})+")
