@@ -304,7 +304,8 @@ def _span(
 def _failed(span: Span, error: BaseException) -> None:
     kind = type(error).__qualname__
     span.set_attribute("error.type", kind)
-    span.set_status(Status(StatusCode.ERROR, kind))
+    if not isinstance(error, asyncio.CancelledError):  # somebody stopped it, or the process ends: no fault
+        span.set_status(Status(StatusCode.ERROR, kind))
 
 
 def _context(traceparent: str) -> Context:
