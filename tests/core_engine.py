@@ -36,7 +36,7 @@ from askback.worker import Worker
 from askback_local.script import ToolCall, call
 from askback_local.services import Services
 
-WITHIN = 10.0
+WITHIN = 30.0
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
 ANN = Actor(platform="board", tenant="T1", id="U1", name="Ann")
 BEN = Actor(platform="board", tenant="T1", id="U2", name="Ben")

@@ -65,7 +65,7 @@ class DiscordBot(discord.Client):
             self._running.result()
 
     async def wait_until_ready_soon(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await self.services.discord.gateway.connected()
             await self.wait_until_ready()
 
@@ -83,7 +83,7 @@ class DiscordBot(discord.Client):
         assert self._running is not None
         return self._running.exception() if self._running.done() else None
 
-    async def until(self, condition: Callable[[], object], within: float = 10) -> None:
+    async def until(self, condition: Callable[[], object], within: float = 30) -> None:
         """Returns when something that was heard is there."""
         async with asyncio.timeout(within):
             while not condition():

@@ -26,12 +26,16 @@ from askback_local.script import ToolCall, call
 
 T = TypeVar("T")
 
-WITHIN = 10.0
-"""Seconds that anything may take before a scenario fails."""
+WITHIN = 30.0
+"""Seconds that anything may take before a scenario fails: what is there at once is not waited for."""
 ACK_MS = 3_000.0
 
 ADA, BEN, CY = "ada", "ben", "cy"
 """Who sits at the desk."""
+RELEASE = "release"
+"""The group, or role, that ada alone is in."""
+GENERAL, DEPLOYS = "general", "deploys"
+"""The channels. People mention the bot in the first one, where they do not say otherwise."""
 
 What = Literal["post", "change", "field", "answer"]
 """What a bot does on its platform: post a message, change one, open a text field, answer a click."""
@@ -137,6 +141,10 @@ class PlatformTests(Protocol):
     def open_desk(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limits: Limits | None = None
     ) -> AbstractAsyncContextManager[Desk]: ...
+    def allow(self, monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
+        """Set who may talk: `people`, `groups`, `channels`, `admins`, `admin_groups`, by names where there are such."""
+        ...
+
     def accepted(self, messages: list[dict[str, Any]]) -> None:
         """Fails where the platform would not take what `askback preview` printed."""
         ...
@@ -156,7 +164,7 @@ class Desk(Protocol):
 
     # people write
 
-    async def mention(self, person: str, text: str) -> Talk:
+    async def mention(self, person: str, text: str, channel: str = GENERAL) -> Talk:
         """Mention the bot in a channel: a new conversation."""
         ...
 
@@ -166,6 +174,10 @@ class Desk(Protocol):
 
     async def say(self, person: str, text: str, talk: Talk) -> None:
         """Write in a conversation, without naming the bot."""
+        ...
+
+    async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
+        """Write in a conversation, without naming the bot, with files beside it; there need be no text."""
         ...
 
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
@@ -236,6 +248,10 @@ class Desk(Protocol):
 
     def notices(self, person: str) -> tuple[str, ...]:
         """What only this person was told, oldest first."""
+        ...
+
+    def replies(self, person: str) -> tuple[str, ...]:
+        """What the bot told this person about a message of theirs, where it tells nobody else what it need not."""
         ...
 
     def pings(self) -> tuple[str, ...]:
@@ -401,9 +417,11 @@ async def gather(*work: Awaitable[T]) -> list[T]:
 
 
 @asynccontextmanager
-async def program_asks(desk: Desk, talk: Talk, form: Form, *people: str, **more: Any) -> AsyncGenerator[Asked]:
+async def program_asks(
+    desk: Desk, talk: Talk, form: Form, *people: str, who: Who | None = None, **more: Any
+) -> AsyncGenerator[Asked]:
     """A program with a loop of its own asks these people in a conversation; none named: ada."""
-    who = Who(people=tuple(map(desk.actor, people or (ADA,))))
+    who = who or Who(people=tuple(map(desk.actor, people or (ADA,))))
     task = asyncio.create_task(desk.host.manager.ask(form, to=desk.place(talk), who=who, timeout=None, **more))
     try:
         yield Asked(task)

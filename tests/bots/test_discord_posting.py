@@ -191,7 +191,7 @@ async def test_a_channel_that_never_was_fails_the_ask_at_once_with_the_reason(de
     outcome = await desk.host.manager.ask(form_of("Go?", ["Yes", "No"]), to=place, who=Who.only(desk.actor(ADA)))
     assert outcome.status == "undeliverable"
     assert "does not exist" in str(outcome.reason)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30, "it is not tried for the minute that a passing refusal is"
 
 
 async def test_a_message_that_a_thread_was_to_start_from_and_is_gone_fails_the_ask(desk: DiscordDesk) -> None:

@@ -256,6 +256,7 @@ async def test_a_click_is_drawn_by_its_own_address(workspace: SlackDesk) -> None
     workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await workspace.mention(ADA, "fruit")
     await workspace.press(ADA, await card(workspace, talk), "Pear")
+    await settled(workspace, talk, "Pear")
     await line(workspace, talk, "So be it.")
     assert "response_url" in methods(workspace)
     assert "chat.update" not in methods(workspace)

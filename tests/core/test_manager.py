@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,16 @@ from typing import Any
 import pytest
 
 from askback.actions import Cancel, Choose, Open, Select, Submit, Write
+from askback.asks import Ask
 from askback.card import AskText, FieldErrors, Notice, Redraw
+from askback.clock import utc_now
 from askback.errors import CallerError
 from askback.identity import MessageRef, Place
 from askback.policy import Limits, Who
 from askback.questions import Form, Option, Outcome, Question
 from askback.store.errors import StoreBusy
 from askback.store.store import Store
-from core_engine import ANN, BEN, HERE, Board, engine
+from core_engine import ANN, BEN, HERE, Board, Engine, engine
 
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
 COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
@@ -38,7 +41,7 @@ async def test_ask_returns_what_was_answered_as_soon_as_it_is_committed(tmp_path
         (card,) = await one.asked()
         response = await one.press(card, Choose(index=1))
         assert isinstance(response, Redraw)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             outcome = await asking
         assert (outcome.status, outcome["colour"].choices[0].label, outcome.by) == ("answered", "Blue", ANN)
         await board.until(lambda: not board.open())
@@ -213,13 +216,26 @@ async def test_a_written_answer_that_breaks_the_rules_is_kept_and_said(tmp_path:
         assert (await asking)["colour"].text == "Mauve"
 
 
+async def passes(one: Engine, card: Ask) -> None:
+    """The deadline of a card passes, however long its ask was to wait."""
+
+    def decision(ask: Ask | None) -> tuple[Ask | None, None]:
+        assert ask is not None
+        return ask.evolve(policy=ask.policy.evolve(deadline=utc_now())), None
+
+    await one.store.decide(card.id, decision)
+
+
 async def test_a_timeout_is_nobody_answered_typed_and_the_card_is_settled(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        outcome = await one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=0.2)
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=3600))
+        (card,) = await one.asked()
+        await passes(one, card)
+        one.manager.nudge()
+        outcome = await asking
         assert (outcome.status, outcome.answers, outcome.by) == ("timed_out", (), None)
         await board.until(lambda: board.cards() and not board.open())
         assert await one.manager.pending() == ()
-        (card,) = board.cards()
         late = await one.press(card, Choose(index=0))
         assert isinstance(late, Notice)
         assert "timed out" in late.text
@@ -232,11 +248,12 @@ async def test_the_default_timeout_is_that_of_the_limits(tmp_path: Path, board: 
 
 async def test_a_deadline_that_passed_while_nothing_ran_holds_after_the_start(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=0.15, key="k"))
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=3600, key="k"))
         (card,) = await one.asked()
+        await one.recorded(card)
         asking.cancel()
-    assert card.policy.deadline is not None
-    await asyncio.sleep(0.15)
+    async with engine(tmp_path, board, work=False) as nobody:
+        await passes(nobody, card)
     async with engine(tmp_path, board) as two:
         outcome = await two.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k")
         assert outcome.status == "timed_out"
@@ -300,8 +317,11 @@ async def test_the_pace_delays_a_card_and_never_the_ask(tmp_path: Path, board: B
         await one.asked(1)
         assert len(await one.manager.pending()) == 3
         await one.asked(3)
-        shown = [at for name, at in zip(board.calls, board.at, strict=True) if name == "show"]
-        assert all(later - earlier > pace * 0.8 for earlier, later in pairwise(shown)), shown
+        due = sorted(ask.post_after for ask in await one.manager.pending())
+        assert all(later - earlier >= timedelta(seconds=pace) for earlier, later in pairwise(due)), due
+        to_utc = utc_now().timestamp() - asyncio.get_running_loop().time()
+        shown = [at + to_utc for name, at in zip(board.calls, board.at, strict=True) if name == "show"]
+        assert all(at > after.timestamp() - 0.05 for at, after in zip(shown, due, strict=True)), (shown, due)
         for task in asking:
             task.cancel()
 
@@ -349,7 +369,7 @@ async def test_a_click_whose_commit_is_in_doubt_is_refused_and_its_outcome_told_
         with pytest.raises(StoreBusy):
             await one.press(card, Choose(index=0))
         one.store.decide = decide  # type: ignore[method-assign]
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             assert (await asking).status == "answered"
 
 

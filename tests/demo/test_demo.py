@@ -410,11 +410,11 @@ def test_a_signal_ends_the_demo_cleanly_and_at_once(tmp_path: Path, number: int,
         events.readline()
         begun = time.monotonic()
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
         took = time.monotonic() - begun
     assert (process.returncode, err) == (code, "")
     assert "Traceback" not in out
-    assert took < 5
+    assert took < 15, "an open page keeps a server for a minute"
 
 
 @pytest.mark.parametrize("after", [0.4, 0.8, 1.2, 2.0])
@@ -431,7 +431,7 @@ def test_ctrl_c_while_it_starts_is_quiet(tmp_path: Path, after: float) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(after)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "")
 
 
@@ -439,5 +439,5 @@ def test_the_database_of_a_demo_can_be_kept(tmp_path: Path) -> None:
     for _ in range(2):
         with demo(tmp_path, "--database", "kept.db") as (process, _):
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
         assert (tmp_path / "kept.db").stat().st_size > 0

@@ -33,7 +33,7 @@ from askback_local.slack_socket import SlackSocket
 from askback_local.values import Message
 from askback_local.workspace import Workspace
 
-WITHIN = 20.0
+WITHIN = 30.0
 """Seconds that anything may take before a test fails."""
 LOOK = 0.1
 ACK_SECONDS = 1.0

@@ -189,9 +189,9 @@ async def test_heartbeats_are_answered_and_missed(hands, clock, session) -> None
         async with client(services) as bot:
             await bot.until(lambda: sum(frame["op"] == 11 for frame in bot.raw) >= 3)
         async with session.ws_connect(services.discord_gateway_url) as socket:
-            hello = await socket.receive_json(timeout=5)
+            hello = await socket.receive_json(timeout=30)
             assert (hello["op"], hello["d"]["heartbeat_interval"]) == (HELLO, 200)
-            closed = await socket.receive(timeout=5)
+            closed = await socket.receive(timeout=30)
             assert (closed.type, closed.data) == (aiohttp.WSMsgType.CLOSE, 4000)
 
 
@@ -212,7 +212,7 @@ async def test_unanswered_heartbeats_make_the_client_reconnect(clock) -> None:
 @asynccontextmanager
 async def raw_socket(services: Services, session: aiohttp.ClientSession) -> AsyncIterator[Any]:
     async with session.ws_connect(services.discord_gateway_url) as socket:
-        await socket.receive_json(timeout=5)
+        await socket.receive_json(timeout=30)
         yield socket
 
 
@@ -241,7 +241,7 @@ async def test_close_codes(frames: list[Any], code: int, services, session) -> N
         with contextlib.suppress(ConnectionError):
             for frame in frames:
                 await socket.send_str(frame if isinstance(frame, str) else json.dumps(frame))
-        while (message := await socket.receive(timeout=5)).type != aiohttp.WSMsgType.CLOSE:
+        while (message := await socket.receive(timeout=30)).type != aiohttp.WSMsgType.CLOSE:
             pass
         assert message.data == code
 
@@ -249,33 +249,33 @@ async def test_close_codes(frames: list[Any], code: int, services, session) -> N
 async def test_a_sequence_from_the_future_is_no_resume(services, session) -> None:
     async with raw_socket(services, session) as socket:
         await socket.send_json(identify())
-        ready = await socket.receive_json(timeout=5)
+        ready = await socket.receive_json(timeout=30)
     resume = {"token": "local-discord-token", "session_id": ready["d"]["session_id"], "seq": 99}
     async with raw_socket(services, session) as socket:
         await socket.send_json({"op": RESUME, "d": resume})
-        assert (await socket.receive(timeout=5)).data == 4007
+        assert (await socket.receive(timeout=30)).data == 4007
     async with raw_socket(services, session) as socket:
         await socket.send_json({"op": RESUME, "d": {**resume, "session_id": "unknown"}})
-        assert (await socket.receive_json(timeout=5)) == {"op": 9, "d": False, "s": None, "t": None}
+        assert (await socket.receive_json(timeout=30)) == {"op": 9, "d": False, "s": None, "t": None}
 
 
 async def test_a_forgotten_session_cannot_be_resumed(services, session, clock) -> None:
     async with raw_socket(services, session) as socket:
         await socket.send_json(identify())
-        ready = await socket.receive_json(timeout=5)
+        ready = await socket.receive_json(timeout=30)
     await services.discord.guild.until(lambda _: services.discord.gateway.connections == 0)
     clock.advance(200)
     resume = {"token": "local-discord-token", "session_id": ready["d"]["session_id"], "seq": 1}
     async with raw_socket(services, session) as socket:
         await socket.send_json({"op": RESUME, "d": resume})
-        assert (await socket.receive_json(timeout=5))["op"] == 9
+        assert (await socket.receive_json(timeout=30))["op"] == 9
 
 
 async def test_privileged_intents_must_be_switched_on(services, session) -> None:
     services.discord.guild.app = replace(App(), privileged=int(Intent.GUILD_MEMBERS))
     async with raw_socket(services, session) as socket:
         await socket.send_json(identify(intents=int(Intent.MESSAGE_CONTENT)))
-        assert (await socket.receive(timeout=5)).data == 4014
+        assert (await socket.receive(timeout=30)).data == 4014
     with pointed_at(services):
         intents = discord.Intents(guilds=True, message_content=True)
         bot = DiscordBot(services, intents=intents)

@@ -31,7 +31,7 @@ class Service:
         self.url = url
 
     def client(self, key: str = "sk-good", retries: int = 0) -> AsyncAnthropic:
-        return AsyncAnthropic(api_key=key, base_url=self.url, max_retries=retries, timeout=5)
+        return AsyncAnthropic(api_key=key, base_url=self.url, max_retries=retries, timeout=30)
 
 
 @asynccontextmanager

@@ -156,12 +156,12 @@ async def test_stopping_leaves_no_task_behind_also_with_sockets_events_and_pages
         async with session.post(f"{services.slack_api_url}apps.connections.open", headers=headers) as reply:
             url = (await reply.json())["url"]
         socket = await session.ws_connect(url)
-        await socket.receive_json(timeout=5)
+        await socket.receive_json(timeout=30)
         page = await session.get(f"{services.url}/people/events")
         await page.content.readline()
         services.people.write("ada", "general", "nobody acks this")
-        await socket.receive_json(timeout=5)
-    assert (await socket.receive(timeout=5)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING)
+        await socket.receive_json(timeout=30)
+    assert (await socket.receive(timeout=30)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING)
     page.close()
     await socket.close()
     assert asyncio.all_tasks() == before

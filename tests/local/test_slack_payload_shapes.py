@@ -165,9 +165,9 @@ async def test_envelopes_have_the_keys_of_the_recorded_ones(services, session, h
     async with session.post(f"{services.slack_api_url}apps.connections.open", headers=headers) as reply:
         url = (await reply.json())["url"]
     async with session.ws_connect(url) as socket:
-        await socket.receive_json(timeout=5)
+        await socket.receive_json(timeout=30)
         await hands.write("ada", "general", "hi")
-        event = await socket.receive_json(timeout=5)
+        event = await socket.receive_json(timeout=30)
     payloads = [(n, p) for n, p in recorded("slack_socket_envelope") if p.get("type") == "events_api"]
     assert payloads
     for name, theirs in payloads:

@@ -19,7 +19,7 @@ class Socket:
         self.socket = socket
 
     async def next(self) -> dict:
-        return await self.socket.receive_json(timeout=5)
+        return await self.socket.receive_json(timeout=30)
 
     async def ack(self, envelope: dict, payload: dict | None = None) -> None:
         body = {"envelope_id": envelope["envelope_id"]}
@@ -77,9 +77,9 @@ def card(services: Services) -> dict:
 
 async def test_hello_says_how_many_sockets_there_are_and_whose(services, session) -> None:
     first = await session.ws_connect(await new_address(services, session))
-    hello = await first.receive_json(timeout=5)
+    hello = await first.receive_json(timeout=30)
     second = await session.ws_connect(await new_address(services, session))
-    again = await second.receive_json(timeout=5)
+    again = await second.receive_json(timeout=30)
     assert (hello["num_connections"], again["num_connections"]) == (1, 2)
     assert hello["connection_info"] == {"app_id": "A0LOCALAPP"}
     assert hello["debug_info"]["approximate_connection_time"] > 0
@@ -98,7 +98,7 @@ async def test_an_eleventh_socket_is_sent_away(services, session, connect) -> No
     for _ in range(10):
         await connect()
     eleventh = await session.ws_connect(await new_address(services, session))
-    assert (await eleventh.receive_json(timeout=5))["reason"] == "too_many_websockets"
+    assert (await eleventh.receive_json(timeout=30))["reason"] == "too_many_websockets"
     await eleventh.close()
 
 
