@@ -22,13 +22,14 @@ from askback.budget import Budget
 from askback.compaction import COMPACT_AT
 from askback.conversations import PROSE, Call, Conversation, Message, Said, Say, ToolCall, Turn, TurnEnd, Written
 from askback.errors import CallerError, ModelError
-from askback.identity import Actor
 from askback.manager import QuestionManager
 from askback.model import ModelTurn, Request, stream_turn
 from askback.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
 from askback.policy import Who
 from askback.prompt import SYSTEM_PROMPT
+from askback.stepping import Stepping
 from askback.store.store import Store
+from askback.toolbox import Toolbox
 from askback.tools import QuestionTool, ToolInput
 from askback.transcript import earlier, merged, rounds_alone, sendable, spoken, stopped, with_new_ids
 
@@ -73,46 +74,39 @@ class Agent:
         manager: QuestionManager,
         platforms: Mapping[str, Platform],
         settings: AgentSettings,
+        toolbox: Toolbox | None = None,
     ) -> None:
+        """`toolbox`: the operator's own tools, which the model is offered beside those of the settings."""
+        self._toolbox = toolbox or Toolbox(store)
         self._client = client
         self._store = store
         self._manager = manager
         self._platforms = platforms
         self._settings = settings
         self._tools = {tool.name: tool for tool in settings.tools}
-        self._offered: tuple[dict[str, JsonValue], ...] = tuple(
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-            for tool in settings.tools
+        self._offered: tuple[dict[str, JsonValue], ...] = (
+            tuple(
+                {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+                for tool in settings.tools
+            )
+            + self._toolbox.definitions
         )
-        self._running: dict[str, asyncio.Task[bool]] = {}
-        """What a stop has to end, by conversation."""
+        self._steps = Stepping(store)
         self._paused: dict[str, int] = {}
         self._mistakes: dict[str, int] = {}
 
-    def interrupt(self, conversation: Conversation | None) -> None:
-        """A stop of this conversation was committed: what still runs of it here ends, since nothing of it counts."""
-        running = None if conversation is None else self._running.get(conversation.id)
-        if running is not None:
-            running.cancel()
+    def recheck(self) -> None:
+        """Somebody stopped a conversation, here or in another process: what runs of it ends, since nothing counts."""
+        self._steps.recheck()
 
     async def advance(self, conversation_id: str) -> None:
         """Take turns until the conversation waits for people or is done."""
-        goes_on = True
-        while goes_on:
-            running = asyncio.create_task(self._step(conversation_id), name=f"askback step {conversation_id}")
-            self._running[conversation_id] = running
-            try:
-                await asyncio.wait({running})
-            finally:
-                del self._running[conversation_id]
-                if not running.done():
-                    running.cancel()
-                    await asyncio.gather(running, return_exceptions=True)
-            # One that a stop cancelled leaves behind what it leaves behind: the next look decides.
-            goes_on = True if running.cancelled() else running.result()
+        while await self._steps.run(conversation_id, self._step):
+            pass
 
     async def _step(self, conversation_id: str) -> bool:
         """One turn. False: there is nothing to do for now."""
+        worked_in = await self._run_tools(conversation_id)
         before = await self._earlier(conversation_id)
         answered: list[tuple[Call, Ask]] = []
 
@@ -120,13 +114,15 @@ class Agent:
             conversation: Conversation,
             calls: tuple[tuple[Call, Ask | None], ...],
             written: tuple[Written, ...],
-            stopped_by: Actor | None,
+            stopped_by: str | None,
         ) -> Message:
             answered[:] = [(call, ask) for call, ask in calls if ask is not None]
             return self._compose(before, calls, written, stopped_by)
 
         turn = await self._store.begin_turn(conversation_id, compose)
         if turn is None:
+            if worked_in is not None:
+                self._presence(worked_in, "idle")
             return False
         spent = await self._store.spent(conversation_id)
         problem = self._settings.budget.problem(spent.conversation, spent.today)
@@ -144,6 +140,23 @@ class Agent:
                 telemetry.told_result(call.tool, ask.status, ask.trace)
             await self._take(turn)
         return True
+
+    async def _run_tools(self, conversation_id: str) -> Conversation | None:
+        """Run what the model called. Returns the conversation in which it goes on with that at once."""
+        work = await self._store.calls_to_run(conversation_id)
+        if work is None:
+            return None
+        self._presence(work.conversation, "working")
+        over: Mood | None = "idle"
+        try:
+            await self._toolbox.run(work)
+            over = "waiting" if await self._store.is_asking(conversation_id) else None
+        finally:
+            if over is not None:
+                self._presence(work.conversation, over)
+            # What the tools left to be said.
+            self._manager.nudge()
+        return work.conversation if over is None else None
 
     async def _rest(self, turn: Turn, problem: str) -> None:
         """Say why there is no further turn. What people wrote goes to the model with what they write next."""
@@ -192,7 +205,7 @@ class Agent:
                 await prose.abandon()
                 return
             await self._finish(prose, end)
-            mood = "waiting" if any(call.ask is not None for call in end.calls) else "idle"
+            mood = _mood(end)
             self._manager.nudge()
         finally:
             self._presence(conversation, mood)
@@ -236,6 +249,9 @@ class Agent:
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A text is left to the outbox: %s", error, extra={"action": "prose_left"})
             await self._store.release(end.say.target)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._store.release(end.say.target))
+            raise
         else:
             await self._store.said(end.say.target)
 
@@ -263,7 +279,7 @@ class Agent:
         calls = tuple(self._call(conversation, block) for block in said.calls)
         # Calls that failed at once go straight back to the model: it must not go on like that for ever.
         mistakes = 0
-        if calls and all(call.ask is None for call in calls):
+        if calls and all(call.result is not None for call in calls):
             mistakes = self._mistakes.get(conversation.id, 0) + 1
         if 0 < mistakes < MISTAKES:
             self._mistakes[conversation.id] = mistakes
@@ -290,8 +306,10 @@ class Agent:
     def _call(self, conversation: Conversation, block: Mapping[str, JsonValue]) -> ToolCall:
         tool_use_id, tool_name, data = str(block["id"]), str(block["name"]), block.get("input")
         tool = self._tools.get(tool_name)
+        if tool is None and tool_name in self._toolbox.names:
+            return ToolCall(tool_use_id=tool_use_id, tool=tool_name, input=data)
         if tool is None:
-            known = ", ".join(self._tools)
+            known = ", ".join((*self._tools, *self._toolbox.names))
             return ToolCall(
                 tool_use_id=tool_use_id,
                 tool=tool_name,
@@ -324,7 +342,7 @@ class Agent:
         before: _Earlier,
         calls: tuple[tuple[Call, Ask | None], ...],
         written: tuple[Written, ...],
-        stopped_by: Actor | None,
+        stopped_by: str | None,
     ) -> Message:
         """The next message to the model: exactly one result for each call, then what people wrote."""
         content: list[dict[str, JsonValue]] = [self._result(call, ask) for call, ask in calls]
@@ -347,7 +365,8 @@ class Agent:
             else:
                 result = tool.result(call.input, ask.outcome)
                 text, is_error = result.text, result.is_error
-        block: dict[str, JsonValue] = {"type": "tool_result", "tool_use_id": call.tool_use_id, "content": text or ""}
+        content: JsonValue = [*call.blocks] if call.blocks else text or ""
+        block: dict[str, JsonValue] = {"type": "tool_result", "tool_use_id": call.tool_use_id, "content": content}
         if is_error:
             block["is_error"] = True
         return block
@@ -359,6 +378,13 @@ class _Earlier:
 
     said: tuple[Said, ...] = ()
     problem: str | None = None
+
+
+def _mood(end: TurnEnd) -> Mood:
+    """What the agent does after a turn. Tools that are to run come before what people are asked."""
+    if any(call.ask is None and call.result is None for call in end.calls):
+        return "working"
+    return "waiting" if any(call.ask is not None for call in end.calls) else "idle"
 
 
 def _name(turn: Turn) -> str:

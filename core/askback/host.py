@@ -23,6 +23,7 @@ from askback.conversations import Heard, Taken
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.nudge import listening
+from askback.own.loading import Tools, load_tools
 from askback.platform import Platform
 from askback.policy import Limits
 from askback.reception import Reception
@@ -31,12 +32,14 @@ from askback.store.lockfile import WorkerLock
 from askback.store.store import Store
 from askback.store.url import database_path
 from askback.store.writer import Writer
-from askback.tools import tool_named
+from askback.toolbox import Toolbox
 from askback.worker import Worker
 
 log = logging.getLogger("askback.host")
 
 FINISH_SECONDS = 5.0
+TOOL_SECONDS = 3.0
+"""How long tools that run may take to end before they are cancelled: the outcome of those is unknown."""
 
 
 LOST_SECONDS = 1
@@ -90,16 +93,21 @@ async def _running(
         manager = QuestionManager(store, limits)
         stack.enter_context(telemetry.counting_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
-        brain = None
+        brain = toolbox = None
         if agent:
             model = await stack.enter_async_context(AsyncAnthropic(api_key=settings.model_key))
-            brain = Agent(model, store, manager, platforms, _agent_settings(settings))
+            tools = load_tools(settings.tools, settings.folder)
+            toolbox = Toolbox(store, tools.own, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit)
+            await stack.enter_async_context(toolbox)
+            brain = Agent(model, store, manager, platforms, _agent_settings(settings, tools), toolbox)
         retention = None if settings.retention is None else timedelta(seconds=settings.retention)
         advance = None if brain is None else brain.advance
         worker = Worker(store, manager, platforms, advance, retention=retention)
 
         def look_again() -> None:
             manager.recheck()
+            if brain is not None:
+                brain.recheck()
             worker.wake()
 
         stack.enter_context(listening(path, look_again))
@@ -141,6 +149,8 @@ async def _running(
             # What ended at last is shown before this ends. Not where it is cancelled or broken off: that ends at once.
             await worker.finish(FINISH_SECONDS)
         finally:
+            if toolbox is not None:
+                await toolbox.finish(TOOL_SECONDS)
             await _ended(started)
 
 
@@ -162,10 +172,10 @@ async def _writer(settings: Settings) -> AsyncGenerator[Writer]:
         await (await opening).close()
 
 
-def _agent_settings(settings: Settings) -> AgentSettings:
+def _agent_settings(settings: Settings, tools: Tools) -> AgentSettings:
     return AgentSettings(
         model=settings.model,
-        tools=tuple(tool_named(name) for name in settings.tools),
+        tools=tools.questions,
         system_prompt=settings.system_prompt,
         max_tokens=settings.max_tokens,
         timeout=settings.timeout,

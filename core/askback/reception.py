@@ -67,7 +67,7 @@ class Reception:
             received = await self._store.start_over(heard, NEW, begin=begin)
             if received is None or received.duplicate:
                 return Taken(new=False)
-            self._agent.interrupt(received.ended)
+            self._agent.recheck()
             hearing.end(received.conversation.trace)
             self._manager.settled(received.asks)
             return Taken(new=True)
@@ -103,7 +103,7 @@ class Reception:
         stopped = await self._store.stop(conversation.id, by)
         if stopped is None:
             return NOTHING_TO_STOP
-        self._agent.interrupt(conversation)
+        self._agent.recheck()
         self._manager.settled(stopped.asks)
         return None
 

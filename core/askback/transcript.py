@@ -83,9 +83,9 @@ def earlier(said: tuple[Said, ...], problem: str | None) -> dict[str, JsonValue]
     )
 
 
-def stopped(by: Actor) -> dict[str, JsonValue]:
+def stopped(by: str) -> dict[str, JsonValue]:
     """That somebody ended a turn: what was to be done then is not to be taken up again by itself."""
-    return _note(f"{_name(by)} stopped you here. What was asked before is off, unless they ask for it again.")
+    return _note(f"{_line(by)} stopped you here. What was asked before is off, unless they ask for it again.")
 
 
 def rounds_alone(history: tuple[Message, ...]) -> int:

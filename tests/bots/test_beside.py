@@ -34,7 +34,7 @@ async def askback(*arguments: str) -> tuple[int | None, str]:
     return process.returncode, said.decode()
 
 
-async def test_a_cancel_from_another_process_settles_the_card_and_the_agent_goes_on(desk: Desk) -> None:
+async def test_a_cancel_from_another_process_settles_the_card_and_ends_the_turn(desk: Desk) -> None:
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
     talk = await desk.mention(ADA, "fruit, please")
     shown = await card(desk, talk)
@@ -44,13 +44,17 @@ async def test_a_cancel_from_another_process_settles_the_card_and_the_agent_goes
         0,
         [
             f"Cancelled {ask.id}: Which fruit?",
-            "The running bot has been told: it settles the card, and the agent goes on.",
+            "The running bot has been told, and settles the card.",
         ],
     )
     over = await settled(desk, talk, "Which fruit?")
     assert over.id == shown.id
     assert "The shop is closed" in over.text
-    assert "cancel" in (await turn_of(desk, "fruit", 2)).result.lower()
+    await line(desk, talk, "Stopped by whoever runs me: The shop is closed")
+    await desk.say(ADA, "and now?", talk)
+    newest = await turn_of(desk, "fruit", 2)
+    assert "cancel" in newest.result.lower()
+    assert newest.texts[-1] == "ada: and now?"
     await line(desk, talk, "So be it, then.")
 
 

@@ -488,7 +488,7 @@ async def test_a_turn_that_a_restart_broke_off_is_completed_in_the_same_message(
         (card,) = await two.asked()
         await two.press(card, Choose(index=0))
         await two.says("Thanks.")
-    await board.until(lambda: board.texts() == ["A text that takes a while to write.", "Thanks."])
+        await board.until(lambda: board.texts() == ["A text that takes a while to write.", "Thanks."])
 
 
 async def test_ending_in_the_middle_of_everything_leaves_no_task_and_no_warning(

@@ -214,7 +214,7 @@ def test_cancel_ends_a_question_where_nobody_runs(database: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
         f"Cancelled {ask.id}: Which colour?",
-        "No bot runs on this database: the card is settled, and the agent goes on, when one starts.",
+        "No bot runs on this database: the card is settled when one starts.",
     ]
     shown = json.loads(askback("show", ask.id, "--json").stdout)
     assert (shown["status"], shown["outcome"]["reason"]) == ("cancelled", "The server is gone")

@@ -37,8 +37,14 @@ async def cancel_from_outside(path: Path, ask_id: str, reason: str | None) -> Ca
     """
     writer = Writer(path, prepare=check_version)
     try:
-        manager = QuestionManager(Store(writer))
-        ended = await manager.cancel(ask_id, reason=reason)
+        store = Store(writer)
+        manager = QuestionManager(store)
+        ask = await manager.get(ask_id)
+        if ask is None or ask.outcome is not None or ask.conversation_id is None:
+            ended = await manager.cancel(ask_id, reason=reason)
+        else:
+            # The whole turn ends: what else it asked, and what it runs. The agent goes on when people write.
+            ended = await store.stop(ask.conversation_id, None, reason) is not None
         return Cancelled(await manager.get(ask_id), ended)
     finally:
         await writer.close()
@@ -62,8 +68,8 @@ async def cancel(path: Path, prefix: str, reason: str | None, console: Console) 
 def _told(path: Path) -> str:
     told = nudge(path)
     if told:
-        return "The running bot has been told: it settles the card, and the agent goes on."
+        return "The running bot has been told, and settles the card."
     worker = worker_of(path)
     if worker is None:
-        return "No bot runs on this database: the card is settled, and the agent goes on, when one starts."
+        return "No bot runs on this database: the card is settled when one starts."
     return f"The running bot (process {worker}) could not be told: it notices within half a minute."

@@ -5,14 +5,14 @@ from __future__ import annotations
 __all__ = [
     "add_call", "add_message", "calls_of", "close", "end_call", "find", "forget", "get", "hear", "history",
     "last_assistant", "last_message", "runnable", "set_prose", "set_stopped", "set_told", "set_trace", "spend", "spent",
-    "start", "stopped_by", "take_inbox", "told", "untaken", "want_turn", "wants_turn", "was_heard",
+    "start", "start_call", "stopped_by", "take_inbox", "told", "untaken", "want_turn", "wants_turn", "was_heard",
 ]  # fmt: skip
 
 import json
 import secrets
 
 from pydantic import JsonValue, TypeAdapter
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, select, update
 
 from askback.clock import now, to_micros
 from askback.conversations import Blocks, Call, Conversation, Heard, Message, Written
@@ -20,6 +20,7 @@ from askback.identity import Actor, MessageRef, Place
 from askback.store.schema import calls, conversations, inbox, transcript, usage
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
+_OPERATOR = "operator"
 _BLOCKS = TypeAdapter(tuple[dict[str, JsonValue], ...])
 
 
@@ -202,22 +203,46 @@ def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Ca
             result=row["result"],
             is_error=row["is_error"],
             started=row["started_at"] is not None,
+            blocks=() if row["blocks"] is None else _BLOCKS.validate_json(row["blocks"]),
         )
         for row in connection.execute(query).mappings()
     )
 
 
-def end_call(connection: Connection, conversation_id: str, seq: int, tool_use_id: str, result: str) -> None:
-    """Give a call that has no result one that says why it will never have its own."""
-    connection.execute(
+def start_call(connection: Connection, conversation_id: str, seq: int, tool_use_id: str) -> bool:
+    """Note that a call is about to run. False: it has a result, such as that somebody stopped it."""
+    begun = connection.execute(
+        update(calls).where(*_without_result(conversation_id, seq, tool_use_id)).values(started_at=now())
+    )
+    return begun.rowcount == 1
+
+
+def end_call(
+    connection: Connection,
+    conversation_id: str,
+    seq: int,
+    tool_use_id: str,
+    result: str,
+    *,
+    is_error: bool = True,
+    blocks: Blocks = (),
+) -> bool:
+    """Give a call its result, or one that says why it will never have its own. The first one stays: False then."""
+    ended = connection.execute(
         update(calls)
-        .where(
-            calls.c.conversation_id == conversation_id,
-            calls.c.seq == seq,
-            calls.c.tool_use_id == tool_use_id,
-            calls.c.result.is_(None),
-        )
-        .values(result=result, is_error=True)
+        .where(*_without_result(conversation_id, seq, tool_use_id))
+        .values(result=result, is_error=is_error, blocks=_BLOCKS.dump_json(blocks).decode() if blocks else None)
+    )
+    return ended.rowcount == 1
+
+
+def _without_result(conversation_id: str, seq: int, tool_use_id: str) -> tuple[ColumnElement[bool], ...]:
+    return (
+        calls.c.conversation_id == conversation_id,
+        calls.c.seq == seq,
+        calls.c.tool_use_id == tool_use_id,
+        calls.c.ask_id.is_(None),
+        calls.c.result.is_(None),
     )
 
 
@@ -252,14 +277,14 @@ def set_trace(connection: Connection, conversation_id: str, trace: str) -> None:
     connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(trace=trace))
 
 
-def set_stopped(connection: Connection, conversation_id: str, by: Actor) -> None:
+def set_stopped(connection: Connection, conversation_id: str, by: Actor | None) -> None:
     """Somebody ended what was going on: what a turn that runs now wants to commit is refused."""
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation_id)
         .values(
             stops=conversations.c.stops + 1,
-            stopped_by=by.model_dump_json(),
+            stopped_by=_OPERATOR if by is None else by.model_dump_json(),
             wants_turn=False,
             prose=None,
             updated_at=now(),
@@ -267,15 +292,18 @@ def set_stopped(connection: Connection, conversation_id: str, by: Actor) -> None
     )
 
 
-def stopped_by(connection: Connection, conversation_id: str, *, clear: bool) -> Actor | None:
-    """Who ended the turn before, where the model was not told of that yet."""
+def stopped_by(connection: Connection, conversation_id: str, *, clear: bool) -> str | None:
+    """Who ended the turn before, in words, where the model was not told of that yet."""
     chosen = conversations.c.id == conversation_id
     found = connection.execute(select(conversations.c.stopped_by).where(chosen)).scalar_one_or_none()
     if found is None:
         return None
     if clear:
         connection.execute(update(conversations).where(chosen).values(stopped_by=None))
-    return Actor.model_validate_json(found)
+    if found == _OPERATOR:
+        return "Whoever runs you"
+    by = Actor.model_validate_json(found)
+    return by.name or by.id
 
 
 def spend(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:

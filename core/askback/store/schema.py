@@ -120,6 +120,7 @@ calls = Table(
     Column("result", Text),
     Column("is_error", Boolean, nullable=False, server_default=false()),
     Column("started_at", BigInteger),
+    Column("blocks", Text),
     PrimaryKeyConstraint("conversation_id", "seq", "position"),
 )
 

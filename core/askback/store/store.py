@@ -15,7 +15,9 @@ from askback.actions import Action
 from askback.asks import Ask
 from askback.clock import to_micros, utc_now
 from askback.conversations import (
+    Blocks,
     Call,
+    CallsToRun,
     Conversation,
     Heard,
     Message,
@@ -47,7 +49,7 @@ DRAW_SECONDS = 10
 SEND_SECONDS = 90
 """How long one delivery may take; longer than any platform client's own time-outs."""
 
-Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[Written, ...], Actor | None], Message]
+Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[Written, ...], str | None], Message]
 """Builds the next message to the model from the settled calls, what people wrote, and who stopped it before that."""
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
@@ -292,10 +294,19 @@ class Store:
 
         return await self._writer.run(work)
 
-    async def stop(self, conversation_id: str, by: Actor) -> Stopped | None:
+    async def stops(self, conversation_id: str) -> int:
+        """How often a conversation was stopped."""
+
+        def work(connection: Connection) -> int:
+            conversation = conversations.get(connection, conversation_id)
+            return -1 if conversation is None else conversation.stops
+
+        return await self._writer.read(work)
+
+    async def stop(self, conversation_id: str, by: Actor | None, reason: str | None = None) -> Stopped | None:
         """End what goes on in a conversation: the turn, its calls, its open asks. None: nothing goes on.
 
-        Raises `StoreBusy` like every click.
+        `by` None: whoever runs askback. Raises `StoreBusy` like every click.
         """
 
         def work(connection: Connection) -> Stopped | None:
@@ -306,9 +317,12 @@ class Store:
             if not goes_on and not asks.open_of(connection, conversation_id):
                 return None
             now = utc_now()
-            ended = _stop(connection, conversation, by, now)
-            name = by.name or by.id
-            say = Say(target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}.", markdown=False)
+            ended = _stop(connection, conversation, by, now, reason)
+            name = "whoever runs me" if by is None else by.name or by.id
+            why = f": {reason}" if reason else "."
+            say = Say(
+                target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False
+            )
             outbox.put_say(connection, say, conversation_id, now, None)
             return Stopped(conversation=conversation, asks=ended)
 
@@ -449,6 +463,57 @@ class Store:
 
         return await self._writer.run(work)
 
+    # Calls of the operator's own tools
+
+    async def calls_to_run(self, conversation_id: str) -> CallsToRun | None:
+        """The calls of the model's newest message that have no result and wait for nobody. None: there are none."""
+
+        def work(connection: Connection) -> CallsToRun | None:
+            conversation = conversations.get(connection, conversation_id)
+            last = conversations.last_message(connection, conversation_id)
+            if conversation is None or last is None or last.role != "assistant":
+                return None
+            calls = conversations.calls_of(connection, conversation_id, last.seq)
+            to_run = tuple(call for call in calls if call.is_to_run)
+            if not to_run:
+                return None
+            return CallsToRun(conversation=conversation, seq=last.seq, calls=to_run)
+
+        return await self._writer.read(work)
+
+    async def is_asking(self, conversation_id: str) -> bool:
+        """Whether people are asked in this conversation and have not answered."""
+        return await self._writer.read(lambda connection: bool(asks.open_of(connection, conversation_id)))
+
+    async def start_call(self, conversation_id: str, seq: int, tool_use_id: str) -> bool:
+        """Committed before the call runs. False: it is not to run, since it has a result already."""
+        return await self._writer.run(
+            lambda connection: conversations.start_call(connection, conversation_id, seq, tool_use_id)
+        )
+
+    async def end_call(
+        self,
+        conversation_id: str,
+        seq: int,
+        tool_use_id: str,
+        result: str,
+        *,
+        is_error: bool,
+        blocks: Blocks = (),
+        notice: Say | None = None,
+    ) -> bool:
+        """Keep what a call came to, and tell people where there is a notice. False: it has a result; nothing changed."""
+
+        def work(connection: Connection) -> bool:
+            ended = conversations.end_call(
+                connection, conversation_id, seq, tool_use_id, result, is_error=is_error, blocks=blocks
+            )
+            if ended and notice is not None:
+                outbox.put_say(connection, notice, conversation_id, utc_now(), None)
+            return ended
+
+        return await self._writer.run(work)
+
     async def set_prose(self, conversation: Conversation, messages: tuple[MessageRef, ...]) -> None:
         """Where the text of the running turn begins to stand, unless somebody stopped it."""
 
@@ -509,11 +574,13 @@ def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tu
     return tuple(ask for ask in waiting if ask.outcome is None), told
 
 
-def _stop(connection: Connection, conversation: Conversation, by: Actor, now: datetime) -> tuple[Ask, ...]:
+def _stop(
+    connection: Connection, conversation: Conversation, by: Actor | None, now: datetime, reason: str | None = None
+) -> tuple[Ask, ...]:
     """End the open asks and calls of a conversation, and whatever a running turn wants to commit."""
     ended: list[Ask] = []
     for ask in asks.open_of(connection, conversation.id):
-        outcome = Outcome(status="cancelled", at=now, by=by)
+        outcome = Outcome(status="cancelled", at=now, by=by, reason=reason)
         over = ask.evolve(interview=settle(ask.interview, outcome))
         asks.save(connection, over)
         outbox.put_card(connection, over, now, None)

@@ -470,6 +470,8 @@ def _engine(path: Path) -> Engine:
         "sqlite+pysqlite://",
         creator=lambda: sqlite3.connect(path, isolation_level=None, factory=_Raw, cached_statements=512),
         poolclass=NullPool,
+        # An error of the database is told and logged: it must not quote what people wrote.
+        hide_parameters=True,
     )
 
 

@@ -21,6 +21,7 @@ def upgrade() -> None:
     op.add_column("asks", sa.Column("trace", sa.Text()))
     op.create_index("ix_asks_settled_at", "asks", ["settled_at"])
     op.add_column("calls", sa.Column("started_at", sa.BigInteger()))
+    op.add_column("calls", sa.Column("blocks", sa.Text()))
     op.add_column("inbox", sa.Column("files", sa.Text()))
     op.create_index("ix_inbox_dedupe_key", "inbox", ["dedupe_key"])
     op.create_table(
