@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from askback_local.model_compaction import Edit, Mark, block_of, edit_in, kept, mark_in
 from askback_local.model_rules import spoken
-from askback_local.script import Fault, Script, Turn
+from askback_local.script import Fault, Script, Turn, Usage
 
 __all__ = ["ASKING_TOOLS", "Answer", "Asked", "Exchange", "Model"]
 
@@ -42,9 +43,36 @@ class Asked:
         return _objects(self.body.get("tools"))
 
     @property
+    def context(self) -> tuple[Object, ...]:
+        """The messages that count: from the last compaction on."""
+        for at, message in reversed(list(enumerate(self.messages))):
+            blocks = _objects(message.get("content"))
+            first = kept(blocks)
+            if first is not None:
+                return ({**message, "content": list(blocks[first:])}, *self.messages[at + 1 :])
+        return self.messages
+
+    @property
+    def mark(self) -> Mark | None:
+        """How far the conversation had come when it was compacted last."""
+        blocks = _objects(self.context[0].get("content"))
+        return mark_in(blocks[0]) if kept(blocks[:1]) is not None else None
+
+    @property
     def turns(self) -> tuple[JsonValue, ...]:
-        """What the model has said so far."""
-        return tuple(message["content"] for message in self.messages if message["role"] == "assistant")
+        """What the model has said so far; a compaction alone is nothing said."""
+        contents = [message["content"] for message in self.messages if message["role"] == "assistant"]
+        return tuple(content for content in contents if _says_something(content))
+
+    @property
+    def turns_since(self) -> tuple[JsonValue, ...]:
+        """What it has said since the conversation was compacted last."""
+        return Asked({**self.body, "messages": list(self.context)}).turns
+
+    @property
+    def tokens(self) -> int:
+        """How large the request is, for the model."""
+        return tokens({**self.body, "messages": list(self.context)})
 
     @property
     def first_text(self) -> str:
@@ -140,6 +168,9 @@ class Model:
         self.delay = delay
         self.chunk = chunk
         self.bad_keys: set[str] = set()
+        self.unknown: set[str] = set()
+        """Names that no model has, when its description is asked for."""
+        self.lifecycle = "active"
         self._scripts = list(scripts)
         self._faults: deque[Fault] = deque()
         self._spent: Counter[tuple[str, int]] = Counter()
@@ -186,21 +217,22 @@ class Model:
 
     def answer(self, asked: Asked) -> Answer:
         """The next turn for this request."""
-        script = self._script_for(asked.first_text)
+        script = self._script_of(asked)
         if script is None:
             said = self.persona(asked) if self.persona is not None else Turn(say=THE_END)
             fault = self._next_fault(said, ("", 0))
-            return Answer(self._message(asked, said), fault, "", len(asked.turns), self.persona is None)
-        index = self._index(script, asked)
+            turn = len(asked.turns)
+            return Answer(self._message(asked, said, Mark("", turn, False)), fault, "", turn, self.persona is None)
+        index, name = self._index(script, asked), script.name or script.when
         while index < len(script.turns) and (said := script.turns[index]).empty:
-            fault = self._next_fault(said, (script.name or script.when, index))
+            fault = self._next_fault(said, (name, index))
             if fault is not None:
-                return Answer(self._message(asked, said), fault, script.name or script.when, index)
+                return Answer(self._message(asked, said, Mark(name, index, False)), fault, name, index)
             index += 1
         beyond = index >= len(script.turns)
         said = Turn(say=THE_END) if beyond else script.turns[index]
-        fault = self._next_fault(said, (script.name or script.when, index))
-        return Answer(self._message(asked, said), fault, script.name or script.when, index, beyond)
+        fault = self._next_fault(said, (name, index))
+        return Answer(self._message(asked, said, Mark(name, index, False)), fault, name, index, beyond)
 
     def heard(self, asked: Asked, answer: Answer) -> None:
         """The answer went out whole: the same request, asked again, gets new ids, as from the real API."""
@@ -238,6 +270,12 @@ class Model:
         self._numbers += 1
         return self._numbers, datetime.now(UTC).isoformat(timespec="milliseconds")
 
+    def _script_of(self, asked: Asked) -> Script | None:
+        """By what the conversation began with, which the client may have left out after a compaction."""
+        named = asked.mark.script if asked.mark is not None else None
+        marked = [script for script in self._scripts if (script.name or script.when) == named]
+        return marked[-1] if marked else self._script_for(asked.first_text)
+
     def _script_for(self, first: str) -> Script | None:
         found = _plain(first)
         candidates = [script for script in reversed(self._scripts) if _plain(script.when) in found]
@@ -245,8 +283,9 @@ class Model:
 
     def _index(self, script: Script, asked: Asked) -> int:
         """Walks the history along the script: bots may drop a refused turn, and a failed one never was."""
-        index = 0
-        for content in asked.turns:
+        mark = asked.mark
+        index = 0 if mark is None else mark.turn
+        for content in asked.turns if mark is None else asked.turns_since:
             here = index
             while here < len(script.turns) and _may_vanish(script.turns[here]):
                 if _is(script.turns[here], content):
@@ -269,7 +308,7 @@ class Model:
         self._spent[place] += 1
         return said.fault
 
-    def _message(self, asked: Asked, said: Turn) -> Object:
+    def _message(self, asked: Asked, said: Turn, mark: Mark) -> Object:
         again = self._delivered[asked.digest]
 
         def identifier(prefix: str, number: int) -> str:
@@ -286,6 +325,13 @@ class Model:
                     "input": call.input,
                 }
             )
+        usage, edit = _usage(asked.tokens, tokens(content), said.usage), edit_in(dict(asked.body))
+        stop: str = said.stop_reason
+        if (summary := _summary(asked, said, mark, edit)) is not None:
+            pause = edit is not None and edit.pause
+            content = [block_of(summary, replace(mark, paused=pause)), *([] if pause else content)]
+            stop = "compaction" if pause else stop
+            usage = _compacted(asked, said, summary, [] if pause else content[1:])
         refusal: Object = {
             "type": "refusal",
             "category": "general_harms",
@@ -297,16 +343,47 @@ class Model:
             "role": "assistant",
             "model": asked.body["model"],
             "content": content,
-            "stop_reason": said.stop_reason,
+            "stop_reason": stop,
             "stop_sequence": None,
             "stop_details": refusal if said.stop == "refusal" else None,
-            "usage": {
-                "input_tokens": tokens(asked.body),
-                "cache_creation_input_tokens": 0,
-                "cache_read_input_tokens": 0,
-                "output_tokens": tokens(content),
-            },
+            "usage": usage,
+            **({"context_management": {"applied_edits": []}} if "context_management" in asked.body else {}),
         }
+
+
+def _summary(asked: Asked, said: Turn, mark: Mark, edit: Edit | None) -> str | None:
+    """The summary with which this request is compacted; None when it is not."""
+    before = asked.mark
+    if edit is None or (before is not None and before.paused and before.turn == mark.turn and not asked.turns_since):
+        return None  # it was compacted just now, and goes on
+    if said.compact is not None:
+        return said.compact
+    return f"In short, it began with: {asked.first_text[:200]}" if asked.tokens >= edit.trigger else None
+
+
+def _usage(read: int, written: int, said: Usage | None) -> Object:
+    given = said or Usage()
+    return {
+        "input_tokens": read if given.input_tokens is None else given.input_tokens,
+        "cache_creation_input_tokens": given.cache_creation_input_tokens,
+        "cache_read_input_tokens": given.cache_read_input_tokens,
+        "output_tokens": written if given.output_tokens is None else given.output_tokens,
+    }
+
+
+def _compacted(asked: Asked, said: Turn, summary: str, content: Sequence[JsonValue]) -> Object:
+    """The tokens of the compaction itself stand in its own iteration, and in no other number."""
+    compaction: Object = {"type": "compaction", **_usage(asked.tokens, tokens(summary), None)}
+    if not content:
+        return {**_usage(0, 0, None), "iterations": [compaction]}
+    smaller = tokens({**asked.body, "messages": [summary]})
+    usage = _usage(smaller, tokens(content), said.usage)
+    return {**usage, "iterations": [compaction, {"type": "message", **usage}]}
+
+
+def _says_something(content: JsonValue) -> bool:
+    blocks = _objects(content)
+    return not blocks or any(block.get("type") != "compaction" for block in blocks)
 
 
 def texts(message: Mapping[str, JsonValue]) -> str:

@@ -91,6 +91,7 @@ def routes(model: Model) -> list[web.RouteDef]:
     return [
         web.post("/v1/messages", api.messages),
         web.post("/v1/messages/count_tokens", api.count),
+        web.get("/v1/models/{name}", api.describe),
         web.get("/log/model", api.log),
         web.post("/model/script", api.orders),
     ]
@@ -133,8 +134,32 @@ class _Api:
         if error is not None:
             return self._refuse(exchange, error)
         count: Object = {"input_tokens": tokens(body)}
+        if isinstance(body, dict) and "context_management" in body:
+            count = {"input_tokens": Asked(body).tokens, "context_management": {"original_input_tokens": tokens(body)}}
         self._model.record(replace(exchange, status=200, answer=count))
         return web.json_response(count, headers={"request-id": _request_id()})
+
+    async def describe(self, request: web.Request) -> web.StreamResponse:
+        """What is known of one model [sdk types.ModelInfo]."""
+        name = request.match_info["name"]
+        if (error := self._stranger(request)) is None and name in self._model.unknown:
+            error = _Error(404, "not_found_error", f"model: {name}", {"x-should-retry": "false"})
+        request_id = _request_id()
+        if error is not None:
+            headers = {**error.headers, "request-id": request_id}
+            return web.json_response(error.body(request_id), status=error.status, headers=headers)
+        described: Object = {
+            "type": "model",
+            "id": name,
+            "display_name": name,
+            "created_at": "2026-01-01T00:00:00Z",
+            "lifecycle": self._model.lifecycle,
+            "deprecated_at": None,
+            "retires_at": None,
+            "max_input_tokens": 1_000_000,
+            "max_tokens": 128_000,
+        }
+        return web.json_response(described, headers={"request-id": request_id})
 
     async def messages(self, request: web.Request) -> web.StreamResponse:
         exchange, body = await self._begin(request)
@@ -177,7 +202,8 @@ class _Api:
         exchange = Exchange(number, at, request.path, safe, body, status=0, answer=None)
         return exchange, body
 
-    def _refusal(self, request: web.Request, body: JsonValue, *, counting: bool) -> _Error | None:
+    def _stranger(self, request: web.Request) -> _Error | None:
+        """Why whoever asks is not let in."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else ""
         key = request.headers.get("x-api-key", "")
@@ -189,10 +215,16 @@ class _Api:
             return _denied("Invalid bearer token")
         if "anthropic-version" not in request.headers:
             return _invalid("anthropic-version: header is required")
+        return None
+
+    def _refusal(self, request: web.Request, body: JsonValue, *, counting: bool) -> _Error | None:
+        if (stranger := self._stranger(request)) is not None:
+            return stranger
         if body is None:
             return _invalid("The request body is not valid JSON")
         try:
-            check(body, counting=counting, paused=self._model.paused)
+            betas = frozenset(beta.strip() for beta in request.headers.get("anthropic-beta", "").split(","))
+            check(body, counting=counting, paused=self._model.paused, betas=betas)
         except Refused as refused:
             return _invalid(str(refused))
         return None
@@ -245,20 +277,28 @@ class _Api:
         usage = message["usage"]
         assert isinstance(usage, dict)
         assert isinstance(message["content"], list)
-        begun: Object = {
+        first: Object = {
             **message,
             "content": [],
             "stop_reason": None,
             "stop_details": None,
-            "usage": {**usage, "output_tokens": 1},
+            "usage": {**{name: value for name, value in usage.items() if name != "iterations"}, "output_tokens": 1},
         }
-        yield {"type": "message_start", "message": begun}
+        first.pop("context_management", None)
+        yield {"type": "message_start", "message": first}
         yield {"type": "ping"}
         for index, block in enumerate(message["content"]):
             assert isinstance(block, dict)
+            if block["type"] == "compaction":
+                empty: Object = {"type": "compaction", "content": None, "encrypted_content": None}
+                yield {"type": "content_block_start", "index": index, "content_block": empty}
+                # A summary comes in one piece [docs build-with-claude/compaction].
+                yield {"type": "content_block_delta", "index": index, "delta": {**block, "type": "compaction_delta"}}
+                yield {"type": "content_block_stop", "index": index}
+                continue
             text = block["type"] == "text"
-            empty: Object = {**block, "text": ""} if text else {**block, "input": {}}
-            yield {"type": "content_block_start", "index": index, "content_block": empty}
+            begun = {**block, "text": ""} if text else {**block, "input": {}}
+            yield {"type": "content_block_start", "index": index, "content_block": begun}
             whole = str(block["text"]) if text else json.dumps(block["input"], ensure_ascii=False)
             pieces = [whole[at : at + self._model.chunk] for at in range(0, len(whole), self._model.chunk)]
             for piece in pieces if text else ["", *pieces]:
@@ -281,7 +321,8 @@ class _Api:
         yield {
             "type": "message_delta",
             "delta": {key: message[key] for key in ("stop_reason", "stop_sequence", "stop_details")},
-            "usage": {"output_tokens": usage["output_tokens"]},
+            "usage": {name: usage[name] for name in ("output_tokens", "iterations") if name in usage},
+            **({"context_management": message["context_management"]} if "context_management" in message else {}),
         }
         yield {"type": "message_stop"}
 

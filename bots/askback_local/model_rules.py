@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from askback_local.model_compaction import check_block, check_edits, kept
 from askback_local.model_tools import Object, Refused, check_tools, is_object, must_match
 
 __all__ = ["Refused", "check", "spoken"]
@@ -39,6 +40,7 @@ _REQUEST = frozenset(
         "temperature",
         "top_p",
         "top_k",
+        "context_management",
     }
 )
 _BLOCKS: dict[str, frozenset[str]] = {
@@ -65,8 +67,14 @@ class _Message:
     blocks: tuple[_Block, ...]
 
 
-def check(body: JsonValue, *, counting: bool = False, paused: frozenset[str] = frozenset()) -> None:
-    """Raises `Refused` for a body that the Messages API would not take.
+def check(
+    body: JsonValue,
+    *,
+    counting: bool = False,
+    paused: frozenset[str] = frozenset(),
+    betas: frozenset[str] = frozenset(),
+) -> None:
+    """Raises `Refused` for a body that the Messages API would not take, with these beta features.
 
     `paused` holds what was `spoken` in answers that ended with `pause_turn`: only these may come last.
     """
@@ -79,10 +87,11 @@ def check(body: JsonValue, *, counting: bool = False, paused: frozenset[str] = f
         raise Refused("model: Field required")
     if not counting:
         _max_tokens(body)
-    messages = _read(body.get("messages"))
+    check_edits(body, betas)
+    messages = _read(body.get("messages"), betas)
     _system(body.get("system"))
     check_tools(body.get("tools"))
-    _pairs(_joined(messages))
+    _pairs(_joined(_remaining(messages)))
     _prefill(messages, paused)
     marked = json.dumps(body).count('"cache_control": {')
     if marked > 4:
@@ -109,7 +118,16 @@ def _max_tokens(body: Object) -> None:
             pass
 
 
-def _read(value: JsonValue | None) -> list[_Message]:
+def _remaining(messages: list[_Message]) -> list[_Message]:
+    """What counts: everything from the last compaction on."""
+    for at, message in reversed(list(enumerate(messages))):
+        first = kept([block.value for block in message.blocks])
+        if first is not None:
+            return [_Message(message.index, message.role, message.blocks[first:]), *messages[at + 1 :]]
+    return messages
+
+
+def _read(value: JsonValue | None, betas: frozenset[str]) -> list[_Message]:
     if value is None:
         raise Refused("messages: Field required")
     if not isinstance(value, list):
@@ -128,13 +146,16 @@ def _read(value: JsonValue | None) -> list[_Message]:
             raise Refused(f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant".')
         if role == "system" and index == 0:
             raise Refused("messages.0: use the top-level 'system' parameter for the initial system prompt")
-        if role == "assistant" and index == 0:
-            raise Refused('messages: first message must use the "user" role')
         for key in item:
             if key not in ("role", "content"):
                 raise Refused(f"{where}.{key}: Extra inputs are not permitted")
         last = index == len(value) - 1
         blocks = _content(item.get("content"), where, empty_allowed=last and role == "assistant")
+        for block in blocks:
+            if block.value.get("type") == "compaction":
+                check_block(block.value, block.path, str(role), betas)
+        if role == "assistant" and index == 0 and kept([block.value for block in blocks[:1]]) is None:
+            raise Refused('messages: first message must use the "user" role')
         messages.append(_Message(index, str(role), blocks))
     return messages
 
@@ -276,6 +297,8 @@ def _answered(messages: list[_Message], position: int, called: list[str]) -> Non
 
 def _prefill(messages: list[_Message], paused: frozenset[str]) -> None:
     last = messages[-1]
+    if last.blocks and last.blocks[-1].value.get("type") == "compaction":
+        return  # a pause after a compaction goes on from there
     if last.role == "assistant" and spoken([block.value for block in last.blocks]) not in paused:
         raise Refused(
             "This model does not support assistant message prefill. The conversation must end with a user message."

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-__all__ = ["Fault", "FaultKind", "Script", "StopReason", "ToolCall", "Turn", "call", "turn"]
+__all__ = ["Fault", "FaultKind", "Script", "StopReason", "ToolCall", "Turn", "Usage", "call", "turn"]
 
 FaultKind = Literal[
     "overloaded",
@@ -64,6 +64,15 @@ class Fault(_Value):
         return self.mid_stream or self.kind in {"disconnect", "stall", "malformed"}
 
 
+class Usage(_Value):
+    """What a turn says that it used up; what is left out is counted, about four characters a token."""
+
+    input_tokens: int | None = Field(default=None, ge=0)
+    output_tokens: int | None = Field(default=None, ge=0)
+    cache_creation_input_tokens: int = Field(default=0, ge=0)
+    cache_read_input_tokens: int = Field(default=0, ge=0)
+
+
 def _fault(value: object) -> object:
     return {"kind": value} if isinstance(value, str) else value
 
@@ -75,6 +84,9 @@ class Turn(_Value):
     calls: tuple[ToolCall, ...] = ()
     stop: StopReason | None = None
     fault: Annotated[Fault | None, BeforeValidator(_fault)] = None
+    usage: Usage | None = None
+    compact: str | None = Field(default=None, min_length=1)
+    """A summary with which the context is compacted before this turn, whatever its size, if the request allows it."""
 
     @property
     def empty(self) -> bool:
@@ -102,6 +114,8 @@ def call(tool: str | None, /, **arguments: JsonValue) -> ToolCall:
 def turn(
     *parts: str | ToolCall | Fault,
     stop: StopReason | None = None,
+    usage: Usage | None = None,
+    compact: str | None = None,
 ) -> Turn:
     """`turn("Let me ask.", call("question", questions=[…]))`, in the order in which a turn is said."""
     texts = [part for part in parts if isinstance(part, str)]
@@ -113,4 +127,6 @@ def turn(
         calls=tuple(part for part in parts if isinstance(part, ToolCall)),
         stop=stop,
         fault=faults[0] if faults else None,
+        usage=usage,
+        compact=compact,
     )
