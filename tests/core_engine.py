@@ -26,11 +26,13 @@ from askback.clock import utc_now
 from askback.conversations import Heard, Said, Say
 from askback.identity import Actor, MessageRef, Place
 from askback.manager import QuestionManager
+from askback.own.function import OwnTool
 from askback.platform import Gone, Messages, Mood, Prose
 from askback.policy import Limits
 from askback.reception import Reception
 from askback.store.store import Store
 from askback.store.writer import Writer
+from askback.toolbox import Toolbox
 from askback.tools import tool_named
 from askback.worker import Worker
 from askback_local.script import ToolCall, call
@@ -274,6 +276,9 @@ async def engine(
     access: Access | None = None,
     budget: Budget | None = None,
     rounds: int = 25,
+    own: tuple[object, ...] = (),
+    tool_timeout: float = WITHIN,
+    **toolbox: int,
 ) -> AsyncGenerator[Engine]:
     """One process's life; a second one over the same folder is a restart."""
     async with AsyncExitStack() as stack:
@@ -291,7 +296,9 @@ async def engine(
             budget=budget or Budget(),
             rounds=rounds,
         )
-        agent = Agent(client, store, manager, {board.name: board}, settings)
+        box = Toolbox(store, tuple(map(OwnTool.of, own)), timeout=tool_timeout, **toolbox)
+        await stack.enter_async_context(box)
+        agent = Agent(client, store, manager, {board.name: board}, settings, box)
         access = {board.name: access} if access is not None else {}
         reception = Reception(store, manager, agent, {board.name: board}, access)
         worker = Worker(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from askback.host import Host, running
     from askback.identity import Actor, MessageRef, Place
     from askback.manager import QuestionManager
+    from askback.own.declare import ToolContext, tool
     from askback.policy import Limits, Policy, Who
     from askback.questions import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
     from askback.settings import Settings
@@ -52,11 +53,13 @@ __all__ = [
     "StoreError",
     "StoreUnavailable",
     "TextRules",
+    "ToolContext",
     "ToolResult",
     "Who",
     "__version__",
     "bot_named",
     "running",
+    "tool",
     "tool_named",
 ]
 
@@ -67,6 +70,7 @@ _HOMES = {
     "host": ("Host", "running"),
     "identity": ("Actor", "MessageRef", "Place"),
     "manager": ("QuestionManager",),
+    "own.declare": ("ToolContext", "tool"),
     "policy": ("Limits", "Policy", "Who"),
     "questions": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
     "settings": ("Settings",),

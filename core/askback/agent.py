@@ -84,14 +84,14 @@ class Agent:
         self._platforms = platforms
         self._settings = settings
         self._tools = {tool.name: tool for tool in settings.tools}
-        self._offered: tuple[dict[str, JsonValue], ...] = (
-            tuple(
-                {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-                for tool in settings.tools
-            )
-            + self._toolbox.definitions
+        questions: tuple[dict[str, JsonValue], ...] = tuple(
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in settings.tools
         )
+        self._offered = questions + self._toolbox.definitions
         self._steps = Stepping(store)
+        self._working: dict[str, Conversation] = {}
+        """Where people see it at work."""
         self._paused: dict[str, int] = {}
         self._mistakes: dict[str, int] = {}
 
@@ -101,12 +101,18 @@ class Agent:
 
     async def advance(self, conversation_id: str) -> None:
         """Take turns until the conversation waits for people or is done."""
-        while await self._steps.run(conversation_id, self._step):
-            pass
+        try:
+            while await self._steps.run(conversation_id, self._step):
+                pass
+        finally:
+            # Between two steps it stays as it is, so that nothing flickers; a stop may have come in there.
+            working = self._working.get(conversation_id)
+            if working is not None:
+                self._presence(working, "idle")
 
     async def _step(self, conversation_id: str) -> bool:
         """One turn. False: there is nothing to do for now."""
-        worked_in = await self._run_tools(conversation_id)
+        await self._run_tools(conversation_id)
         before = await self._earlier(conversation_id)
         answered: list[tuple[Call, Ask]] = []
 
@@ -121,8 +127,6 @@ class Agent:
 
         turn = await self._store.begin_turn(conversation_id, compose)
         if turn is None:
-            if worked_in is not None:
-                self._presence(worked_in, "idle")
             return False
         spent = await self._store.spent(conversation_id)
         problem = self._settings.budget.problem(spent.conversation, spent.today)
@@ -141,22 +145,19 @@ class Agent:
             await self._take(turn)
         return True
 
-    async def _run_tools(self, conversation_id: str) -> Conversation | None:
-        """Run what the model called. Returns the conversation in which it goes on with that at once."""
+    async def _run_tools(self, conversation_id: str) -> None:
+        """Run what the model called. What a process before this one left is settled here as well."""
         work = await self._store.calls_to_run(conversation_id)
         if work is None:
-            return None
+            return
         self._presence(work.conversation, "working")
-        over: Mood | None = "idle"
         try:
             await self._toolbox.run(work)
-            over = "waiting" if await self._store.is_asking(conversation_id) else None
         finally:
-            if over is not None:
-                self._presence(work.conversation, over)
-            # What the tools left to be said.
+            # There may be a sentence about one of them.
             self._manager.nudge()
-        return work.conversation if over is None else None
+        if await self._store.is_asking(conversation_id):
+            self._presence(work.conversation, "waiting")
 
     async def _rest(self, turn: Turn, problem: str) -> None:
         """Say why there is no further turn. What people wrote goes to the model with what they write next."""
@@ -181,6 +182,10 @@ class Agent:
             return _Earlier(problem=why)
 
     def _presence(self, conversation: Conversation, mood: Mood) -> None:
+        if mood == "working":
+            self._working[conversation.id] = conversation
+        else:
+            self._working.pop(conversation.id, None)
         platform = self._platforms.get(conversation.place.platform)
         if platform is not None:
             platform.presence(conversation.place, mood, conversation.starter)

@@ -5,14 +5,18 @@ from __future__ import annotations
 __all__ = [
     "PROSE",
     "Call",
+    "CallsToRun",
+    "Chosen",
     "Conversation",
     "Heard",
     "Message",
     "Offer",
+    "Reading",
     "Received",
     "Said",
     "Say",
     "StartedOver",
+    "Step",
     "Stopped",
     "Taken",
     "ToolCall",
@@ -26,6 +30,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from askback.actions import Action
 from askback.asks import Ask
 from askback.identity import Actor, MessageRef, Place
 from askback.values import PersonText, Value
@@ -114,7 +119,11 @@ class Received(Value):
     waiting_for: tuple[Ask, ...] = ()
     """Open asks for which the conversation waits, oldest first."""
     told: bool = True
-    """Whether people were told already that it waits for these."""
+    """Whether people were told already that it waits for these, or its author was asked what it is meant as."""
+    answered: Ask | None = None
+    """The ask to which it was the answer."""
+    settled: bool = False
+    """Whether that ended the ask."""
 
 
 class StartedOver(Value):
@@ -137,13 +146,24 @@ class Stopped(Value):
 
 
 class Offer(Value):
-    """Two buttons under a message that may be meant as an answer: "Use this as your answer", "Just a message"."""
+    """A message may be meant as an answer: its author chooses, "Use this as your answer" or "Just a message"."""
 
     id: str
     """Random; names the offer in the ids of its buttons."""
     ask_id: str
     text: str
     """What was written."""
+    turn: int
+    """The step of the interview in which it was made."""
+
+
+class Chosen(Value):
+    """What became of a choice on an offer, for the bot that brought it."""
+
+    over: bool
+    """Whether there is nothing more to choose: the offer can go."""
+    notice: str | None = None
+    """A sentence for whoever chose."""
 
 
 class Message(Value):
@@ -178,11 +198,22 @@ class Call(Value):
     is_error: bool
     started: bool = False
     """Whether it was begun: such a one without a result is not run again by itself."""
+    blocks: Blocks = ()
+    """The result as content blocks, where it is more than a text; `result` is empty then."""
 
     @property
     def is_to_run(self) -> bool:
         """Whether neither people nor anything else has answered it: one of the operator's own tools."""
         return self.ask_id is None and self.result is None
+
+
+class CallsToRun(Value):
+    """Calls of the operator's own tools that have no result yet."""
+
+    conversation: Conversation
+    seq: int
+    """The transcript row of the model's message that they stand in."""
+    calls: tuple[Call, ...]
 
 
 class Say(Value):
@@ -203,6 +234,25 @@ class Say(Value):
     """With the two buttons of an offer, which work for `only_for` alone."""
     reply_to: MessageRef | None = None
     """The message that it is about."""
+    gone: bool = False
+    """Nothing is said any more: its messages are to be deleted."""
+
+
+class Step(Value):
+    """One thing done to an ask."""
+
+    before: Ask
+    after: Ask
+    action: Action
+
+
+class Reading(Value):
+    """What a message says to the questions that are open where it was written."""
+
+    steps: tuple[Step, ...] = ()
+    """It is the answer: this follows, and it is kept for nothing but to be known again."""
+    say: Say | None = None
+    """Else what its author is asked or told about it."""
 
 
 class Turn(Value):

@@ -77,6 +77,9 @@ class InvalidValue(CallerError):
 
 _ADVICE = {
     "missing": "is missing: give it",
+    "missing_argument": "is missing: give it",
+    "missing_keyword_only_argument": "is missing: give it",
+    "unexpected_keyword_argument": "is no field that is known here: leave it out",
     "extra_forbidden": "is no field that is known here: leave it out",
     "model_type": "should be an object with named fields",
     "model_attributes_type": "should be an object with named fields",

@@ -29,7 +29,8 @@ from askback.durations import seconds_of
 from askback.errors import OperatorError
 from askback.prompt import SYSTEM_PROMPT
 from askback.redaction import hide
-from askback.tools import TOOLS
+from askback.typed import TypedReplies
+from askback.tools import TOOLS, is_import_path
 
 FILE = "askback.toml"
 LONGEST_TIMEOUT = 10 * 366 * 86_400
@@ -74,7 +75,18 @@ class Settings(TomlSettings):
     model: str = Field(default="claude-sonnet-5-5", min_length=1, description="Give the name of an Anthropic model.")
     max_tokens: int = Field(default=8192, ge=1, description="Give the most tokens that one answer may have.")
     tools: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("AskUserQuestion",), description="Give names of question tools, separated by commas."
+        default=("AskUserQuestion",),
+        description="Give names of question tools, and import paths such as mypackage.tools:deploy, in a list.",
+    )
+    tool_timeout: float = Field(
+        default=60.0,
+        gt=0,
+        le=LONGEST_TIMEOUT,
+        allow_inf_nan=False,
+        description="Give the seconds that a tool of your own may take.",
+    )
+    tool_result_limit: int = Field(
+        default=100_000, ge=1000, description="Give the most characters that the model reads of one tool's result."
     )
     timeout: float | None = Field(
         default=None,
@@ -101,6 +113,10 @@ class Settings(TomlSettings):
         allow_inf_nan=False,
         description='Give how long conversations are kept, such as "90d" or "12h", or "never" to keep them for ever.',
     )
+    typed_replies: TypedReplies = Field(
+        default="offer",
+        description="Give answer, offer or off: what becomes of a message that may be meant as an answer.",
+    )
     system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give what the model is told about its task.")
     database_url: str = Field(default="askback.db", min_length=1, description="Give the path of an SQLite file.")
     log_level: str = Field(default="INFO", description="Give DEBUG, INFO, WARNING, ERROR or CRITICAL.")
@@ -108,6 +124,11 @@ class Settings(TomlSettings):
     health: str | None = Field(
         default=None, description="Give HOST:PORT, where /healthz and /readyz are answered, such as 127.0.0.1:8080."
     )
+
+    @property
+    def folder(self) -> Path:
+        """Where the file lies, or would: what is named by an import path is looked for there first."""
+        return _file().parent
 
     @property
     def model_key(self) -> str:
@@ -126,7 +147,7 @@ class Settings(TomlSettings):
         if not isinstance(value, (list, tuple)):
             return value
         names = [str(name).strip() for name in value if str(name).strip()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - from a file
-        unknown = [name for name in names if name not in TOOLS]
+        unknown = [name for name in names if name not in TOOLS and not is_import_path(name)]
         if unknown or not names:
             raise ValueError(f"names {', '.join(unknown) or 'no tool'}, but the tools are {', '.join(TOOLS)}")
         return tuple(dict.fromkeys(names))

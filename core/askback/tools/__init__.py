@@ -10,8 +10,11 @@ __all__ = [
     "QuestionsTool",
     "ToolInput",
     "ToolResult",
+    "is_import_path",
     "tool_named",
 ]
+
+import re
 
 from askback.errors import CallerError
 from askback.tools.ask_question import AskQuestion
@@ -24,6 +27,14 @@ TOOLS: dict[str, QuestionTool[ToolInput]] = {
     tool.name: tool for tool in (AskUserQuestion(), QuestionsTool(), AskQuestion())
 }  # type: ignore[assignment]
 """Every question tool, `AskUserQuestion` first: models know it best."""
+
+
+_IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def is_import_path(name: str) -> bool:
+    """Whether a name is none of these, but `module:attribute`, where a tool of the operator's own is."""
+    return _IMPORT_PATH.fullmatch(name) is not None
 
 
 def tool_named(name: str) -> QuestionTool[ToolInput]:
