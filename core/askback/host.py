@@ -19,7 +19,7 @@ from askback.access import Access
 from askback.agent import Agent, AgentSettings
 from askback.bots import Bot, Connection, Doors
 from askback.budget import Budget
-from askback.conversations import Heard, Taken
+from askback.conversations import Chosen, Heard, Taken
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.nudge import listening
@@ -113,7 +113,9 @@ async def _running(
         stack.enter_context(listening(path, look_again))
 
         access: dict[str, Access] = {}
-        reception = None if brain is None else Reception(store, manager, brain, platforms, access)
+        reception = (
+            None if brain is None else Reception(store, manager, brain, platforms, access, settings.typed_replies)
+        )
 
         async def hear(heard: Heard, *, begin: bool) -> Taken:
             if reception is None:
@@ -126,7 +128,12 @@ async def _running(
         async def stop(place: Place, by: Actor) -> str | None:
             return None if reception is None else await reception.stop(place, by)
 
-        doors = Doors(manager=manager, hear=hear, stop=stop)
+        manager.may_end = lambda actor: actor.platform in access and access[actor.platform].is_admin(actor)
+
+        async def reply(offer_id: str, by: Actor, *, use: bool) -> Chosen:
+            return Chosen(over=True) if reception is None else await reception.replies.choose(offer_id, by, use=use)
+
+        doors = Doors(manager=manager, hear=hear, stop=stop, reply=reply)
         connections = [await stack.enter_async_context(bot.connect(doors)) for bot in bots]
         for connection in connections:
             name = connection.platform.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionManager"]
+__all__ = ["QuestionManager", "decided"]
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from askback import telemetry
-from askback.actions import Action, Open, Postpone, Write
+from askback.actions import Action, Cancel, Open, Postpone, Write
 from askback.asks import Ask, new_ask_id
 from askback.card import AskText, FieldErrors, Notice, Redraw, Response, reason_field, text_field
 from askback.clock import utc_now
@@ -56,6 +56,8 @@ class QuestionManager:
         self._in_doubt: set[str] = set()
         self._on_work: list[Callable[[], None]] = []
         self._on_settled: list[Callable[[Ask], None]] = []
+        self.may_end: Callable[[Actor], bool] = lambda _: False
+        """Whether somebody may cancel what they were not asked: nobody, unless whoever runs this says so."""
 
     @property
     def limits(self) -> Limits:
@@ -139,7 +141,9 @@ class QuestionManager:
         Raises `StoreBusy` when it cannot be committed within 2 s: nothing changed then, and the person
         has to be told.
         """
-        acted = await self._decide(action.ask_id, lambda ask: _decide(ask, action), action)
+        acted = await self._decide(
+            action.ask_id, lambda ask: decided(ask, action, ends_any=self.may_end(action.actor)), action
+        )
         if acted.ask is None:
             log.warning(
                 "An answer came for a question that is not known here; it was ignored.",
@@ -162,6 +166,11 @@ class QuestionManager:
             if ask is not None and (anyway or not ask.is_drawn):
                 messages = await paint(ask)
                 await self._store.drawn(ask_id, ask.interview.revision, messages, before=ask.messages)
+
+    def doubt(self, ask_id: str) -> None:
+        """A commit about this ask took too long to be waited for: what became of it is looked up later."""
+        self._in_doubt.add(ask_id)
+        self.nudge()
 
     async def hand_over(self, ask_id: str) -> None:
         """Let the outbox draw an ask at once, since whoever was to do it could not."""
@@ -204,8 +213,7 @@ class QuestionManager:
             return await self._store.decide(ask_id, decision, action=action)
         except StoreError as error:
             if error.in_doubt:
-                self._in_doubt.add(ask_id)
-                self.nudge()
+                self.doubt(ask_id)
             raise
 
     async def resolve_doubts(self) -> None:
@@ -276,12 +284,16 @@ class QuestionManager:
         return True
 
 
-def _decide(ask: Ask | None, action: Action) -> tuple[Ask | None, Response]:
-    """Policy, then interview. Pure; runs inside the commit, on the newest state."""
+def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response]:
+    """Policy, then interview. Pure; runs inside the commit, on the newest state.
+
+    `ends_any`: the person is an administrator, who may cancel without being asked, as whoever asked may.
+    """
     if ask is None:
         return None, Notice(text=UNKNOWN)
     refusal = ask.policy.refusal(action.actor)
-    if refusal is not None:
+    asker = ask.asked_by is not None and ask.asked_by.is_same_person(action.actor)
+    if refusal is not None and not (isinstance(action.deed, Cancel) and (ends_any or asker)):
         return None, Notice(text=refusal)
     adopted = _adopt(ask, action.message)
     try:

@@ -16,7 +16,7 @@ from askback.asks import Ask
 from askback.card import AskText, FieldErrors, Notice, Redraw
 from askback.clock import utc_now
 from askback.errors import CallerError
-from askback.identity import MessageRef, Place
+from askback.identity import Actor, MessageRef, Place
 from askback.policy import Limits, Who
 from askback.questions import Form, Option, Outcome, Question
 from askback.store.errors import StoreBusy
@@ -383,3 +383,20 @@ async def test_outcomes_survive_the_store_as_they_are(tmp_path: Path, board: Boa
         assert told["colour"].text == hostile
     async with engine(tmp_path, board) as two:
         assert await two.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k") == told
+
+
+async def test_whoever_asked_and_an_administrator_may_cancel_and_nothing_else(tmp_path: Path, board: Board) -> None:
+    asker = Actor(platform="board", tenant="T1", id="U8", name="Asker")
+    async with engine(tmp_path, board) as one:
+        first = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=None, asked_by=asker))
+        (card,) = await one.asked()
+        assert isinstance(await one.press(card, Choose(index=0), asker), Notice)
+        assert isinstance(await one.press(card, Cancel(), BEN), Notice)
+        await one.press(card, Cancel(), asker)
+        assert (await first).status == "cancelled"
+        second = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=None))
+        (card,) = await one.asked()
+        one.manager.may_end = lambda actor: actor.id == BEN.id
+        assert isinstance(await one.press(card, Choose(index=0), BEN), Notice)
+        await one.press(card, Cancel(), BEN)
+        assert (await second).by == BEN
