@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from askback_local.model import Answer, Asked, Exchange, Model, tokens
+from askback_local.model import Answer, Exchange, Model
+from askback_local.model_request import Asked, tokens
 from askback_local.model_rules import Refused, check
 from askback_local.script import Fault, Script
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from askback_local.model import ASKING_TOOLS, Asked, texts
+from askback_local.model_request import ASKING_TOOLS, Asked, texts
 from askback_local.script import ToolCall, Turn
 
 __all__ = ["WORDS", "persona"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from askback_local.model import Asked
+from askback_local.model_request import Asked
 from askback_local.script import Turn, call, turn
 
 from .driver import ADA, Card, Desk, PlatformTests, Talk, Told, told, until

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from askback_local.model import Asked
+from askback_local.model_request import Asked
 from askback_local.model_rules import check
 from askback_local.persona import WORDS, persona
 from askback_local.script import Turn
