@@ -28,6 +28,7 @@ from askback_discord.calls import DiscordApi
 from askback_discord.clicks import Clicks
 from askback_discord.hearing import Hearing
 from askback_discord.install import INTENTS, invite_link
+from askback_discord.liveness import Gateway
 from askback_discord.posting import DiscordPlatform
 from askback_discord.rooms import Rooms
 from askback_discord.settings import DiscordSettings
@@ -103,11 +104,11 @@ class DiscordConnection:
     def __init__(self, client: _Client, platform: DiscordPlatform) -> None:
         self.platform: Platform = platform
         self.access = Access(open=True)
-        self._client = client
+        self._gateway = Gateway(client)
 
     async def serve(self) -> None:
         try:
-            await self._client.connect(reconnect=True)
+            await self._gateway.run()
         except discord.PrivilegedIntentsRequired:
             raise OperatorError(
                 "Discord does not grant the bot what it asked for. Look at the page Bot of your application in the "

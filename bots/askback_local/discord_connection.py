@@ -30,11 +30,19 @@ class Connection:
     socket: web.WebSocketResponse
     session: Session | None = None
     frames: asyncio.Queue[JsonObject | None] = field(default_factory=lambda: asyncio.Queue[JsonObject | None]())
+    frozen: bool = False
     received: deque[float] = field(default_factory=deque[float])
 
     def send(self, frame: JsonObject) -> None:
         """Queue a frame."""
         self.frames.put_nowait(frame)
+
+    def freeze(self) -> None:
+        """Fall silent: nothing is read, sent or closed any more, as where a network swallows the packets."""
+        self.frozen = True
+        transport = self.request.transport
+        if isinstance(transport, asyncio.ReadTransport):
+            transport.pause_reading()
 
     def cut(self) -> None:
         """Lose the connection without a goodbye."""

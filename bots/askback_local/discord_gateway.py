@@ -32,11 +32,12 @@ class Gateway:
         self._ready = asyncio.Event()
         self.identified = 0
         self.resumed = 0
+        self.heartbeats = 0
 
     @property
     def connections(self) -> int:
         """How many sockets are open and identified."""
-        return sum(connection.session is not None for connection in self._connections)
+        return sum(connection.session is not None and not connection.frozen for connection in self._connections)
 
     async def connected(self) -> None:
         """Wait until a bot is connected and identified."""
@@ -89,6 +90,11 @@ class Gateway:
         if not resumable:
             self._sessions.clear()
 
+    def freeze(self) -> None:
+        """Let every socket fall silent; new ones work, and a session that is resumed there goes on."""
+        for connection in self._connections:
+            connection.freeze()
+
     def reconnect(self) -> None:
         """Ask every socket to go and come back (opcode 7), as Discord does when it deploys."""
         for connection in self._connections:
@@ -130,6 +136,8 @@ class Gateway:
 
     async def _write(self, connection: Connection) -> None:
         while (queued := await connection.frames.get()) is not None:
+            if connection.frozen:
+                continue
             # A lost socket is noticed by its reader; the session keeps what was not sent.
             with contextlib.suppress(ConnectionError, RuntimeError):
                 await connection.socket.send_str(json.dumps(queued))
@@ -153,6 +161,7 @@ class Gateway:
     def _take(self, connection: Connection, data: str | bytes, now: float) -> int:
         operation, body = connection.read(data, now)
         if operation == HEARTBEAT:
+            self.heartbeats += 1
             if not self._guild.faults.take("no_heartbeat_ack"):
                 connection.send(frame(HEARTBEAT_ACK))
         elif operation == IDENTIFY:
@@ -254,6 +263,8 @@ class Gateway:
 
     def _enter(self, connection: Connection, session: Session) -> None:
         connection.session = session
+        if isinstance(session.sink, Connection) and session.sink.frozen:
+            session.sink.cut()
         session.sink = connection
         self._ready.set()
         self._guild.touch()
@@ -271,7 +282,10 @@ class Gateway:
     async def close(self) -> None:
         """End every connection."""
         for connection in list(self._connections):
-            await connection.socket.close(code=1001, message=b"the services end")
+            if connection.frozen:
+                connection.cut()
+            else:
+                await connection.socket.close(code=1001, message=b"the services end")
 
 
 def _is_shard(shard: JsonValue) -> bool:

@@ -50,17 +50,27 @@ class _Connection:
     request: web.Request
     socket: web.WebSocketResponse
     sent: int = field(default=0)
+    frozen: bool = field(default=False)
 
     async def send(self, message: JsonObject) -> bool:
         """Whether the socket still took the message."""
         if self.socket.closed:
             return False
+        if self.frozen:
+            return True  # on its way, for ever
         try:
             await self.socket.send_str(json.dumps(message))
         except ConnectionError:
             return False
         self.sent += 1
         return True
+
+    def freeze(self) -> None:
+        """Fall silent: nothing is read, answered or closed any more, as where a network swallows the packets."""
+        self.frozen = True
+        transport = self.request.transport
+        if isinstance(transport, asyncio.ReadTransport):
+            transport.pause_reading()
 
     def cut(self) -> None:
         """Lose the connection without a goodbye."""
@@ -87,6 +97,7 @@ class SlackSocket:
         self._event_retries = event_retries
         self._tickets: set[str] = set()
         self.ticket_count = 0
+        self.pings = 0
         self._connections: list[_Connection] = []
         self._numbers = itertools.count(1)
         self._turn = itertools.count()
@@ -94,11 +105,12 @@ class SlackSocket:
         self._waiting: dict[str, _Waiting] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
+        self._refusal = ""
 
     @property
     def connections(self) -> int:
-        """How many sockets are open."""
-        return len(self._connections)
+        """How many sockets are open, and not silent."""
+        return sum(not connection.frozen for connection in self._connections)
 
     # the bot's side
 
@@ -119,11 +131,12 @@ class SlackSocket:
         if ticket not in self._tickets:
             return web.json_response({"ok": False, "error": "invalid_ticket"}, status=403)
         self._tickets.discard(ticket)
-        socket = web.WebSocketResponse()
+        socket = web.WebSocketResponse(autoping=False)
         await socket.prepare(request)
         connection = _Connection(next(self._numbers), request, socket)
-        if len(self._connections) >= limits.CONNECTIONS:
-            await connection.send(self._disconnect_message("too_many_websockets"))
+        crowded = "too_many_websockets" if len(self._connections) >= limits.CONNECTIONS else ""
+        if reason := self._refusal or crowded:
+            await connection.send(self._disconnect_message(reason))
             await socket.close()
             return socket
         self._connections.append(connection)
@@ -134,6 +147,9 @@ class SlackSocket:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
                     self._read(message.data)
+                elif message.type is WSMsgType.PING:
+                    self.pings += 1
+                    await socket.pong(message.data)
         finally:
             self._connections.remove(connection)
             if not self._connections:
@@ -185,6 +201,15 @@ class SlackSocket:
         """Cut every socket."""
         for connection in list(self._connections):
             connection.cut()
+
+    def freeze(self) -> None:
+        """Let every socket fall silent; new ones work. What is sent into a silent one is lost."""
+        for connection in self._connections:
+            connection.freeze()
+
+    def refuse(self, reason: str) -> None:
+        """Answer every new socket with a disconnect instead of hello; an empty reason ends that."""
+        self._refusal = reason
 
     async def interact(self, payload: JsonObject, *, wants_answer: bool) -> Ack:
         """Send an interaction and wait for its ack, three seconds at most."""
@@ -251,7 +276,8 @@ class SlackSocket:
     async def _pass_on(self, envelope: JsonObject) -> bool:
         """Whether a socket took it."""
         start = next(self._turn)
-        open_now = list(self._connections)
+        # Once there is another, Slack has noticed which one is silent.
+        open_now = [one for one in self._connections if not one.frozen] or list(self._connections)
         for offset in range(len(open_now)):
             if await open_now[(start + offset) % len(open_now)].send(envelope):
                 return True
@@ -272,5 +298,8 @@ class SlackSocket:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for connection in list(self._connections):
+            if connection.frozen:
+                connection.cut()
+                continue
             with contextlib.suppress(ConnectionError):
                 await connection.socket.close(code=1001)

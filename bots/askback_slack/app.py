@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["SlackBot", "bot"]
 
 import asyncio
+import json
 import logging
 import re
 import time
@@ -14,14 +15,9 @@ from typing import cast
 
 import aiohttp
 from pydantic import JsonValue
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
-from slack_bolt.adapter.socket_mode.async_internals import send_async_response
-from slack_bolt.adapter.socket_mode.internals import build_headers
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
-from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
-from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from askback.access import Access
@@ -32,12 +28,13 @@ from askback.errors import OperatorError
 from askback.listen import listening
 from askback.platform import Gone, Platform, TryLater, Undeliverable
 from askback_slack import modal, render
-from askback_slack.calls import Refused, SlackApi
+from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
 from askback_slack.dispatch import acked, answered
 from askback_slack.hearing import Hearing
 from askback_slack.http import SignedDoor
-from askback_slack.payloads import Home, at
+from askback_slack.lines import Lines, Reply
+from askback_slack.payloads import Home, Json, at, dig, mapping
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
 from askback_slack.settings import SlackSettings, is_configured, slack_settings
@@ -47,9 +44,6 @@ log = logging.getLogger("askback.slack")
 CALL_SECONDS = 30
 INSTALL = "https://api.slack.com/apps?new_app=1"
 """Where an app is made from manifests/slack.json, and installed."""
-SOCKET_SECONDS = 5
-PING_SECONDS = 3
-"""How often the socket is looked at: one that is lost is opened again within that time, a silent one after four."""
 ANY = re.compile(r".*", re.DOTALL)
 
 
@@ -110,6 +104,7 @@ class SlackConnection:
         async def authorize() -> AuthorizeResult:
             return me  # asked once at the start: no click waits for it
 
+        self._lines: Lines | None = None
         self.address: Address | None = None
         """Where it listens, over HTTP."""
         self._api = api
@@ -160,44 +155,18 @@ class SlackConnection:
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        address = await self._address(token)
-        handler = _Socket(self._app, token, ping_interval=PING_SECONDS)
-        # Given, since slack_sdk asks for it again and again when the token is no good.
-        handler.client.wss_uri = address
-        try:
-            await handler.connect_async()
-            log.info("Listening on Slack.", extra={"action": "slack_connected"})
-            await asyncio.Event().wait()
-        finally:
-            await handler.close_async()
+        self._lines = Lines(lambda: self._api.socket_address(token), self._take)
+        await self._lines.run()
 
-    async def _address(self, token: str) -> str:
-        while True:
-            try:
-                return await self._api.socket_address(token)
-            except Refused as error:
-                raise OperatorError(
-                    f"Slack does not open a socket ({error.code}): check SLACK_APP_TOKEN, which needs the scope "
-                    "connections:write, and that Socket Mode is on in the app's settings."
-                ) from error
-            except TryLater as error:
-                log.warning("Slack opens no socket for now: %s", error, extra={"action": "no_socket"})
-                await asyncio.sleep(error.seconds if error.seconds is not None else SOCKET_SECONDS)
-
-
-class _Socket(AsyncSocketModeHandler):
-    """Acks what slack-bolt leaves unacked: people would wait, and then see an error of Slack's."""
-
-    async def handle(self, client: AsyncBaseSocketModeClient, req: SocketModeRequest) -> None:
-        started, began = time.time(), time.monotonic()
-        request = AsyncBoltRequest(mode="socket_mode", body=req.payload, headers=build_headers(req))  # pyright: ignore[reportUnknownMemberType]
-        response = await answered(self.app, request, interactive=req.type != "events_api")
-        try:
-            await send_async_response(client, req, response, started)
-            acked(request, began)
-        except (ConnectionError, aiohttp.ClientError) as error:
-            # What was committed stays; an event comes again, by another socket.
-            log.warning("An ack did not get through: %s", type(error).__name__, extra={"action": "ack_lost"})
+    async def _take(self, envelope: Json) -> Reply | None:
+        began = time.monotonic()
+        again = {"x-slack-retry-num": str(dig(envelope, "retry_attempt") or 0)}
+        body = cast("dict[str, object]", mapping(envelope, "payload"))
+        request = AsyncBoltRequest(mode="socket_mode", body=body, headers={**again})
+        response = await answered(self._app, request, interactive=at(envelope, "type") != "events_api")
+        if response.status != 200:
+            return None
+        return Reply(mapping(json.loads(response.body)) if response.body else {}, lambda: acked(request, began))
 
 
 class _Essential(logging.Filter):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -500,6 +501,20 @@ class DiscordDesk:
 
     async def reconnected(self) -> None:
         await until(lambda: self.gateway.connections > 0, "the bot is back", within=30)
+
+    async def fall_silent(self) -> None:
+        self.gateway.freeze()
+
+    def signs_of_life(self) -> int:
+        return self.gateway.heartbeats
+
+    async def press_into_silence(self, person: str, card: Card, label: str) -> Callable[[], Awaitable[Clicked]]:
+        pressed = asyncio.create_task(self.press(person, card, label))
+
+        async def again() -> Clicked:
+            return await pressed  # resuming replays it
+
+        return again
 
     async def press_in_vain(self, person: str, card: Card, label: str) -> str:
         raise NotImplementedError("a click that the bot misses is delivered when it resumes")

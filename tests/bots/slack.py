@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -436,6 +436,23 @@ class SlackDesk:
 
     async def reconnected(self) -> None:
         await until(lambda: self.services.socket.connections > 0, "the bot is back", within=30)
+
+    async def fall_silent(self) -> None:
+        self.services.socket.freeze()
+
+    def signs_of_life(self) -> int:
+        return self.services.socket.pings
+
+    async def press_into_silence(self, person: str, card: Card, label: str) -> Callable[[], Awaitable[Clicked]]:
+        self._last = self._payload(person, card, card.control(label), [])
+        unheard = asyncio.create_task(self.services.people.raw(copied(self._last)))
+
+        async def again() -> Clicked:
+            unheard.cancel()  # Slack would show its error after three seconds
+            (clicked,) = await self.replay()
+            return clicked
+
+        return again
 
     async def press_in_vain(self, person: str, card: Card, label: str) -> str:
         target = self._target(person, card, card.control(label).handle)

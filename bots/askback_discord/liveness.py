@@ -1,0 +1,179 @@
+"""The gateway: a connection that is open whenever it can be, and noticed when it is silently dead.
+
+`discord.Client.connect` waits a minute for a sign of life, ten seconds for a closing handshake with a dead peer, and
+up to a minute for a hello; after an error it sleeps up to a second before it tries again at all.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Gateway"]
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol, cast
+
+import aiohttp
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+
+import discord
+from askback.pulse import Pulse
+
+log = logging.getLogger("askback.discord")
+
+OPEN_SECONDS = 15.0
+"""How long opening may take, five of which discord.py may wait before it identifies itself anew."""
+CLOSE_SECONDS = 1.0
+STEADY_SECONDS = 10.0
+"""A connection that lived for so long says that all is well: the next is opened at once."""
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 30.0
+SHORTEST = 0.6
+"""Seconds between two heartbeats at least: Discord closes a connection on which more than 120 frames a minute come."""
+PRIVILEGED, CLOSED_CLEANLY = 4014, 1000
+
+
+class _KeepAlive(Protocol):
+    """`discord.gateway.KeepAliveHandler`, which notes each heartbeat, its answer, and everything that came in."""
+
+    latency: float
+    _last_ack: float
+    _last_recv: float
+
+    def beat(self) -> dict[str, object]: ...
+    def stop(self) -> None: ...
+
+
+class Gateway:
+    """Keeps a client connected."""
+
+    def __init__(self, client: discord.Client) -> None:
+        self._client = client
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
+        self._up = False
+        self._draining = False
+        self._failures = 0
+        connect = cast("Callable[..., Awaitable[aiohttp.ClientWebSocketResponse]]", client.http.ws_connect)
+
+        async def remembered(url: str, **more: object) -> aiohttp.ClientWebSocketResponse:
+            # discord.py has no hold of a socket before its hello: where that never comes, nobody could cut it.
+            self._socket = await connect(url, **more)
+            return self._socket
+
+        client.http.ws_connect = remembered  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the gateway gives signs of life, and has let us in."""
+        return self._up and self._client.is_ready()
+
+    async def run(self) -> None:
+        """Stay connected until cancelled. Raises `discord.ConnectionClosed` where Discord closes for good."""
+        session: dict[str, object] = {"initial": True, "shard_id": None}
+        try:
+            while not self._draining:
+                await self._pause()
+                began = time.monotonic()
+                ws: DiscordWebSocket | None = None
+                try:
+                    async with asyncio.timeout(OPEN_SECONDS):
+                        ws = self._client.ws = await DiscordWebSocket.from_client(self._client, **session)  # pyright: ignore[reportArgumentType]
+                    session["initial"] = False
+                    await self._poll(ws, time.monotonic() - began)
+                except ReconnectWebSocket as ended:
+                    session["resume"] = ended.resume
+                    log.info("The gateway is opened again.", extra={"action": "gateway_reconnect"})
+                except discord.ConnectionClosed as closed:
+                    if closed.code == PRIVILEGED:
+                        raise discord.PrivilegedIntentsRequired(closed.shard_id) from None
+                    if closed.code != CLOSED_CLEANLY:
+                        raise
+                    session["resume"] = True
+                except (OSError, TimeoutError, aiohttp.ClientError, discord.HTTPException) as error:
+                    session["resume"] = True
+                    log.warning(
+                        "The gateway could not be reached: %s", type(error).__name__, extra={"action": "no_gateway"}
+                    )
+                finally:
+                    self._up = False
+                    self._cut()
+                known = cast("DiscordWebSocket | None", self._client.ws)
+                # Nothing to resume where nobody was let in yet.
+                session["resume"] = bool(session.get("resume")) and known is not None and known.session_id is not None
+                if known is not None:
+                    session |= {"sequence": known.sequence, "session": known.session_id, "gateway": known.gateway}
+                steady = ws is not None and time.monotonic() - began >= STEADY_SECONDS
+                self._failures = 0 if steady else self._failures + 1
+                if not self._draining:
+                    self._client.dispatch("disconnect")
+            await asyncio.Event().wait()  # drained: what was begun goes on elsewhere
+        finally:
+            self._cut()
+
+    async def drain(self) -> None:
+        """Take nothing new."""
+        self._draining = True
+        ws = cast("DiscordWebSocket | None", self._client.ws)
+        if ws is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await ws.close(CLOSED_CLEANLY)
+        except (TimeoutError, OSError):
+            log.info("The gateway was cut: nobody closed it at the other end.", extra={"action": "gateway_cut"})
+        self._cut()
+
+    async def _pause(self) -> None:
+        # The first time at once: most ends are Discord's own, and what was missed waits to be replayed.
+        if self._failures > 1:
+            longest = min(FIRST_PAUSE * 2 ** min(self._failures - 2, 16), LONGEST_PAUSE)
+            await asyncio.sleep(longest * random.uniform(0.5, 1.0))
+
+    async def _poll(self, ws: DiscordWebSocket, opening: float) -> None:
+        self._up = True
+        watch = asyncio.create_task(self._watch(ws, opening), name="askback discord pulse")
+        try:
+            while True:
+                await ws.poll_event()
+        finally:
+            watch.cancel()
+            keep_alive = _keep_alive(ws)
+            if keep_alive is not None:
+                keep_alive.stop()
+
+    async def _watch(self, ws: DiscordWebSocket, opening: float) -> None:
+        """Cut the connection as soon as it is silent: discord.py then resumes, and nothing is lost."""
+        keep_alive = _keep_alive(ws)
+        if keep_alive is None:
+            return
+        pulse = Pulse(opening, shortest=SHORTEST)
+        acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+
+        async def ask() -> None:
+            await ws.send_heartbeat(keep_alive.beat())
+
+        def heard() -> float:
+            nonlocal acked
+            if keep_alive._last_ack != acked:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+                acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+                pulse.measured(keep_alive.latency)
+            return keep_alive._last_recv  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
+
+        await pulse.until_silent(ask, heard)
+        self._up = False
+        log.warning("The gateway is silent; it is opened again.", extra={"action": "gateway_silent"})
+        self._cut()
+
+    def _cut(self) -> None:
+        """End the connection without a closing handshake, which a dead peer would let wait."""
+        if self._socket is None:
+            return
+        connection = self._socket._response.connection  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
+
+
+def _keep_alive(ws: DiscordWebSocket) -> _KeepAlive | None:
+    return cast("_KeepAlive | None", ws._keep_alive)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001

@@ -1,0 +1,347 @@
+"""Socket Mode: a line to Slack that is open whenever it can be, and on which no ack gets lost.
+
+slack_sdk's own client closes an old socket before it opens the next, takes minutes to notice a silent one, and
+does not say when an ack got lost: here the next one is open before the old one goes.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Lines", "Reply"]
+
+import asyncio
+import json
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+import aiohttp
+from slack_sdk.proxy_env_variable_loader import load_http_proxy_from_env
+
+from askback.errors import OperatorError
+from askback.platform import TryLater
+from askback.pulse import Pulse
+from askback_slack.calls import Refused
+from askback_slack.payloads import Json, at, mapping
+
+log = logging.getLogger("askback.slack")
+
+OPEN_SECONDS = 10.0
+"""How long opening a line may take, from asking for its address to Slack's hello."""
+LEAVE_SECONDS = 15.0
+"""How long a line is still read after Slack asked to leave it; Slack closes it by itself before."""
+CLOSE_SECONDS = 1.0
+DRAIN_SECONDS = 2.5
+ACK_SECONDS = 3.0
+"""After that, Slack is not interested in an ack any more."""
+STEADY_SECONDS = 10.0
+"""A line that lived for so long says that all is well: the next is opened at once."""
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 30.0
+LOOK_SECONDS = 0.02
+LARGEST = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an envelope is acked with."""
+
+    payload: Json
+    sent: Callable[[], None]
+    """Called when the ack is sent."""
+
+
+Take: TypeAlias = Callable[[Json], Awaitable[Reply | None]]
+"""Takes an envelope. None: it must not be acked."""
+
+
+class _Lost(Exception):
+    """A line could not be opened, or is gone. The text says why."""
+
+
+@dataclass(eq=False)
+class _Line:
+    """One socket."""
+
+    socket: aiohttp.ClientWebSocketResponse
+    pulse: Pulse
+    opened: float
+    heard: int = 0
+    """How many frames have come in."""
+    asked: float = 0.0
+    """When the last ping went out."""
+    leaving: bool = False
+    silent: bool = False
+    acks: deque[tuple[float, str]] = field(default_factory=lambda: deque[tuple[float, str]](maxlen=256))
+    """What was sent, and when, since the last sign that sending gets through."""
+
+    @property
+    def is_open(self) -> bool:
+        return not self.socket.closed
+
+    @property
+    def is_good(self) -> bool:
+        return self.is_open and not self.leaving and not self.silent
+
+    def answered(self) -> None:
+        """Whatever was sent before the last ping has arrived, since its answer did."""
+        self.pulse.measured(time.monotonic() - self.asked)
+        while self.acks and self.acks[0][0] < self.asked:
+            self.acks.popleft()
+
+    async def ping(self) -> None:
+        self.asked = time.monotonic()
+        await self.socket.ping()
+
+    async def send(self, frame: str) -> None:
+        """Raises `OSError` or `RuntimeError` where the socket is gone."""
+        await self.socket.send_str(frame)
+        self.acks.append((time.monotonic(), frame))
+
+    def cut(self) -> None:
+        """End it without a closing handshake, which a dead peer would let wait."""
+        connection = self.socket._response.connection  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
+
+
+class Lines:
+    """The lines to Slack: one, and a second while they change."""
+
+    def __init__(self, address: Callable[[], Awaitable[str]], take: Take) -> None:
+        """`address` raises `TryLater`, or `Refused` when the app's own token is no good."""
+        self._address = address
+        self._take = take
+        self._lines: list[_Line] = []
+        self._changed = asyncio.Event()
+        self._failures = 0
+        self._ever = False
+        self._draining = False
+        self._at_work: set[asyncio.Task[None]] = set()
+        self._swallowed: tuple[tuple[float, str], ...] = ()
+        """Acks that were sent into a line and perhaps never came out of it."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a line is open that gives signs of life."""
+        return any(line.is_good for line in self._lines)
+
+    async def run(self) -> None:
+        """Keep a line open until cancelled. Raises `OperatorError` where Slack refuses the very first for good."""
+        timeout = aiohttp.ClientTimeout(total=None)
+        async with aiohttp.ClientSession(timeout=timeout) as session, asyncio.TaskGroup() as tasks:
+            try:
+                while True:
+                    self._changed.clear()
+                    if self.is_connected or self._draining:
+                        await self._changed.wait()
+                        continue
+                    await self._pause()
+                    line = await self._open(session)
+                    if line is not None:
+                        tasks.create_task(self._serve(line, tasks), name="askback slack line")
+            finally:
+                for line in self._lines:
+                    line.cut()
+
+    async def drain(self) -> None:
+        """Take nothing new; what came in before is still acked."""
+        self._draining = True
+        if self._at_work:
+            await asyncio.wait(set(self._at_work), timeout=DRAIN_SECONDS)
+        await asyncio.gather(*(self._close(line) for line in list(self._lines)))
+
+    # Opening
+
+    async def _pause(self) -> None:
+        if self._failures:
+            longest = min(FIRST_PAUSE * 2 ** min(self._failures - 1, 16), LONGEST_PAUSE)
+            await asyncio.sleep(longest * random.uniform(0.5, 1.0))
+
+    async def _open(self, session: aiohttp.ClientSession) -> _Line | None:
+        """A line after its hello. None: it has to be tried again."""
+        try:
+            line = await self._opened(session)
+        except Refused as error:
+            refusal = (
+                f"Slack does not open a socket ({error.code}): check SLACK_APP_TOKEN, which needs the scope "
+                "connections:write, and that Socket Mode is on in the app's settings."
+            )
+            if not self._ever:
+                raise OperatorError(refusal) from error
+            # It was good before: whoever runs this may be about to mend it, and other work goes on meanwhile.
+            self._failures += 1
+            log.error("%s It is tried again.", refusal, extra={"action": "no_socket"})
+            return None
+        except TryLater as error:
+            self._failures += 1
+            log.warning("Slack opens no socket for now: %s", error, extra={"action": "no_socket"})
+            if error.seconds is not None:
+                await asyncio.sleep(error.seconds)
+            return None
+        except (_Lost, TimeoutError, aiohttp.ClientError, OSError) as error:
+            self._failures += 1
+            why = str(error) if isinstance(error, _Lost) else type(error).__name__
+            log.warning("A socket to Slack could not be opened: %s", why, extra={"action": "no_socket"})
+            return None
+        self._lines.append(line)
+        log.info("Listening on Slack%s.", " again" if self._ever else "", extra={"action": "slack_connected"})
+        self._ever = True
+        await self._send_again(line)
+        return line
+
+    async def _opened(self, session: aiohttp.ClientSession) -> _Line:
+        async with asyncio.timeout(OPEN_SECONDS):
+            address = await self._address()
+            began = time.monotonic()
+            socket = await session.ws_connect(
+                address, autoping=False, max_msg_size=LARGEST, proxy=load_http_proxy_from_env(log)
+            )
+            # The handshake was one round trip, or a few.
+            line = _Line(socket, Pulse(time.monotonic() - began), opened=time.monotonic())
+            try:
+                while True:
+                    frame = await socket.receive()
+                    if frame.type is aiohttp.WSMsgType.PING:
+                        await socket.pong(frame.data)
+                        continue
+                    message = _message(frame)
+                    if at(message, "type") != "hello":
+                        raise _Lost(f"Slack said {at(message, 'reason') or 'nothing'} instead of hello.")
+                    return line
+            except BaseException:
+                line.cut()
+                raise
+
+    # Reading
+
+    async def _serve(self, line: _Line, tasks: asyncio.TaskGroup) -> None:
+        watch = tasks.create_task(self._watch(line), name="askback slack pulse")
+        try:
+            while True:
+                frame = await line.socket.receive()
+                line.heard += 1
+                match frame.type:
+                    case aiohttp.WSMsgType.TEXT:
+                        self._read(line, frame, tasks)
+                    case aiohttp.WSMsgType.PING:
+                        await line.socket.pong(frame.data)
+                    case aiohttp.WSMsgType.PONG:
+                        line.answered()
+                    case aiohttp.WSMsgType.BINARY:
+                        pass  # Slack sends none
+                    case _:
+                        break
+        except (OSError, RuntimeError) as error:
+            log.info("A socket to Slack broke off: %s", type(error).__name__, extra={"action": "socket_lost"})
+        finally:
+            watch.cancel()
+            line.cut()
+            self._lines.remove(line)
+            steady = line.leaving or time.monotonic() - line.opened >= STEADY_SECONDS
+            self._failures = 0 if steady else self._failures + 1
+            if not self._draining and not self.is_connected:
+                log.info("A socket to Slack is gone; another one is opened.", extra={"action": "slack_disconnected"})
+            self._swallowed += tuple(line.acks)
+            self._changed.set()
+
+    def _read(self, line: _Line, frame: aiohttp.WSMessage, tasks: asyncio.TaskGroup) -> None:
+        message = _message(frame)
+        if at(message, "type") == "disconnect":
+            # A warning comes about ten seconds before the end; the next line is open by then.
+            line.leaving = True
+            log.info(
+                "Slack asks for another socket (%s).", at(message, "reason") or "it does not say why",
+                extra={"action": "slack_refresh"},
+            )  # fmt: skip
+            tasks.create_task(self._leave(line), name="askback slack leave")
+            self._changed.set()
+        elif at(message, "envelope_id") is not None:
+            task = tasks.create_task(self._handle(line, message), name="askback slack envelope")
+            self._at_work.add(task)
+            task.add_done_callback(self._at_work.discard)
+
+    async def _handle(self, line: _Line, envelope: Json) -> None:
+        began = time.monotonic()
+        try:
+            reply = await self._take(envelope)
+        except Exception:
+            log.exception("An envelope could not be taken.", extra={"action": "payload_failed"})
+            return
+        if reply is None:
+            return
+        ack: dict[str, object] = {"envelope_id": at(envelope, "envelope_id")}
+        if reply.payload:
+            ack["payload"] = reply.payload
+        if await self._ack(line, json.dumps(ack), until=began + ACK_SECONDS):
+            reply.sent()
+        else:
+            # What was committed stays; an event comes again, and of a click the person sees an error.
+            log.warning("An ack did not get through.", extra={"action": "ack_lost"})
+
+    async def _ack(self, line: _Line, frame: str, *, until: float) -> bool:
+        """Send an ack by the line on which its envelope came, or by any other: Slack takes it from each."""
+        while True:
+            ways = [line] if line.is_open and not line.silent else []
+            ways += [other for other in reversed(self._lines) if other.is_good and other is not line]
+            for way in ways:
+                try:
+                    await way.send(frame)
+                except (OSError, RuntimeError):
+                    continue
+                return True
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _send_again(self, line: _Line) -> None:
+        swallowed, self._swallowed = self._swallowed, ()
+        for dead in self._lines:
+            if dead.silent:
+                swallowed += tuple(dead.acks)
+                dead.acks.clear()
+        for sent, frame in swallowed:
+            if time.monotonic() - sent < ACK_SECONDS:
+                await self._ack(line, frame, until=0.0)
+
+    # Ends of lines
+
+    async def _watch(self, line: _Line) -> None:
+        """Cut a line that is silent, once there is another: one that only paused is not given up before."""
+        while True:
+            await line.pulse.until_silent(line.ping, lambda: line.heard)
+            line.silent = True
+            heard = line.heard
+            log.warning("The socket to Slack is silent; another one is opened.", extra={"action": "socket_silent"})
+            self._changed.set()
+            while line.heard == heard:
+                if self.is_connected or not line.is_open:
+                    line.cut()
+                    return
+                await asyncio.sleep(LOOK_SECONDS)
+            line.silent = False
+
+    async def _leave(self, line: _Line) -> None:
+        await asyncio.sleep(LEAVE_SECONDS)
+        await self._close(line)
+
+    async def _close(self, line: _Line) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await line.socket.close()
+        except (TimeoutError, OSError):
+            log.info("A socket to Slack was cut: nobody closed it at the other end.", extra={"action": "socket_cut"})
+        line.cut()
+
+
+def _message(frame: aiohttp.WSMessage) -> Json:
+    """What a text frame says; empty where it is none, or no JSON."""
+    if frame.type is not aiohttp.WSMsgType.TEXT:
+        return {}
+    try:
+        return mapping(json.loads(cast("str", frame.data)))
+    except (ValueError, RecursionError):
+        return {}
