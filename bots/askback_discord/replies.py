@@ -72,8 +72,8 @@ class Reply:
                 raise
             else:
                 break
-        kind = "text" if self._interaction.type is discord.InteractionType.modal_submit else "press"
-        telemetry.acked(PLATFORM, kind, self._began)
+        sent = self._interaction.type is discord.InteractionType.modal_submit
+        telemetry.acked(PLATFORM, "text" if sent else "press", self._began)
 
     async def add(self, data: Body) -> None:
         """A further message behind the first answer. Raises `Gone`, `TryLater` or `Undeliverable`."""

@@ -147,23 +147,21 @@ def _said(call: ModelCall, message: Message) -> ModelTurn:
             "output_tokens": message.usage.output_tokens,
         },
     )
-    usage = message.usage
-    call.said(
-        str(message.stop_reason),
-        read=usage.input_tokens + (usage.cache_creation_input_tokens or 0),
-        cached=usage.cache_read_input_tokens or 0,
-        written=usage.output_tokens,
-    )
-    turn = _turn(message, content, text, uncalled)
-    return turn.evolve(tokens=_tokens(message.usage))
+    read, cached, written = _tokens(message.usage)
+    call.said(str(message.stop_reason), read=read, cached=cached, written=written)
+    return _turn(message, content, text, uncalled).evolve(tokens=read + cached + written)
 
 
-def _tokens(usage: Usage) -> int:
-    read = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+def _tokens(usage: Usage) -> tuple[int, int, int]:
+    """What was read anew, what the cache had, and what was written."""
     # What a compaction took stands beside the sums and not in them.
     rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
-    compacted = sum(one.input_tokens + one.output_tokens for one in rounds if one.type == "compaction")
-    return usage.input_tokens + read + usage.output_tokens + compacted
+    compactions = [one for one in rounds if one.type == "compaction"]
+    return (
+        usage.input_tokens + (usage.cache_creation_input_tokens or 0) + sum(one.input_tokens for one in compactions),
+        usage.cache_read_input_tokens or 0,
+        usage.output_tokens + sum(one.output_tokens for one in compactions),
+    )
 
 
 def _turn(message: Message, content: Blocks, text: str, uncalled: Blocks) -> ModelTurn:

@@ -137,15 +137,9 @@ class ModelCall:
 
     def said(self, stop_reason: str, *, read: int, cached: int, written: int) -> None:
         """It answered: tokens that it read anew, that it had in its cache, and that it wrote."""
-        self._span.set_attributes(
-            {
-                "gen_ai.response.finish_reasons": [stop_reason],
-                "gen_ai.usage.input_tokens": read + cached,
-                "gen_ai.usage.cache_read.input_tokens": cached,
-                "gen_ai.usage.output_tokens": written,
-            }
-        )
+        self._span.set_attribute("askback.model.result", stop_reason)
         for direction, count in (("input", read), ("cache", cached), ("output", written)):
+            self._span.set_attribute(f"askback.model.tokens.{direction}", count)
             _to.model_tokens.add(count, {**self._attributes, "direction": direction})
         self._took({**self._attributes, "result": stop_reason})
 
@@ -160,14 +154,10 @@ class ModelCall:
 
 @contextmanager
 def calling_model(model: str) -> Generator[ModelCall]:
-    """A call of the model."""
-    attributes: Attributes = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "anthropic",
-        "gen_ai.request.model": model,
-    }
-    with _span(f"chat {model}", SpanKind.CLIENT, None, attributes) as span:
-        yield ModelCall(span, {"gen_ai.request.model": model})
+    """A call of the model. The span of the request itself, below it, is the anthropic package's own."""
+    attributes: Attributes = {"gen_ai.request.model": model}
+    with _span("askback.model", SpanKind.INTERNAL, None, attributes) as span:
+        yield ModelCall(span, attributes)
 
 
 def told_result(tool: str, status: str, question: str | None) -> None:

@@ -37,7 +37,7 @@ async def converse(desk: Desk) -> None:
     desk.model.script(text, turn(f"So be it, {WRITTEN}."), turn(f"Again, {WRITTEN}."), when=WRITTEN)
     talk = await desk.mention(ADA, f"{WRITTEN}, please")
     shown = await card(desk, talk)
-    await desk.say(ADA, f"hurry, {WRITTEN}", talk)
+    await desk.say(BEN, f"hurry, {WRITTEN}", talk)
     await line(desk, talk, "I am waiting")
     await desk.press(BEN, shown, f"{WRITTEN} A")
     await notice(desk, BEN, "for somebody else")

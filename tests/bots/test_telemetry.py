@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from opentelemetry.trace import StatusCode
@@ -41,19 +42,18 @@ async def test_one_trace_leads_from_the_message_to_the_answer(backend: Backend, 
     await answered(desk, talk, backend)
     spans = backend.spans()
     assert len(backend.traces()) == 1
-    model = next(span.name for span in spans if span.name.startswith("chat "))
     assert sorted(parents(spans), key=str) == sorted(
         [
             ("askback.message", None),
             ("askback.turn", "askback.message"),
-            (model, "askback.turn"),
+            ("askback.model", "askback.turn"),
             ("askback.ask", "askback.turn"),
             ("askback.deliver", "askback.ask"),
             ("askback.click", "askback.ask"),
             ("askback.wait", "askback.ask"),
             ("askback.turn", "askback.ask"),
             ("askback.tool_result", "askback.turn"),
-            (model, "askback.turn"),
+            ("askback.model", "askback.turn"),
         ],
         key=str,
     )
@@ -97,7 +97,7 @@ async def test_the_metrics_say_what_happened(backend: Backend, desk: Desk) -> No
     assert backend.points("askback.asks.open")[0].value == 0
     talk, _ = await fruit(desk)
     assert [(point.attributes, point.value) for point in backend.points("askback.asks.open")] == [({}, 1)]
-    await desk.say(ADA, "hm", talk)
+    await desk.say(BEN, "hm", talk)
     await line(desk, talk, "I am waiting")
     await answered(desk, talk, backend)
     assert backend.points("askback.asks.open")[0].value == 0
@@ -113,9 +113,12 @@ async def test_the_metrics_say_what_happened(backend: Backend, desk: Desk) -> No
     assert lags["card"].count >= 1
     assert all(0 <= point.value < 10 for point in lags.values())
     tokens = {point.attributes["direction"]: point.value for point in backend.points("askback.model.tokens")}
-    usage = [span.attributes or {} for span in backend.spans("chat ")]
-    assert tokens["output"] == sum(int(str(one["gen_ai.usage.output_tokens"])) for one in usage) > 0
-    assert tokens["input"] + tokens["cache"] == sum(int(str(one["gen_ai.usage.input_tokens"])) for one in usage) > 0
+    usage = [span.attributes or {} for span in backend.spans("askback.model")]
+    for direction in ("input", "cache", "output"):
+        assert tokens[direction] == sum(int(str(one[f"askback.model.tokens.{direction}"])) for one in usage)
+    told: list[Any] = [exchange.answer for exchange in desk.model.log]
+    assert tokens["output"] == sum(one["usage"]["output_tokens"] for one in told) > 0
+    assert tokens["input"] + tokens["cache"] == sum(one["usage"]["input_tokens"] for one in told) > 0
     assert _counts(backend, "askback.model.duration", "result") == {"tool_use": 1, "end_turn": 1}
     assert [point.value for point in backend.points("askback.turns")] == [2]
     assert backend.units() == {
@@ -154,7 +157,7 @@ async def test_nothing_that_is_reported_names_a_person_or_quotes_one(backend: Ba
     ada = desk.actor(ADA)
     for told in (ada.id, ada.name or "ada", talk.channel, "fruit", "Pear", "So be it"):
         assert told not in words, told
-    (failed,) = (span for span in backend.spans("chat ") if span.status.status_code is StatusCode.ERROR)
+    (failed,) = (span for span in backend.spans("askback.model") if span.status.status_code is StatusCode.ERROR)
     assert (failed.attributes or {})["error.type"]
     assert not failed.events
     assert _counts(backend, "askback.model.duration", "result")["error"] == 1
