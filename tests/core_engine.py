@@ -212,7 +212,9 @@ class Engine:
         worker: Worker,
         agent: Agent,
         reception: Reception,
+        toolbox: Toolbox,
     ) -> None:
+        self.toolbox = toolbox
         self.store = store
         self.board = board
         self.manager = manager
@@ -276,6 +278,7 @@ async def engine(
     access: Access | None = None,
     budget: Budget | None = None,
     rounds: int = 25,
+    compact_at: int | None = None,
     own: tuple[object, ...] = (),
     tool_timeout: float = WITHIN,
     **toolbox: int,
@@ -295,6 +298,7 @@ async def engine(
             patience=patience,
             budget=budget or Budget(),
             rounds=rounds,
+            compact_at=compact_at,
         )
         box = Toolbox(store, tuple(map(OwnTool.of, own)), timeout=tool_timeout, **toolbox)
         await stack.enter_async_context(box)
@@ -312,7 +316,7 @@ async def engine(
         before = asyncio.all_tasks()
         task = asyncio.create_task(worker.run()) if work else None
         try:
-            yield Engine(store, board, manager, worker, agent, reception)
+            yield Engine(store, board, manager, worker, agent, reception, box)
         finally:
             if task is not None:
                 task.cancel()

@@ -69,6 +69,7 @@ _FAULTS: dict[str, _Error] = {
         "prompt is too long: 1203417 tokens > 1000000 maximum",
         {"x-should-retry": "false"},
     ),
+    "bad_request": _Error(400, "invalid_request_error", "invalid request", {"x-should-retry": "false"}),
     "request_too_large": _Error(
         413, "request_too_large", "Request exceeds the maximum size", {"x-should-retry": "false"}
     ),

@@ -13,6 +13,7 @@ FaultKind = Literal[
     "rate_limited",
     "bad_key",
     "no_permission",
+    "bad_request",
     "prompt_too_long",
     "request_too_large",
     "server_error",
