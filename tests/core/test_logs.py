@@ -9,9 +9,12 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import IntegrityError
 
 import askback_discord.settings
 import askback_slack.settings
@@ -20,6 +23,7 @@ from askback.errors import InvalidValue, OperatorError, Problem
 from askback.logs import configure_logging
 from askback.redaction import HIDDEN, hide, redacted
 from askback.settings import TomlSettings
+from askback.store.writer import Writer
 
 TEXT = "marked text of a person"
 log = logging.getLogger("askback.test")
@@ -223,6 +227,25 @@ def test_words_of_errors_that_may_quote_somebody_are_withheld_above_debug(capsys
     configure_logging("DEBUG")
     log.error("It failed.", exc_info=failing(errors[0]))
     assert f"    ValueError: {TEXT}" in capsys.readouterr().err
+
+
+async def test_an_error_of_the_database_quotes_nobody_at_any_level(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(connection: Connection) -> None:
+        connection.execute(text("INSERT INTO meta (name, value) VALUES (:name, :text)"), {"name": None, "text": TEXT})
+
+    configure_logging("DEBUG")
+    writer = await asyncio.to_thread(Writer, tmp_path / "askback.db")
+    try:
+        await writer.run(work)
+    except IntegrityError as error:
+        log.error("It failed.", exc_info=error)
+    finally:
+        await writer.close()
+    shown = capsys.readouterr().err
+    assert "NOT NULL constraint failed: meta.name" in shown
+    assert TEXT not in shown
 
 
 def test_libraries_are_heard_from_warnings_on_unless_at_debug(capsys: pytest.CaptureFixture[str]) -> None:
