@@ -20,10 +20,11 @@ import discord
 from askback.access import Access
 from askback.bots import Bot, Doors
 from askback.card import Card
+from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
 from askback.platform import Platform
 from askback.settings import is_configured, load
-from askback_discord import render
+from askback_discord import doctor, render
 from askback_discord.calls import DiscordApi
 from askback_discord.clicks import Clicks
 from askback_discord.hearing import Hearing
@@ -58,6 +59,9 @@ class DiscordBot:
     def over_http(self, address: str) -> Bot:
         del address
         raise OperatorError("Discord is served over its gateway: leave --http out.")
+
+    async def examine(self, scene: Scene) -> Sequence[Finding]:
+        return await doctor.examine(scene)
 
     @asynccontextmanager
     async def connect(self, doors: Doors) -> AsyncGenerator[DiscordConnection]:

@@ -15,6 +15,8 @@ DiscordFaultKind = Literal[
     "lose",  # a dispatch of type `operation` is not sent, and not replayed
     "no_heartbeat_ack",  # heartbeats are not answered
     "no_resume",  # the next RESUME is answered with INVALID_SESSION
+    "close",  # the next IDENTIFY is answered by closing the socket with `code`
+    "silent",  # the next IDENTIFY is not answered at all
 ]
 DISCORD_FAULTS: tuple[str, ...] = get_args(DiscordFaultKind)
 

@@ -182,6 +182,10 @@ class Gateway:
             raise CloseError(4005, "Already authenticated.")
         if as_text(body.get("token")).removeprefix("Bot ") != self._guild.app.token:
             raise CloseError(4004, "Authentication failed.")
+        if fault := self._guild.faults.take("close"):
+            raise CloseError(fault.code, "On purpose.")
+        if self._guild.faults.take("silent"):
+            return
         shard = body.get("shard")
         if shard is not None and not _is_shard(shard):
             raise CloseError(4010, "Invalid shard.")

@@ -139,6 +139,8 @@ class App:
     token: str = "local-discord-token"  # noqa: S105 - good on this machine only
     role: str = "1100000000000000101"
     privileged: int = int(PRIVILEGED)  # the intents that are switched on in the developer portal
+    public: bool = False
+    clicks_url: str | None = None  # the interactions endpoint
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ FaultKind = Literal[
     "swallow_ack",  # the bot's ack is thrown away; `method` may be "events_api" or "interactive"
     "duplicate_events",  # each event is sent twice with the same envelope id
     "hold_events",  # events wait until the fault is removed
+    "socket",  # a socket is not served: `error` is "refused", "silent", or the reason of a disconnect
 ]
 KINDS: tuple[str, ...] = get_args(FaultKind)
 

@@ -1,7 +1,9 @@
 """Everything a bot needs from outside, on one port of this machine: Slack, the Messages API, and the page."""
 
 import asyncio
+import time
 from collections.abc import Callable, Collection
+from email.utils import formatdate
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -71,6 +73,8 @@ class Services:
         self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
         self._doors = Doors(self.workspace, self.socket, self.people, self.clicks, self.modals)
         self._runner: web.AppRunner | None = None
+        self.date_ahead: float | None = None
+        """By how many seconds the Date header of every answer is ahead; None: as it is."""
 
     @property
     def url(self) -> str:
@@ -185,8 +189,14 @@ class Services:
         application.add_routes(self.discord.routes())
         application.add_routes(model_api.routes(self.model))
         application.add_routes([web.get("/", _index), web.static("/page", _PAGE)])
+        application.on_response_prepare.append(self._date)
         application.on_shutdown.append(self._close)
         return application
+
+    async def _date(self, request: web.Request, response: web.StreamResponse) -> None:
+        del request
+        if self.date_ahead is not None:
+            response.headers["Date"] = formatdate(time.time() + self.date_ahead, usegmt=True)
 
     async def _close(self, application: web.Application) -> None:
         del application

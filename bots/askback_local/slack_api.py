@@ -33,6 +33,7 @@ class SlackApi:
         sessions = SessionMethods(workspace)
         self._methods: dict[str, Method] = {
             "auth.test": reading.auth_test,
+            "bots.info": reading.bot_info,
             "apps.connections.open": self._connections_open,
             "chat.postMessage": chat.post_message,
             "chat.update": chat.update,
@@ -84,6 +85,8 @@ class SlackApi:
                 if fault.retry_after is not None:
                     headers["Retry-After"] = str(fault.retry_after)
                 raise SlackRefusalError(fault.error)
+            if bearer(request, arguments) == self._workspace.bot.token:
+                headers["X-OAuth-Scopes"] = ",".join(self._workspace.bot.scopes)
             answer = self._answer(request, method, arguments)
         except SlackRefusalError as refusal:
             answer = refusal.answer()

@@ -32,6 +32,13 @@ class ReadingMethods:
             "is_enterprise_install": False,
         }
 
+    def bot_info(self, arguments: Arguments) -> JsonObject:
+        """bots.info"""
+        bot = self._workspace.bot
+        if arguments.need("bot") != bot.bot_id:
+            raise SlackRefusalError("bot_not_found")
+        return {"bot": {"id": bot.bot_id, "app_id": bot.app_id, "name": bot.name, "user_id": bot.id, "deleted": False}}
+
     def user_info(self, arguments: Arguments) -> JsonObject:
         """users.info"""
         user_id = arguments.need("user")

@@ -131,6 +131,9 @@ class SlackSocket:
         if ticket not in self._tickets:
             return web.json_response({"ok": False, "error": "invalid_ticket"}, status=403)
         self._tickets.discard(ticket)
+        fault = self._workspace.faults.take("socket", "socket")
+        if fault is not None and fault.error == "refused":
+            return web.json_response({"ok": False, "error": "forbidden"}, status=403)
         socket = web.WebSocketResponse(autoping=False)
         await socket.prepare(request)
         connection = _Connection(next(self._numbers), request, socket)
@@ -138,6 +141,12 @@ class SlackSocket:
         if reason := self._refusal or crowded:
             await connection.send(self._disconnect_message(reason))
             await socket.close()
+            return socket
+        if fault is not None:
+            if fault.error != "silent":
+                await connection.send(self._disconnect_message(fault.error))
+            async for _ in socket:
+                pass
             return socket
         self._connections.append(connection)
         try:

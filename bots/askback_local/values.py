@@ -29,6 +29,15 @@ class Bot:
     name: str = "askback"
     token: str = "xoxb-local"  # noqa: S105 - good on this machine only
     app_token: str = "xapp-local"  # noqa: S105
+    scopes: tuple[str, ...] = (
+        "app_mentions:read",
+        "channels:history",
+        "chat:write",
+        "groups:history",
+        "im:history",
+        "mpim:history",
+        "users:read",
+    )
 
 
 @dataclass(frozen=True)

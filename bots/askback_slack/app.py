@@ -24,10 +24,11 @@ from askback.access import Access
 from askback.address import Address
 from askback.bots import Bot, Doors
 from askback.card import Card
+from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
 from askback.listen import listening
 from askback.platform import Gone, Platform, TryLater, Undeliverable
-from askback_slack import modal, render
+from askback_slack import doctor, modal, render
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
 from askback_slack.dispatch import acked, answered
@@ -68,6 +69,9 @@ class SlackBot:
 
     async def invite(self) -> str:
         return INSTALL
+
+    async def examine(self, scene: Scene) -> Sequence[Finding]:
+        return await doctor.examine(scene)
 
     @asynccontextmanager
     async def connect(self, doors: Doors) -> AsyncGenerator[SlackConnection]:

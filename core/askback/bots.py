@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Bot", "Connection", "Doors", "Hear", "Stop", "bot_named", "bots", "configured_bots"]
+__all__ = ["Bot", "Connection", "Doors", "Hear", "Stop", "bot_named", "bot_names", "bots", "configured_bots"]
 
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from askback.access import Access
 from askback.card import Card
 from askback.conversations import Heard, Taken
+from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
@@ -92,6 +93,13 @@ class Bot(Protocol):
         """The address where somebody lets the bot in. Raises `OperatorError`."""
         ...
 
+    async def examine(self, scene: Scene) -> Sequence[Finding]:
+        """Look at everything that the bot needs of its platform, each call within `scene.seconds`.
+
+        Beside a running bot, nothing that it holds is opened a second time. No secret stands in a finding.
+        """
+        ...
+
     def connect(self, doors: Doors) -> AbstractAsyncContextManager[Connection]:
         """Connect by the bot's own settings. Raises `OperatorError` where they are missing or wrong."""
         ...
@@ -111,6 +119,11 @@ def bots() -> dict[str, Bot]:
             continue  # its extra is not installed: `bot_named` says so to whoever wants it
         found[bot.name] = bot
     return found
+
+
+def bot_names() -> list[str]:
+    """The names of all bots that are known, without loading their libraries."""
+    return [entry.name for entry in entry_points(group=GROUP)]
 
 
 def configured_bots() -> list[Bot]:

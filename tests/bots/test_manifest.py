@@ -41,6 +41,7 @@ SCOPES: dict[str, frozenset[str]] = {
     "chat.stopStream": frozenset({"chat:write"}),
     "chat.update": frozenset({"chat:write"}),
     "users.info": frozenset({"users:read"}),
+    "bots.info": frozenset({"users:read"}),
     "conversations.history": HISTORY,
     "conversations.replies": HISTORY,
 }

@@ -74,6 +74,23 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
     return asyncio.run(work())
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("doctor", ["askback doctor --platform slack", "with 1 where something is broken"]),
+        ("pending", ["--json", "askback pending --json"]),
+        ("show", ["ID", "Ends with 2"]),
+        ("cancel", ["--reason", "Ends with 1"]),
+    ],
+)
+def test_every_help_teaches_within_80_columns(command: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    done = askback(command, "--help")
+    said = " ".join(done.stdout.replace("│", " ").split())
+    assert (done.exit_code, [word for word in words if word not in said]) == (0, [])
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
 def test_pending_lists_what_is_open_oldest_first(database: Path) -> None:
     first = stored(database, created_at=utc_now() - timedelta(hours=3))
     stored(database, Choose(index=0))

@@ -22,6 +22,25 @@ AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line for each question.")]
 
 
+@commands.command(epilog="Examples:\n  [bold]askback doctor[/]\n  [bold]askback doctor --platform slack[/]")
+def doctor(
+    platform: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the platforms, look at this one only.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, max=600, help="How long each call over the network may take.")
+    ] = 5.0,
+) -> None:
+    """Look at everything that the bot needs, and say what is wrong and how to mend it.
+
+    Settings, database, model, clock, and each platform that has a token. Beside a running bot, it does not disturb
+    it. Ends with 0 where all is well or only could be better, with 1 where something is broken.
+    """
+    from askback.doctor.examination import doctor
+
+    raise typer.Exit(run_to_end(doctor(platform, wait, _console())))
+
+
 @commands.command(epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
 def pending(as_json: AsJson = False) -> None:
     """List the questions that wait for people: what, whom, where, since when.

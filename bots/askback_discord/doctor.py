@@ -1,0 +1,263 @@
+"""Looks at what the bot needs of Discord: its token, its application, the gateway, and what it may do where."""
+
+from __future__ import annotations
+
+__all__ = ["examine"]
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import aiohttp
+
+import discord
+from askback.clock import utc_now
+from askback.doctor.clock import clock_finding
+from askback.doctor.findings import Finding, Scene, broken, good, told_by, warning
+from askback.errors import OperatorError
+from askback.settings import load
+from askback_discord.calls import Json
+from askback_discord.install import INTENTS, PERMISSIONS, invite_link
+from askback_discord.settings import DiscordSettings
+
+NETWORK = "Check the network, a proxy in between, and ASKBACK_DISCORD_API_URL if it is set."
+TOKEN = "Reset the token on the page Bot in Discord's developer portal, and set DISCORD_TOKEN to the new one."  # noqa: S105
+CONTENT = "Switch on Message Content Intent on the page Bot in Discord's developer portal, and start the bot again."
+AGAIN = "Wait a minute, and run askback doctor again."
+GATEWAY = "Let WebSockets (wss://*.discord.gg, port 443) through the firewall or proxy, and check the network."
+SEEN_GUILDS = 10
+"""On more servers than so, what is missing is only counted."""
+_HELLO, _IDENTIFY, _DISPATCH, _INVALID = 10, 2, 0, 9
+_LOSSES = {
+    "read_messages": "it does not see the channels",
+    "send_messages": "it cannot post",
+    "create_public_threads": "it cannot begin the thread of a conversation",
+    "send_messages_in_threads": "it cannot answer in threads",
+    "read_message_history": "it cannot find a card again that it posted just before a crash",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    data: object
+    date: str | None
+
+    @property
+    def json(self) -> Json:
+        data = self.data
+        return cast("Json", data) if isinstance(data, dict) else {}
+
+
+class _Unreachable(Exception):
+    """No answer. The text says why, in a sentence."""
+
+
+class _Closed(Exception):
+    """The gateway closed the connection."""
+
+    def __init__(self, code: int | None) -> None:
+        self.code = code
+        super().__init__(code)
+
+
+async def examine(scene: Scene) -> Sequence[Finding]:
+    """Look at everything. What the running bot holds at the gateway is left alone."""
+    try:
+        settings = load(DiscordSettings)
+    except OperatorError as error:
+        return told_by("settings", error, "Mend it there.")
+    timeout = aiohttp.ClientTimeout(total=scene.seconds)
+    async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
+        try:
+            application = await _get(session, settings, "/applications/@me", scene.seconds)
+        except _Unreachable as error:
+            return [broken("token", str(error), NETWORK)]
+        clock = clock_finding("Discord", application.date, utc_now())
+        if (refused := _refused(application)) is not None:
+            return [refused, *clock]
+        reads_all, found = _application(application.json)
+        guilds, gateway = await asyncio.gather(
+            _guilds(session, settings, application.json, scene), _gateway(session, settings, reads_all, scene)
+        )
+        return [*found, *gateway, *guilds, *clock]
+
+
+async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: str, seconds: float) -> _Answer:
+    headers = {
+        "Authorization": f"Bot {settings.token.get_secret_value()}",
+        # Discord refuses whoever does not name themselves like that.
+        "User-Agent": f"DiscordBot (https://github.com/Rapptz/discord.py {discord.__version__}) askback doctor",
+    }
+    try:
+        async with session.get(f"{settings.api_url}{path}", headers=headers) as response:
+            try:
+                data = cast("object", json.loads(await response.text()))
+            except ValueError:
+                data = None
+            return _Answer(response.status, data, response.headers.get("Date"))
+    except TimeoutError:
+        raise _Unreachable(f"Discord does not answer within {seconds:g} s.") from None
+    except (aiohttp.ClientError, OSError) as error:
+        raise _Unreachable(f"Discord cannot be reached ({type(error).__name__}).") from None
+
+
+def _refused(answer: _Answer) -> Finding | None:
+    """Why the token is no good, or cannot be told to be; None where it is."""
+    if answer.status == 200 and "id" in answer.json:
+        return None
+    if answer.status == 401:
+        return broken("token", "Discord does not accept DISCORD_TOKEN.", TOKEN)
+    if answer.status == 429 or answer.status >= 500:
+        return warning("token", f"Discord cannot say at the moment whether it is good (HTTP {answer.status}).", AGAIN)
+    return broken("token", f"What answers there is not Discord's API (HTTP {answer.status}).", NETWORK)
+
+
+def _application(data: Json) -> tuple[bool, list[Finding]]:
+    """Whether messages that do not mention the bot may be read, and what there is to say of the application."""
+    found = [good("token", f"It is that of the application {_text(data, 'name')} ({_text(data, 'id')}).")]
+    number = data.get("flags")
+    flags = discord.ApplicationFlags._from_value(number if isinstance(number, int) else 0)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - its only maker
+    reads_all = flags.gateway_message_content or flags.gateway_message_content_limited
+    if reads_all:
+        found.append(good("intents", "It may read messages that do not mention it."))
+    else:
+        says = "Message Content Intent is off: in a thread, each message has to mention the bot to be heard."
+        found.append(warning("intents", says, CONTENT))
+    if data.get("interactions_endpoint_url"):
+        says = "The application sends clicks to an address of its own, so the bot never hears of them."
+        cure = "Clear Interactions Endpoint URL on the page General Information in Discord's developer portal."
+        found.append(broken("clicks", says, cure))
+    if data.get("bot_require_code_grant") is True:
+        cure = "Switch off Requires OAuth2 Code Grant on the page Bot in Discord's developer portal."
+        found.append(warning("invitation", "Nobody can let the bot in by its link: it asks for a code grant.", cure))
+    return reads_all, found
+
+
+# The gateway
+
+
+async def _gateway(
+    session: aiohttp.ClientSession, settings: DiscordSettings, reads_all: bool, scene: Scene
+) -> list[Finding]:
+    if scene.worker is not None:
+        return [good("gateway", "The running bot is connected by itself; no second session was opened beside it.")]
+    intents = INTENTS | discord.Intents(message_content=reads_all)
+    try:
+        async with asyncio.timeout(scene.seconds):
+            await _ready(session, settings, intents)
+    except TimeoutError:
+        return [broken("gateway", f"Discord's gateway is not ready within {scene.seconds:g} s.", GATEWAY)]
+    except _Closed as closed:
+        return [_closed(closed.code)]
+    except aiohttp.WSServerHandshakeError as error:
+        return [broken("gateway", f"Discord's gateway refuses the connection (HTTP {error.status}).", GATEWAY)]
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return [broken("gateway", f"Discord's gateway cannot be reached ({type(error).__name__}).", GATEWAY)]
+    return [good("gateway", "A session was opened, became ready, and was closed.")]
+
+
+async def _ready(session: aiohttp.ClientSession, settings: DiscordSettings, intents: discord.Intents) -> None:
+    """Open a session as the bot does, and close it when it is ready. Raises `_Closed`."""
+    properties = {"os": sys.platform, "browser": "askback doctor", "device": "askback doctor"}
+    async with session.ws_connect(
+        settings.gateway_url, params={"v": "10", "encoding": "json"}, max_msg_size=0
+    ) as socket:
+        while True:
+            message = await socket.receive()
+            if message.type is not aiohttp.WSMsgType.TEXT:
+                raise _Closed(socket.close_code)
+            frame = cast("Json", json.loads(cast("str", message.data)))
+            operation = frame.get("op")
+            if operation == _HELLO:
+                token = settings.token.get_secret_value()
+                identify = {"token": token, "intents": intents.value, "properties": properties}
+                await socket.send_json({"op": _IDENTIFY, "d": identify})
+            elif operation == _DISPATCH and frame.get("t") == "READY":
+                await socket.close(code=1000)
+                return
+            elif operation == _INVALID:
+                raise _Closed(_INVALID)
+
+
+def _closed(code: int | None) -> Finding:
+    match code:
+        case 4004:
+            return broken("gateway", "Discord's gateway does not accept DISCORD_TOKEN.", TOKEN)
+        case 4013 | 4014:
+            says = "Discord does not grant the intents that the bot asks for (4014)."
+            return broken("gateway", says.replace("4014", str(code)), CONTENT)
+        case 4010 | 4011:
+            says = f"Discord wants the bot to be split up, since it is on too many servers ({code})."
+            return broken("gateway", says, "Leave servers: askback runs as one process.")
+        case 9:
+            return warning("gateway", "Discord refused the session, as it does when sessions begin too often.", AGAIN)
+        case _:
+            return broken("gateway", f"Discord's gateway closed the connection ({code}).", AGAIN)
+
+
+# The servers
+
+
+async def _guilds(
+    session: aiohttp.ClientSession, settings: DiscordSettings, application: Json, scene: Scene
+) -> list[Finding]:
+    """What the bot may do on each server that it is on. What single channels take away is not looked at."""
+    link = _invite(application)
+    try:
+        answer = await _get(session, settings, "/users/@me/guilds", scene.seconds)
+    except _Unreachable as error:
+        return [broken("servers", str(error), NETWORK)]
+    data = answer.data
+    if answer.status != 200 or not isinstance(data, list):
+        return [warning("servers", f"Discord does not say where the bot is (HTTP {answer.status}).", AGAIN)]
+    guilds = [cast("Json", guild) for guild in cast("list[object]", data) if isinstance(guild, dict)]
+    found: list[Finding] = []
+    if not guilds:
+        found.append(warning("servers", "The bot is on no server yet.", f"Open {link} and choose your server."))
+    lacking = [(guild, missing) for guild in guilds if (missing := _missing(guild))]
+    for guild, missing in lacking[:SEEN_GUILDS]:
+        where = f"{_text(guild, 'name')} ({_text(guild, 'id')})"
+        for name in missing:
+            loss = f": without it, {_LOSSES[name]}" if name in _LOSSES else ""
+            says = f"On {where}, it lacks the permission {_title(name)}{loss}."
+            cure = f"Give it to the bot's role (Server Settings, Roles), or open {link} again."
+            found.append(broken("permissions", says, cure))
+    if len(lacking) > SEEN_GUILDS:
+        says = f"On {len(lacking) - SEEN_GUILDS} more servers, it lacks permissions, too."
+        found.append(broken("permissions", says, f"Open {link} again for each of them."))
+    if guilds and not lacking:
+        count = f"all {len(guilds)} servers" if len(guilds) > 1 else f"the server {_text(guilds[0], 'name')}"
+        found.append(good("permissions", f"It may do what it needs on {count}."))
+    gone = scene.tenants - {_text(guild, "id") for guild in guilds}
+    if gone:
+        says = f"Questions are open on a server where the bot is not any more ({', '.join(sorted(gone))})."
+        cure = f"Let it in again with {link} or end those questions: askback pending, askback cancel ID"
+        found.append(warning("servers", says, cure))
+    return found
+
+
+def _missing(guild: Mapping[str, object]) -> list[str]:
+    told = _text(guild, "permissions")
+    held = discord.Permissions(int(told) if told.isdigit() else 0)
+    if held.administrator:
+        return []
+    return [name for name, wanted in PERMISSIONS if wanted and not getattr(held, name)]
+
+
+def _title(name: str) -> str:
+    """The name of a permission as the server's settings have it."""
+    return "View Channels" if name == "read_messages" else name.replace("_", " ").title().replace(" In ", " in ")
+
+
+def _invite(application: Json) -> str:
+    identity = _text(application, "id")
+    return invite_link(int(identity)) if identity.isdigit() else "the link of: askback discord --invite"
+
+
+def _text(data: Mapping[str, object], name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else "?"

@@ -1,0 +1,254 @@
+"""Looks at what the bot needs of Slack: its tokens, their scopes, the socket or the signed door."""
+
+from __future__ import annotations
+
+__all__ = ["examine"]
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import aiohttp
+from pydantic import SecretStr
+
+from askback.address import Address
+from askback.clock import utc_now
+from askback.doctor.clock import clock_finding
+from askback.doctor.findings import Finding, Scene, broken, good, told_by, warning
+from askback.errors import OperatorError
+from askback_slack.install import SCOPES
+from askback_slack.payloads import at, mapping
+from askback_slack.settings import SlackSettings, slack_settings
+
+NETWORK = "Check the network, a proxy in between, and ASKBACK_SLACK_API_URL if it is set."
+BOT_TOKEN = "Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions, and set SLACK_BOT_TOKEN."  # noqa: S105
+REINSTALL = "Add it under OAuth & Permissions, Bot Token Scopes, then reinstall the app (Install App)."
+ANEW = "Reinstall the app (Install App), copy the new Bot User OAuth Token, and set SLACK_BOT_TOKEN."
+APP_TOKEN = "In the same app, make an app-level token with connections:write (Basic Information); set SLACK_APP_TOKEN."  # noqa: S105
+SOCKET_MODE = "Switch Socket Mode on in the app's settings (Socket Mode, Enable Socket Mode)."
+SIGNING = "Copy the Signing Secret from Basic Information, and set SLACK_SIGNING_SECRET."
+AGAIN = "Wait a minute, and run askback doctor again."
+_LATER = frozenset({"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"})
+_REVOKED = {
+    "token_revoked": "SLACK_BOT_TOKEN was revoked.",
+    "token_expired": "SLACK_BOT_TOKEN has expired.",
+    "account_inactive": "The app was removed from the workspace.",
+}
+_SECRET = re.compile("[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    data: Mapping[str, object]
+    headers: Mapping[str, str]
+
+    @property
+    def error(self) -> str | None:
+        """Slack's own name for what is wrong; None where nothing is."""
+        return None if self.data.get("ok") is True else at(self.data, "error") or "unknown_error"
+
+
+class _Unreachable(Exception):
+    """No answer that could be read. The text says why, in a sentence."""
+
+
+class _Slack:
+    def __init__(self, session: aiohttp.ClientSession, settings: SlackSettings, seconds: float) -> None:
+        self._session = session
+        self._base = settings.api_url
+        self._seconds = seconds
+
+    async def call(self, method: str, token: SecretStr, **arguments: str) -> _Answer:
+        headers = {"Authorization": f"Bearer {token.get_secret_value()}"}
+        try:
+            async with self._session.post(f"{self._base}{method}", headers=headers, data=arguments) as response:
+                try:
+                    data = mapping(cast("object", json.loads(await response.text())))
+                except ValueError:
+                    data = mapping(None)
+                if not data:
+                    raise _Unreachable(f"What answers there is not Slack (HTTP {response.status}).")
+                return _Answer(data, response.headers)
+        except TimeoutError:
+            raise _Unreachable(f"Slack does not answer within {self._seconds:g} s.") from None
+        except (aiohttp.ClientError, OSError) as error:
+            # Only the kind: the text of such an error can hold more than an operator wants to paste.
+            raise _Unreachable(f"Slack cannot be reached ({type(error).__name__}).") from None
+
+    async def hello(self, address: str) -> Mapping[str, object]:
+        """Open a socket, wait until Slack greets, and close it. Raises `_Unreachable`."""
+        try:
+            async with asyncio.timeout(self._seconds), self._session.ws_connect(address) as opened:
+                message = await opened.receive()
+                said = message.data if message.type is aiohttp.WSMsgType.TEXT else "null"
+                return mapping(json.loads(cast("str", said)))
+        except TimeoutError:
+            raise _Unreachable(f"Slack does not greet on a new socket within {self._seconds:g} s.") from None
+        except aiohttp.WSServerHandshakeError as error:
+            raise _Unreachable(f"Slack refuses the socket (HTTP {error.status}).") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _Unreachable(f"The socket cannot be opened ({type(error).__name__}).") from None
+
+
+async def examine(scene: Scene) -> Sequence[Finding]:
+    """Look at everything. The running bot's socket is left alone: a second one would take clicks from it."""
+    try:
+        settings = slack_settings()
+    except OperatorError as error:
+        return told_by("settings", error, "Mend it there.")
+    timeout = aiohttp.ClientTimeout(total=scene.seconds)
+    async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
+        slack = _Slack(session, settings, scene.seconds)
+        if settings.http is not None:
+            return [*(await _bot(slack, settings, scene))[0], *_door(settings, settings.http, scene)]
+        (about_bot, app_id), about_socket = await asyncio.gather(
+            _bot(slack, settings, scene), _socket(slack, settings, scene)
+        )
+        found, connected = about_socket
+        if app_id is not None and connected is not None and app_id != connected:
+            says = f"The two tokens are of different apps (bot: {app_id}, socket: {connected}): nothing is ever heard."
+            found = [*found, broken("app token", says, APP_TOKEN)]
+        return [*about_bot, *found]
+
+
+# The bot's token
+
+
+async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
+    """What the bot's token is worth, and the app that it is of."""
+    try:
+        me = await slack.call("auth.test", settings.bot_token)
+    except _Unreachable as error:
+        return [broken("bot token", str(error), NETWORK)], None
+    clock = clock_finding("Slack", me.headers.get("Date"), utc_now())
+    if me.error is not None:
+        return [_refused(me.error), *clock], None
+    if at(me.data, "bot_id") is None:
+        says = "SLACK_BOT_TOKEN is a person's token and not the bot's."
+        return [broken("bot token", says, BOT_TOKEN), *clock], None
+    team, team_id = at(me.data, "team") or "?", at(me.data, "team_id") or "?"
+    name = at(me.data, "user") or "?"
+    found = [good("bot token", f"It is {name} in the workspace {team} ({team_id}).")]
+    elsewhere = scene.tenants - {team_id, at(me.data, "enterprise_id") or team_id}
+    if elsewhere:
+        says = (
+            f"Questions are open in another workspace ({', '.join(sorted(elsewhere))}), where this token is not good."
+        )
+        cure = "Set the SLACK_BOT_TOKEN of that workspace, or end those questions: askback pending, askback cancel ID"
+        found.append(warning("workspace", says, cure))
+    return [*found, *_scopes(me.headers), *clock], await _app(slack, settings, me)
+
+
+def _refused(code: str) -> Finding:
+    if code in _LATER:
+        return warning("bot token", f"Slack cannot say at the moment whether it is good ({code}).", AGAIN)
+    if code in _REVOKED:
+        return broken("bot token", _REVOKED[code], ANEW)
+    return broken("bot token", f"Slack does not accept SLACK_BOT_TOKEN ({code}).", BOT_TOKEN)
+
+
+def _scopes(headers: Mapping[str, str]) -> list[Finding]:
+    told = headers.get("X-OAuth-Scopes")
+    if told is None:
+        cure = "Compare Bot Token Scopes under OAuth & Permissions with manifests/slack.json."
+        return [warning("scopes", "Slack did not say which scopes the token has.", cure)]
+    held = {scope.strip() for scope in told.split(",")}
+    missing = [
+        broken("scopes", f"{scope} is missing: without it, {loss}.", REINSTALL)
+        for scope, loss in SCOPES.items()
+        if scope not in held
+    ]
+    return missing or [good("scopes", f"All {len(SCOPES)} scopes that it needs are there.")]
+
+
+async def _app(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | None:
+    """The app that the token is of; None where Slack does not say."""
+    if (app_id := at(me.data, "app_id")) is not None:
+        return app_id
+    try:
+        answer = await slack.call("bots.info", settings.bot_token, bot=at(me.data, "bot_id") or "")
+    except _Unreachable:
+        return None  # it is only for comparing; whether Slack answers was told above
+    return at(answer.data, "bot", "app_id")
+
+
+# The socket
+
+
+async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
+    """Whether a socket can be had, and the app that it is of."""
+    if settings.app_token is None:
+        return [broken("app token", "SLACK_APP_TOKEN is missing.", APP_TOKEN)], None
+    try:
+        answer = await slack.call("apps.connections.open", settings.app_token)
+    except _Unreachable as error:
+        return [broken("app token", str(error), NETWORK)], None
+    address = at(answer.data, "url")
+    if answer.error is not None or address is None:
+        return [_no_socket(answer.error or "no_url")], None
+    accepted = good("app token", "It is accepted, and opens sockets.")
+    if scene.worker is not None:
+        return [accepted, good("socket", "The running bot has it; no second one was opened beside it.")], None
+    try:
+        said = await slack.hello(address)
+    except _Unreachable as error:
+        cure = "Let WebSockets (wss://*.slack.com, port 443) through the firewall or proxy."
+        return [accepted, broken("socket", str(error), cure)], None
+    if said.get("type") != "hello":
+        reason = at(said, "reason") or "it ended without a word"
+        if reason == "link_disabled":
+            return [accepted, broken("socket", "Socket Mode is switched off for the app.", SOCKET_MODE)], None
+        if reason == "too_many_websockets":
+            says = "Ten processes have a socket of this app open already, the most that Slack allows."
+            return [accepted, broken("socket", says, "End those that are not meant to run.")], None
+        return [accepted, broken("socket", f"Slack did not greet on the socket ({reason}).", SOCKET_MODE)], None
+    found = [accepted, good("socket", "It was opened, and Slack greeted.")]
+    others = said.get("num_connections")
+    if isinstance(others, int) and others > 1:
+        more = "1 more socket is" if others == 2 else f"{others - 1} more sockets are"
+        says = f"{more} open with this app: each of them gets only some of the clicks."
+        cure = "End the other process, or give each bot an app of its own."
+        found.append(warning("socket", says, cure))
+    return found, at(said, "connection_info", "app_id")
+
+
+def _no_socket(code: str) -> Finding:
+    if code in _LATER:
+        return warning("app token", f"Slack opens no socket at the moment ({code}).", AGAIN)
+    if code == "missing_scope":
+        return broken("app token", "SLACK_APP_TOKEN lacks the scope connections:write.", APP_TOKEN)
+    if code in ("invalid_auth", "not_authed", "not_allowed_token_type", "token_revoked", "account_inactive"):
+        return broken("app token", f"Slack does not accept SLACK_APP_TOKEN ({code}).", APP_TOKEN)
+    return broken("socket", f"Slack opens no socket ({code}).", SOCKET_MODE)
+
+
+# The door for signed requests
+
+
+def _door(settings: SlackSettings, http: str, scene: Scene) -> list[Finding]:
+    """The address where Slack's requests come in, and the secret that they are signed with."""
+    secret = settings.signing_secret
+    found: list[Finding] = []
+    if secret is None:
+        found.append(broken("signing secret", "SLACK_SIGNING_SECRET is missing.", SIGNING))
+    elif not _SECRET.fullmatch(secret.get_secret_value()):
+        says = "SLACK_SIGNING_SECRET does not look like one: those are 32 digits and letters from a to f."
+        found.append(warning("signing secret", says, SIGNING))
+    else:
+        found.append(good("signing secret", "It is set; that it is the right one shows when Slack first calls."))
+    if scene.worker is not None:
+        return [*found, good("address", f"{http} is left to the running bot.")]
+    address = Address.read(http)
+    try:
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        with socket.create_server((address.host, address.port), family=family):
+            pass
+    except OSError as error:
+        says = f"Nothing can listen on {http} ({error.strerror or type(error).__name__})."
+        cure = "End what listens there, or set ASKBACK_SLACK_HTTP to another address."
+        return [*found, broken("address", says, cure)]
+    return [*found, good("address", f"{http} is free for Slack's requests.")]

@@ -1,0 +1,96 @@
+"""What a doctor looks at here: the local services, a database, and the settings that lead to both."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from askback.doctor.examination import examine
+from askback.doctor.findings import Finding, Scene
+from askback.doctor.report import exit_code, report
+from askback.store.writer import Writer
+from askback_local.services import Services
+
+PATIENT = Scene(seconds=30)
+"""What is well answers at once; however slow the machine is, it is not taken for broken."""
+SECRETS = ("TOKEN", "KEY", "SECRET")
+
+
+async def until(condition: Callable[[], object], within: float = 15.0) -> None:
+    """Return as soon as it holds."""
+    async with asyncio.timeout(within):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.005)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What came of an examination."""
+
+    code: int
+    text: str
+    findings: tuple[tuple[str, Finding], ...]
+
+    @property
+    def bad(self) -> list[Finding]:
+        """Everything that is not good."""
+        return [finding for _, finding in self.findings if finding.grade != "good"]
+
+    def one(self) -> Finding:
+        """The only thing that is not good."""
+        assert len(self.bad) == 1, self.text
+        return self.bad[0]
+
+    def good(self, section: str, about: str) -> str:
+        """What is said of something that is good."""
+        return next(
+            one.says for title, one in self.findings if (title, one.about, one.grade) == (section, about, "good")
+        )
+
+
+@dataclass
+class Ward:
+    """A healthy bot's surroundings; each test breaks one thing."""
+
+    services: Services
+    database: Path
+    patch: pytest.MonkeyPatch
+
+    async def examined(self, platform: str | None = None, scene: Scene | None = None) -> Examined:
+        sections = await examine(platform, scene or PATIENT)
+        out = io.StringIO()
+        report(sections, Console(file=out, width=80, color_system=None))
+        text = out.getvalue()
+        assert max(map(len, text.splitlines())) <= 80, text
+        for name, value in os.environ.items():
+            if name.startswith(("SLACK_", "DISCORD_", "ANTHROPIC_")) and name.endswith(SECRETS):
+                assert value not in text, name
+        found = tuple((section.title, finding) for section in sections for finding in section.findings)
+        return Examined(exit_code(sections), text, found)
+
+    def set(self, **settings: str) -> None:
+        for name, value in settings.items():
+            self.patch.setenv(name, value)
+
+
+@pytest.fixture
+async def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ward]:
+    for name in list(os.environ):
+        if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    database = tmp_path / "askback.db"
+    await Writer(database).close()
+    async with Services(port=0) as services:
+        for name, value in services.environment.items():
+            monkeypatch.setenv(name, value)
+        yield Ward(services, database, monkeypatch)
