@@ -94,9 +94,6 @@ class Model:
         self.unknown: set[str] = set()
         """Names that no model has, when its description is asked for."""
         self.lifecycle = "active"
-        self.unknown: set[str] = set()
-        """Names that no model has, when its description is asked for."""
-        self.lifecycle = "active"
         self._scripts = list(scripts)
         self._faults: deque[Fault] = deque()
         self._spent: Counter[tuple[str, int]] = Counter()
