@@ -34,6 +34,7 @@ from askback.store.store import Store
 from askback.store.writer import Writer
 from askback.toolbox import Toolbox
 from askback.tools import tool_named
+from askback.typed import TypedReplies
 from askback.worker import Worker
 from askback_local.script import ToolCall, call
 from askback_local.services import Services
@@ -276,6 +277,7 @@ async def engine(
     key: str = "sk-test",
     work: bool = True,
     access: Access | None = None,
+    typed: TypedReplies = "off",
     budget: Budget | None = None,
     rounds: int = 25,
     compact_at: int | None = None,
@@ -304,7 +306,7 @@ async def engine(
         await stack.enter_async_context(box)
         agent = Agent(client, store, manager, {board.name: board}, settings, box)
         access = {board.name: access} if access is not None else {}
-        reception = Reception(store, manager, agent, {board.name: board}, access)
+        reception = Reception(store, manager, agent, {board.name: board}, access, typed)
         worker = Worker(
             store,
             manager,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Bot", "Connection", "Doors", "Hear", "Stop", "bot_named", "bot_names", "bots", "configured_bots"]
+__all__ = ["Bot", "Connection", "Doors", "Hear", "Reply", "Stop", "bot_named", "bot_names", "bots", "configured_bots"]
 
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from askback.access import Access
 from askback.card import Card
-from askback.conversations import Heard, Taken
+from askback.conversations import Chosen, Heard, Taken
 from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
 from askback.identity import Actor, Place
@@ -36,6 +36,12 @@ class Stop(Protocol):
     def __call__(self, place: Place, by: Actor) -> Awaitable[str | None]: ...
 
 
+class Reply(Protocol):
+    """Takes what a person chose on an offer, whoever they are; see `Replies.choose`."""
+
+    def __call__(self, offer_id: str, by: Actor, *, use: bool) -> Awaitable[Chosen]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
     """What a bot may call."""
@@ -43,6 +49,7 @@ class Doors:
     manager: QuestionManager
     hear: Hear
     stop: Stop
+    reply: Reply
 
 
 class Connection(Protocol):

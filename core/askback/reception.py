@@ -18,7 +18,9 @@ from askback.conversations import Conversation, Heard, Received, Say, Taken
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.platform import Gone, Platform, TryLater, Undeliverable
+from askback.replies import Replies
 from askback.store.store import Store
+from askback.typed import TypedReplies
 
 log = logging.getLogger("askback.reception")
 
@@ -43,8 +45,10 @@ class Reception:
         agent: Agent,
         platforms: Mapping[str, Platform],
         access: Mapping[str, Access] | None = None,
+        typed: TypedReplies = "offer",
     ) -> None:
         """`access`: the rules by platform; without any for a platform, whoever the bot hears may talk."""
+        self.replies = Replies(store, manager, typed)
         self._store = store
         self._manager = manager
         self._agent = agent
@@ -61,6 +65,8 @@ class Reception:
         if hearing.trace is not None:
             heard = heard.evolve(trace=hearing.trace)
         command = command_of(heard.text) if not heard.files else None
+        if command is not None and await self.replies.names_option(heard):
+            command = None
         if command == "stop":
             return await self._stop_by_word(heard, begin=begin)
         if command == "new":
@@ -71,7 +77,7 @@ class Reception:
             hearing.end(received.conversation.trace)
             self._manager.settled(received.asks)
             return Taken(new=True)
-        received = await self._store.receive(heard, begin=begin)
+        received = await self.replies.receive(heard, begin=begin)
         if received is None or received.duplicate:
             return Taken(new=False)
         if heard.files:

@@ -29,8 +29,8 @@ from askback.durations import seconds_of
 from askback.errors import OperatorError
 from askback.prompt import SYSTEM_PROMPT
 from askback.redaction import hide
-from askback.typed import TypedReplies
 from askback.tools import TOOLS, is_import_path
+from askback.typed import TypedReplies
 
 FILE = "askback.toml"
 LONGEST_TIMEOUT = 10 * 366 * 86_400

@@ -6,17 +6,21 @@ answer: whoever wrote it is asked.
 
 from __future__ import annotations
 
-__all__ = ["LONGEST", "answer", "names_option", "written"]
+__all__ = ["LONGEST", "TypedReplies", "answer", "names_option", "written"]
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from askback.actions import Choose, Decline, Deed, Next, Select, Submit, Write
 from askback.interview import LONGEST_REASON, Interview
 from askback.questions import Option
+
+TypedReplies: TypeAlias = Literal["answer", "offer", "off"]
+"""What becomes of a message to an open question: an answer, whatever it says; where that is not certain, its author
+is asked; or never anything but a message."""
 
 LONGEST: Final = 20_000
 """Characters of a message that is looked at: more than the labels of many options together."""

@@ -248,9 +248,11 @@ class Worker:
             found = await platform.find(place, say.target)
             say = say.evolve(messages=max(say.messages, found, key=len))
         try:
-            await platform.say(place, say)
+            messages = await platform.say(place, say)
         except Gone:
-            await platform.say(place, say.evolve(messages=()))
+            messages = await platform.say(place, say.evolve(messages=()))
+        if say.offer is not None:
+            await self._store.offered(say.offer.id, messages)
         await self._store.drop(item)
 
     def _platform(self, name: str) -> Platform:

@@ -28,7 +28,7 @@ class OutboxItem(Value):
 
     id: int
     target: str
-    kind: Literal["card", "say"]
+    kind: Literal["card", "say", "removal"]
     ask_id: str | None
     conversation_id: str | None
     revision: int
@@ -67,14 +67,20 @@ def put_card(connection: Connection, ask: Ask, due: datetime, leased_until: date
 
 
 def put_say(
-    connection: Connection, say: Say, conversation_id: str | None, due: datetime, leased_until: datetime | None
+    connection: Connection,
+    say: Say,
+    conversation_id: str | None,
+    due: datetime,
+    leased_until: datetime | None,
+    *,
+    kind: Literal["say", "removal"] = "say",
 ) -> None:
-    """A text has to be said. One that is queued under the same name already is left as it is."""
+    """A text has to be said, or taken away. One that is queued under the same name already is left as it is."""
     if connection.execute(select(outbox.c.id).where(outbox.c.target == say.target)).first() is None:
         connection.execute(
             insert(outbox).values(
                 target=say.target,
-                kind="say",
+                kind=kind,
                 conversation_id=conversation_id,
                 payload=say.model_dump_json(),
                 due_at=to_micros(due),

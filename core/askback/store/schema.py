@@ -202,11 +202,12 @@ offers = Table(
     "offers",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("ask_id", Text, nullable=False),
+    Column("ask_id", Text, nullable=False, index=True),
     Column("conversation_id", Text, nullable=False, index=True),
     Column("inbox_id", BigInteger, nullable=False),
     Column("turn", Integer, nullable=False),
     Column("state", Text, nullable=False),
+    Column("message", Text),
     Column("created_at", BigInteger, nullable=False),
     CheckConstraint("state IN ('open', 'answer', 'message')", name="state"),
 )

@@ -7,7 +7,7 @@ __all__ = ["Acted", "Spent", "Store"]
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from sqlalchemy import Connection
 
@@ -21,9 +21,11 @@ from askback.conversations import (
     Conversation,
     Heard,
     Message,
+    Reading,
     Received,
     Say,
     StartedOver,
+    Step,
     Stopped,
     Turn,
     TurnEnd,
@@ -34,7 +36,9 @@ from askback.identity import Actor, MessageRef, Place
 from askback.interview import settle
 from askback.policy import Limits
 from askback.questions import Outcome
-from askback.store import asks, conversations, outbox, pruning
+from askback.store import asks, conversations, decisions, offers, outbox, pruning
+from askback.store.decisions import DRAW_SECONDS
+from askback.store.offers import Offered
 from askback.store.outbox import OutboxItem
 from askback.store.pruning import Pruned
 from askback.store.writer import Writer
@@ -44,13 +48,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 CLICK_SECONDS = 2.0
 """A click that cannot be committed by then is refused, visibly: the platforms wait 3 s."""
-DRAW_SECONDS = 10
-"""How long whoever made a change may take to show it, before the outbox does."""
 SEND_SECONDS = 90
 """How long one delivery may take; longer than any platform client's own time-outs."""
 
 Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[Written, ...], str | None], Message]
 """Builds the next message to the model from the settled calls, what people wrote, and who stopped it before that."""
+
+Read = Callable[[tuple[Ask, ...]], Reading]
+"""Says what a message is to the open asks of the place in which it was written."""
+
+Choice = Callable[[Offered | None, Ask | None], tuple[T, Literal["answer", "message"] | None, tuple[Step, ...]]]
+"""Says what a choice on an offer leads to: an answer for the caller, what the message counts as now, what follows."""
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
 """The result of a call that a stop ended."""
@@ -119,23 +127,7 @@ class Store:
                 return Acted(None, answer, False)
             if after is None:
                 after = before
-            settled = before.outcome is None and after.outcome is not None
-            if action is not None:
-                verdict = "settled" if settled else "changed" if after != before else "unchanged"
-                asks.log_action(connection, action, verdict, after.interview.revision)
-            if after != before:
-                asks.save(connection, after)
-            if not after.is_drawn and (after.interview != before.interview or after.messages != before.messages):
-                now = utc_now()
-                # Whoever clicked looks at the card already; what nobody saw yet keeps its time.
-                due = now if after.messages else max(now, after.post_after)
-                # Without a message nobody looks at it, such as a caller of the library.
-                clicked = action is not None and action.message is not None
-                by_click = now + timedelta(seconds=DRAW_SECONDS) if clicked else None
-                outbox.put_card(connection, after, due, by_click)
-            if settled and after.conversation_id is not None:
-                conversations.want_turn(connection, after.conversation_id, True)
-            return Acted(after, answer, settled)
+            return Acted(after, answer, decisions.change(connection, before, after, action))
 
         return await self._writer.run(work, within=CLICK_SECONDS)
 
@@ -236,8 +228,11 @@ class Store:
 
     # Conversations
 
-    async def receive(self, heard: Heard, *, begin: bool) -> Received | None:
-        """Keep what a person wrote. None: there is no conversation in this place, and `begin` does not start one."""
+    async def receive(self, heard: Heard, *, begin: bool, read: Read | None = None) -> Received | None:
+        """Keep what a person wrote. None: there is no conversation in this place, and `begin` does not start one.
+
+        `read`: a pure function that says what it is to the open asks of its place, oldest first.
+        """
 
         def work(connection: Connection) -> Received | None:
             conversation = conversations.find(connection, heard.place)
@@ -249,15 +244,53 @@ class Store:
                 )
             if conversations.was_heard(connection, heard.place, heard.dedupe_key):
                 return Received(conversation=conversation, duplicate=True)
+            reading = Reading() if read is None else read(asks.pending(connection, heard.place))
+            if reading.steps:
+                conversations.hear(connection, conversation.id, heard, taken=True)
+                settled = decisions.follow(connection, reading.steps)
+                return Received(conversation=conversation, answered=reading.steps[-1].after, settled=settled)
             inbox_id = conversations.hear(connection, conversation.id, heard)
             if heard.trace is not None and not _goes_on(connection, conversation):
                 conversations.set_trace(connection, conversation.id, heard.trace)
                 conversation = conversation.evolve(trace=heard.trace)
             conversations.want_turn(connection, conversation.id, True)
             waiting_for, told = _waiting_for(connection, conversation)
+            if reading.say is not None:
+                told = True
+                if reading.say.offer is not None:
+                    offers.keep(connection, reading.say.offer, conversation.id, inbox_id)
+                outbox.put_say(connection, reading.say, conversation.id, utc_now(), None)
             return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
 
         return await self._writer.run(work)
+
+    async def choose(self, offer_id: str, decision: Choice[T]) -> tuple[T, Ask | None, bool]:
+        """Choose on an offer, by a pure function of it and its ask. Returns also the ask, and whether this ended it.
+
+        Raises `StoreBusy` like every click.
+        """
+
+        def work(connection: Connection) -> tuple[T, Ask | None, bool]:
+            offered = offers.find(connection, offer_id)
+            ask = None if offered is None else asks.get(connection, offered.ask_id)
+            answer, state, steps = decision(offered, ask)
+            if offered is not None and state is not None and offered.state == "open":
+                offers.close(connection, offered, state)
+                if state == "answer":
+                    offers.take_out(connection, offered.inbox_id)
+            return answer, steps[-1].after if steps else ask, decisions.follow(connection, steps)
+
+        return await self._writer.run(work, within=CLICK_SECONDS)
+
+    async def offered(self, offer_id: str, messages: tuple[MessageRef, ...]) -> None:
+        """An offer was shown: here, or where it cannot be taken away."""
+
+        def work(connection: Connection) -> None:
+            offered = offers.find(connection, offer_id)
+            ask = None if offered is None else asks.get(connection, offered.ask_id)
+            offers.told(connection, offer_id, next(iter(messages), None), ask)
+
+        await self._writer.run(work)
 
     async def tell_waiting(self, conversation_id: str, say: Say) -> None:
         """Say what the conversation waits for, once for each time that it waits."""
@@ -502,7 +535,7 @@ class Store:
         blocks: Blocks = (),
         notice: Say | None = None,
     ) -> bool:
-        """Keep what a call came to, and tell people where there is a notice. False: it has a result; nothing changed."""
+        """Keep what a call came to, and tell people where there is a notice. False: it has a result already."""
 
         def work(connection: Connection) -> bool:
             ended = conversations.end_call(
@@ -584,6 +617,7 @@ def _stop(
         over = ask.evolve(interview=settle(ask.interview, outcome))
         asks.save(connection, over)
         outbox.put_card(connection, over, now, None)
+        offers.withdraw(connection, over)
         ended.append(over)
     last = conversations.last_message(connection, conversation.id)
     if last is not None and last.role == "assistant":

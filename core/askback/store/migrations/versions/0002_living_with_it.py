@@ -40,8 +40,10 @@ def upgrade() -> None:
         sa.Column("inbox_id", sa.BigInteger(), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("message", sa.Text()),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_offers"),
         sa.CheckConstraint("state IN ('open', 'answer', 'message')", name=op.f("ck_offers_state")),
     )
+    op.create_index("ix_offers_ask_id", "offers", ["ask_id"])
     op.create_index("ix_offers_conversation_id", "offers", ["conversation_id"])

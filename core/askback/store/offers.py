@@ -1,0 +1,134 @@
+"""Statements about offers: messages that may be meant as answers. Each function runs inside a caller's transaction."""
+
+from __future__ import annotations
+
+__all__ = ["Offered", "close", "find", "keep", "take_out", "told", "withdraw"]
+
+from typing import Literal
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
+
+from askback.asks import Ask
+from askback.clock import now, utc_now
+from askback.conversations import Offer, Say
+from askback.identity import Actor, MessageRef
+from askback.store import outbox
+from askback.store.schema import inbox, offers
+from askback.values import Value
+
+State = Literal["open", "answer", "message"]
+
+
+class Offered(Value):
+    """An offer as stored, with the message that it is about."""
+
+    id: str
+    ask_id: str
+    conversation_id: str
+    inbox_id: int
+    turn: int
+    """The step of the interview in which it was made."""
+    state: State
+    """`open`, or what the message counts as."""
+    author: Actor
+    text: str
+    taken: bool
+    """Whether a turn of the agent has taken the message up."""
+    message: MessageRef | None
+    """Where it stands, if it can be taken away."""
+
+
+def keep(connection: Connection, offer: Offer, conversation_id: str, inbox_id: int) -> None:
+    """Store an offer. One that its author got before for the same ask stands there no longer than needed."""
+    connection.execute(
+        insert(offers).values(
+            id=offer.id,
+            ask_id=offer.ask_id,
+            conversation_id=conversation_id,
+            inbox_id=inbox_id,
+            turn=offer.turn,
+            state="open",
+            created_at=now(),
+        )
+    )
+    made = find(connection, offer.id)
+    if made is not None:
+        for older in _open(connection, made.ask_id):
+            if older.id != made.id and older.author.is_same_person(made.author):
+                _remove(connection, older)
+
+
+def find(connection: Connection, offer_id: str) -> Offered | None:
+    return next(iter(_found(connection, offers.c.id == offer_id)), None)
+
+
+def told(connection: Connection, offer_id: str, message: MessageRef | None, ask: Ask | None) -> None:
+    """It was shown, and stands there, unless it cannot be taken away. `ask`: as it is now."""
+    offered = find(connection, offer_id)
+    if offered is None or message is None:
+        return
+    connection.execute(update(offers).where(offers.c.id == offer_id).values(message=message.model_dump_json()))
+    offered = offered.evolve(message=message)
+    newest = [one for one in _open(connection, offered.ask_id) if one.author.is_same_person(offered.author)][-1:]
+    if newest != [offered] or ask is None or _is_past(offered, ask):
+        _remove(connection, offered)
+
+
+def close(connection: Connection, offered: Offered, state: State) -> None:
+    """Its author has chosen, or cannot any more."""
+    connection.execute(update(offers).where(offers.c.id == offered.id).values(state=state))
+    _remove(connection, offered)
+
+
+def withdraw(connection: Connection, ask: Ask) -> None:
+    """The ask has moved on: what was offered for an earlier step of it stays a message."""
+    for offered in _open(connection, ask.id):
+        if _is_past(offered, ask):
+            close(connection, offered, "message")
+
+
+def take_out(connection: Connection, inbox_id: int) -> None:
+    """The message has served as an answer: no turn takes it up."""
+    connection.execute(update(inbox).where(inbox.c.id == inbox_id, inbox.c.taken_seq.is_(None)).values(taken_seq=-1))
+
+
+def _is_past(offered: Offered, ask: Ask) -> bool:
+    return ask.outcome is not None or offered.turn != ask.interview.turn
+
+
+def _remove(connection: Connection, offered: Offered) -> None:
+    """Take it away from people, or do not show it at all."""
+    outbox.delete(connection, f"offer:{offered.id}")
+    if offered.message is not None:
+        say = Say(target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True)
+        outbox.put_say(connection, say, offered.conversation_id, utc_now(), None, kind="removal")
+
+
+def _open(connection: Connection, ask_id: str) -> tuple[Offered, ...]:
+    """The offers that wait for a choice, oldest first."""
+    return _found(connection, offers.c.ask_id == ask_id, offers.c.state == "open")
+
+
+def _found(connection: Connection, *which: ColumnElement[bool]) -> tuple[Offered, ...]:
+    query = (
+        select(offers, inbox.c.author, inbox.c.text, inbox.c.taken_seq)
+        .join(inbox, inbox.c.id == offers.c.inbox_id)
+        .where(*which)
+        .order_by(offers.c.inbox_id)
+    )
+    return tuple(_offered(row) for row in connection.execute(query).mappings())
+
+
+def _offered(row: RowMapping) -> Offered:
+    return Offered(
+        id=row["id"],
+        ask_id=row["ask_id"],
+        conversation_id=row["conversation_id"],
+        inbox_id=row["inbox_id"],
+        turn=row["turn"],
+        state=row["state"],
+        author=Actor.model_validate_json(row["author"]),
+        text=row["text"],
+        taken=row["taken_seq"] is not None,
+        message=None if row["message"] is None else MessageRef.model_validate_json(row["message"]),
+    )
