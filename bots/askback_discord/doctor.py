@@ -71,7 +71,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     except OperatorError as error:
         return told_by("settings", error, "Mend it there.")
     timeout = aiohttp.ClientTimeout(total=scene.seconds)
-    async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
+    async with aiohttp.ClientSession(timeout=timeout) as session:
         try:
             application = await _get(session, settings, "/applications/@me", scene.seconds)
         except _Unreachable as error:

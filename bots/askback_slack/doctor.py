@@ -101,7 +101,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     except OperatorError as error:
         return told_by("settings", error, "Mend it there.")
     timeout = aiohttp.ClientTimeout(total=scene.seconds)
-    async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
+    async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = _Slack(session, settings, scene.seconds)
         if settings.http is not None:
             return [*(await _bot(slack, settings, scene))[0], *_door(settings, settings.http, scene)]
