@@ -78,14 +78,14 @@ def arm(point: str) -> None:
 
             Writer._late = committing  # type: ignore[method-assign]
         case "after":
-            settle = writer_module._settle
+            settle = writer_module.settle
 
             def settling(jobs: list[Any]) -> None:
                 if any(is_work(job, what) and job.error is None for job in jobs):
                     reached()
                 settle(jobs)
 
-            writer_module._settle = settling
+            writer_module.settle = settling
         case "ack":
             pressed = Clicks.pressed
 

@@ -1,0 +1,48 @@
+"""A thread of the writer."""
+
+from __future__ import annotations
+
+__all__ = ["OwnThread"]
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future as ThreadFuture
+
+log = logging.getLogger("askback.store")
+
+
+class OwnThread:
+    """A thread that is known to have opened its connection, and whose end can be awaited."""
+
+    def __init__(self, name: str, body: Callable[[Callable[[], None]], None]) -> None:
+        opened: ThreadFuture[None] = ThreadFuture()
+        self._ended: ThreadFuture[None] = ThreadFuture()
+        # Running: a caller of `ended` who is cancelled cannot cancel it for the others.
+        self._ended.set_running_or_notify_cancel()
+
+        def main() -> None:
+            try:
+                body(lambda: opened.set_result(None))
+            except BaseException as error:
+                if opened.done():
+                    log.critical("%s ended by an error.", name, exc_info=True, extra={"action": "store_thread_ended"})
+                else:
+                    opened.set_exception(error)
+            finally:
+                self._ended.set_result(None)
+
+        # A daemon: a program that forgot to close must still be able to end. What was acknowledged is on
+        # the disk by then.
+        self._thread = threading.Thread(target=main, name=name, daemon=True)
+        self._thread.start()
+        try:
+            opened.result()
+        except BaseException:
+            self._thread.join()
+            raise
+
+    async def ended(self) -> None:
+        await asyncio.wrap_future(self._ended)
+        self._thread.join()

@@ -1,0 +1,107 @@
+"""A transaction on its way through the writer's threads."""
+
+from __future__ import annotations
+
+__all__ = ["AnyJob", "Job", "Queue", "State", "call", "settle"]
+
+import asyncio
+import contextlib
+import enum
+import logging
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from sqlalchemy import Connection, MappingResult, Result, ScalarResult
+from sqlalchemy.exc import DBAPIError
+
+from askback.store.errors import StoreError
+from askback.store.refusals import is_of_the_database, refusal
+
+T = TypeVar("T")
+
+log = logging.getLogger("askback.store")
+
+# Bound to the thread of their connection.
+_BOUND = (Connection, Result, ScalarResult, MappingResult)
+
+
+class State(enum.Enum):
+    WAITING = enum.auto()  # in the queue: whoever refuses it now can be sure
+    RUNNING = enum.auto()  # its statements run, or ran; not committed
+    COMMITTING = enum.auto()  # the point of no return
+    OVER = enum.auto()  # committed, or refused; nothing more happens to it
+
+
+class Job(Generic[T]):
+    """A work on its way. `state` changes under the writer's lock only."""
+
+    __slots__ = ("deadline", "error", "future", "loop", "result", "state", "work")
+
+    def __init__(
+        self,
+        work: Callable[[Connection], T],
+        loop: asyncio.AbstractEventLoop,
+        deadline: float | None = None,
+    ) -> None:
+        self.work = work
+        self.loop = loop
+        self.deadline = deadline
+        self.future: asyncio.Future[T] = loop.create_future()
+        self.state = State.WAITING
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+
+AnyJob: TypeAlias = Job[Any]
+Queue: TypeAlias = SimpleQueue[AnyJob | None]
+
+
+def call(job: AnyJob, connection: Connection) -> None:
+    job.result = job.error = None
+    try:
+        result = job.work(connection)
+        if isinstance(result, _BOUND):
+            raise TypeError("A work must return values, not what belongs to its connection.")
+        if connection.in_nested_transaction():
+            raise RuntimeError("A work must end the savepoints that it begins.")
+    except DBAPIError as error:
+        job.error = refusal(error) if is_of_the_database(error) else error
+    except StopIteration as error:
+        # A future cannot carry this one.
+        job.error = RuntimeError("A work raised StopIteration.")
+        job.error.__cause__ = error
+    except BaseException as error:  # noqa: BLE001
+        job.error = error
+    else:
+        job.result = result
+
+
+def settle(jobs: list[AnyJob]) -> None:
+    """Wake each event loop once, for all of its callers."""
+    loops: dict[asyncio.AbstractEventLoop, list[AnyJob]] = {}
+    for job in jobs:
+        loops.setdefault(job.loop, []).append(job)
+    for loop, theirs in loops.items():
+        # A closed loop: nobody is left to hear it.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_deliver, theirs)
+
+
+def _deliver(jobs: list[AnyJob]) -> None:
+    for job in jobs:
+        future = job.future
+        if future.done():
+            if job.error is None and not future.cancelled() and _in_doubt(future.exception()):
+                log.warning(
+                    "A transaction was committed after its caller had been told that this is in doubt.",
+                    extra={"action": "commit_late"},
+                )
+        elif job.error is None:
+            future.set_result(job.result)
+        else:
+            future.set_exception(job.error)
+
+
+def _in_doubt(error: BaseException | None) -> bool:
+    return isinstance(error, StoreError) and error.in_doubt
