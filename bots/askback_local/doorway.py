@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
@@ -70,6 +70,10 @@ class Doorway:
         """Do something as a person."""
         return await self._post(f"{self.platform.doors}/{request.door}", request.body)
 
+    async def listen(self) -> None:
+        """Brings the model's log up to this moment: it is heard of in another way than the scene, perhaps later."""
+        self._heard(objects(await self._get(f"/log/model?after={self._newest()}")))
+
     async def order(self, **body: JsonValue) -> JsonObject:
         """Tell the model on this machine what to say."""
         return await self._post("/model/script", body)
@@ -113,11 +117,18 @@ class Doorway:
     async def _watch_model(self) -> None:
         async with self._watching():
             while True:
-                after = max((_number(entry) for entry in self.model_log), default=0)
-                found = objects(await self._get(f"/log/model?after={after}&wait={_WAIT}"))
-                if found:
-                    self.model_log += found
-                    self._changed.set()
+                self._heard(objects(await self._get(f"/log/model?after={self._newest()}&wait={_WAIT}")))
+
+    def _newest(self) -> int:
+        return max((_number(entry) for entry in self.model_log), default=0)
+
+    def _heard(self, found: Sequence[JsonObject]) -> None:
+        """What is new of it: two may have asked at the same time."""
+        newest = self._newest()
+        news = [entry for entry in found if _number(entry) > newest]
+        if news:
+            self.model_log += news
+            self._changed.set()
 
     @asynccontextmanager
     async def _watching(self) -> AsyncGenerator[None]:

@@ -24,6 +24,7 @@ from askback_local.scenario import (
     Press,
     Scenario,
     Step,
+    Stop,
     Submit,
     Tick,
     Type,
@@ -32,6 +33,7 @@ from askback_local.scenario import (
 from askback_local.scene import Scene
 from askback_local.slack_scene import Slack
 from askback_local.stage import Stage, Wrong
+from askback_local.talking import Talking
 from askback_local.transcript import Transcript
 from askback_local.verdict import lost_cards, model_troubles, unacked, unanswered
 
@@ -75,6 +77,7 @@ class _Player:
         self._transcript = transcript
         self._stage = Stage(scenario, door)
         self._acting = Acting(self._stage, transcript)
+        self._talking = Talking(self._stage, transcript)
 
     async def play(self) -> list[str]:
         door, scenario = self._door, self._scenario
@@ -112,13 +115,17 @@ class _Player:
             await self._expect(step, person, within)
             return
         self._stage.look(person)
+        if isinstance(step, Write | Stop):
+            self._acting.turns_away(person)
         match step:
             case Write():
-                await self._acting.write(step, person, within)
+                await self._talking.write(step, person, within)
             case Press():
                 await self._acting.press(step, person, within)
             case Pick() | Tick():
                 await self._acting.pick(step, person, within)
+            case Stop():
+                await self._talking.stop(person, within)
             case Type():
                 await self._acting.type(step, person, within)
                 if step.submit:
@@ -165,6 +172,7 @@ class _Player:
 
         with suppress(TooLate):  # the verdict says what is missing
             await self._door.until(quiet, self._scenario.within if finished else _LAST_ACKS)
+        await self._door.listen()
 
     def _verdict(self, *, finished: bool, known: set[str], calls: Sequence[JsonObject]) -> list[str]:
         scene, heard = self._door.scene, self._stage.heard()

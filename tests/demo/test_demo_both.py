@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from demo.test_demo import ASKBACK, SCENARIOS, SINGLE, environment
+from demo.test_demo import ASKBACK, SCENARIOS, SINGLE, environment, written
 
 pytest.importorskip("discord", reason="discord.py is not installed")
 
@@ -34,9 +33,7 @@ def play(folder: Path, scenario: str | dict[str, Any] | None, *options: str) -> 
     """Play a scenario as a file of its own, in an empty folder."""
     command = [ASKBACK, "demo", "--play", *options]
     if scenario is not None:
-        file = folder / "mine.toml"
-        file.write_text(json.dumps(scenario) if isinstance(scenario, dict) else scenario, encoding="utf-8")
-        command.append(file.name)
+        command.append(written(folder, scenario))
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(), timeout=100)
 
 
@@ -82,7 +79,7 @@ def test_a_platform_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_a_problem_says_where_it_was(tmp_path: Path) -> None:
-    done = play(tmp_path, "within = 2\n" + SINGLE.replace('expect.says = "Noted"', 'expect.says = "Never"'))
+    done = play(tmp_path, SINGLE.replace('expect.says = "Noted"', 'expect.says = "Never"\nwithin = 2'))
     assert done.returncode == 1, done.stdout + done.stderr
     for platform in ("Slack", "Discord"):
         assert f"✗ {platform}: mine.toml, step 6 (expect): not within 2 s" in done.stdout
