@@ -79,11 +79,13 @@ class DiscordBot:
                         raise OperatorError("Discord did not say who the bot is: check DISCORD_TOKEN.")
                     api = DiscordApi(client.http, session, settings.api_url)
                     platform = DiscordPlatform(api, me.id)
-                    client.clicks = Clicks(doors.manager, platform, api)
+                    # Where Discord does not say so, anybody may have let the bot in anywhere.
+                    public = client.application is None or client.application.bot_public
+                    client.clicks = Clicks(doors.manager, platform, api, doors.reply)
                     client.hearing = Hearing(platform, doors.hear, reads_everything=reads_everything)
                     client.rooms = Rooms(doors.manager, platform)
                     try:
-                        yield DiscordConnection(client, platform)
+                        yield DiscordConnection(client, platform, settings.access(public=public))
                     finally:
                         await client.finish()
 
@@ -105,9 +107,9 @@ class DiscordBot:
 class DiscordConnection:
     """The bot, connected."""
 
-    def __init__(self, client: _Client, platform: DiscordPlatform) -> None:
+    def __init__(self, client: _Client, platform: DiscordPlatform, access: Access) -> None:
         self.platform: Platform = platform
-        self.access = Access(open=True)
+        self.access = access
         self._gateway = Gateway(client)
 
     async def serve(self) -> None:

@@ -15,11 +15,12 @@ import aiohttp
 import discord
 from askback.bots import Hear
 from askback.clock import utc_now
-from askback.conversations import Heard, Say
-from askback.identity import Place
+from askback.conversations import Heard, Say, Taken
+from askback.identity import MessageRef, Place
+from askback.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback_discord.payloads import PLATFORM, actor, written_text
+from askback_discord.payloads import PLATFORM, actor, attached, key_of, written_text
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
@@ -52,6 +53,7 @@ class Hearing:
         """Whether Discord lets the bot read messages that do not mention it."""
         self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """Rooms in which a message waits to be stored."""
+        self._once = Once()
         self._parents: dict[int, str | None] = {}
         self._newest: dict[int, Seen] = {}
         """The newest message that was heard in each room, those of the last ones that were talked in."""
@@ -62,29 +64,51 @@ class Hearing:
             return
         direct = message.guild is None
         mentioned = any(person.id == me.id for person in message.mentions)
-        text = written_text(message, me)
-        if not text and not mentioned:
+        text, files = written_text(message, me), attached(message)
+        if not text and not files and not mentioned:
             return  # Discord keeps back what does not mention us
         parent = None if direct else await self._parent(message.channel)
         if not (direct or mentioned or parent is not None):
             return
-        place = _place(message, parent)
+        # A resumed session delivers again, and an order to the bot itself must not be carried out twice.
+        async with self._once.entered(key_of(message)) as first:
+            if first:
+                await self._take(message, text, files, parent, begin=direct or mentioned)
+
+    async def _take(
+        self, message: discord.Message, text: str, files: tuple[str, ...], parent: str | None, *, begin: bool
+    ) -> None:
+        direct, place = message.guild is None, _place(message, parent)
+        ref = MessageRef(channel=str(message.channel.id), id=str(message.id))
         heard = Heard(
             place=place,
             author=actor(message.author),
-            text=text or NO_TEXT,
-            dedupe_key=f"{message.channel.id}:{message.id}",
+            text=text or ("" if files else NO_TEXT),
+            dedupe_key=key_of(message),
             at=utc_now(),
+            files=files,
+            direct=direct,
+            midway=parent is not None,
+            ref=ref,
         )
-        new = await self._store(heard, message.channel.id, begin=direct or mentioned)
+        taken = await self._store(heard, message.channel.id, begin=begin)
+        if taken.notice is not None:
+            await self._tell(ref, taken.notice)
+        if not taken.new:
+            return
         room = int(place.thread or place.channel)
-        if new:
-            self._newest.pop(room, None)
-            self._newest[room] = message.id, None if message.guild is None else message.guild.id
-            if len(self._newest) > REMEMBERED:
-                del self._newest[next(iter(self._newest))]
-        if new and not direct and parent is None:
+        self._newest.pop(room, None)
+        self._newest[room] = message.id, None if message.guild is None else message.guild.id
+        if len(self._newest) > REMEMBERED:
+            del self._newest[next(iter(self._newest))]
+        if not direct and parent is None:
             await self._open(place, text)
+
+    async def _tell(self, ref: MessageRef, text: str) -> None:
+        try:
+            await self._platform.tell(ref, text)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def catch_up(self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, Seen]) -> None:
         """After a new session: what was written in the rooms that are talked in and did not come through the gateway.
@@ -104,27 +128,27 @@ class Hearing:
                     extra={"action": "no_catch_up"},
                 )
 
-    async def _store(self, heard: Heard, where: int, *, begin: bool) -> bool:
+    async def _store(self, heard: Heard, where: int, *, begin: bool) -> Taken:
         """Hand a message over, again and again where it cannot be stored, and then in the order of the room."""
         waiting = self._waiting.get(where)
         if waiting is None:
             try:
-                return (await self._hear(heard, begin=begin)).new
+                return await self._hear(heard, begin=begin)
             except StoreError:
                 log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
         async with self._waiting.setdefault(where, asyncio.Lock()):
             return await self._store_at_last(heard, begin=begin)
 
-    async def _store_at_last(self, heard: Heard, *, begin: bool) -> bool:
+    async def _store_at_last(self, heard: Heard, *, begin: bool) -> Taken:
         end, pause = time.monotonic() + SAVE_SECONDS, FIRST_PAUSE
         while True:
             try:
-                return (await self._hear(heard, begin=begin)).new
+                return await self._hear(heard, begin=begin)
             except StoreError:
                 if time.monotonic() + pause > end:
                     log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
                     await self._say(heard.place, f"lost:{heard.dedupe_key}", NOT_HEARD)
-                    return False
+                    return Taken(new=False)
                 log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Press", "actor", "drawn", "indexes", "press", "written_text"]
+__all__ = ["Press", "actor", "attached", "drawn", "indexes", "key_of", "press", "written_text"]
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -112,8 +112,15 @@ def written_text(message: discord.Message, me: discord.ClientUser) -> str:
         text = re.sub(rf"<@!?{person.id}>", lambda _, name=person.display_name: f"@{name}", text)
     for role in message.role_mentions:
         text = text.replace(f"<@&{role.id}>", f"@{role.name}")
-    text = text.strip()
-    if message.attachments:
-        names = ", ".join(attachment.filename for attachment in message.attachments)
-        text = f"{text}\n[attached, but I cannot read files: {names}]".strip()
-    return text
+    return text.strip()
+
+
+def attached(message: discord.Message) -> tuple[str, ...]:
+    """Names of what is attached to a message, stickers included."""
+    files = [attachment.filename or "a file without a name" for attachment in message.attachments]
+    return (*files, *(f"the sticker {sticker.name}" for sticker in message.stickers))
+
+
+def key_of(message: discord.Message) -> str:
+    """What tells a message apart from every other, however often it is announced."""
+    return f"{message.channel.id}:{message.id}"

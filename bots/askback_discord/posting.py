@@ -14,10 +14,10 @@ from typing import TypeVar, cast
 from pydantic import JsonValue
 
 from askback.asks import Ask
-from askback.conversations import Said, Say
+from askback.conversations import OFFER, Said, Say
 from askback.identity import Actor, MessageRef, Place
 from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
-from askback_discord import ids, limits, render, texts
+from askback_discord import ids, limits, offers, render, texts
 from askback_discord.calls import (
     ARCHIVED,
     INVALID,
@@ -87,6 +87,10 @@ class DiscordPlatform:
         return tuple(shown)
 
     async def say(self, place: Place, say: Say) -> Messages:
+        if say.gone:
+            for message in say.messages:
+                await self._remove(message)
+            return ()
         if say.markdown:
             return await self.write(place, say.text, say.messages, say.target)
         mention = f"<@{say.to.id}> " if say.to is not None and say.to.id.isdigit() else ""
@@ -94,10 +98,22 @@ class DiscordPlatform:
         if say.to is not None and mention:
             allowed["users"] = [say.to.id]
         body = _plain(mention + texts.escape(say.text)) | {"allowed_mentions": allowed}
+        if say.offer is not None:
+            body["components"] = [offers.row_of(say.offer)]
         if say.messages:
             await self.change(say.messages[0], body)
             return say.messages
-        return (await self.post(place, body, say.target, 0),)
+        # There are no messages for one person alone but as answers to clicks.
+        return (await self.post(place, {**body, **offers.reply_to(say.reply_to, room(place))}, say.target, 0),)
+
+    async def tell(self, message: MessageRef, text: str) -> None:
+        """Answer a person's message, beside it and without a ping: a bot has no other way to tell one person alone.
+
+        Raises `Gone`, `TryLater` or `Undeliverable`.
+        """
+        reference: dict[str, JsonValue] = {"message_id": message.id, "fail_if_not_exists": False}
+        body = _plain(texts.plain(text)) | {"message_reference": reference}
+        await self.post(Place(platform=self.name, channel=message.channel), body, f"tell:{message.id}", 0)
 
     async def write(self, place: Place, markdown: str, messages: Messages, nonce: str) -> Messages:
         """Bring the agent's prose into these messages, and into new ones as far as they do not suffice."""
@@ -129,7 +145,7 @@ class DiscordPlatform:
             if not isinstance(message, dict):
                 continue
             found = cast("Json", message)
-            if _author(found) == self._me and nonce in set(_ask_ids(found.get("components"))):
+            if _author(found) == self._me and nonce.removeprefix(OFFER) in set(_ask_ids(found.get("components"))):
                 return (MessageRef(channel=room(place), id=str(found.get("id"))),)
         return ()
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 __all__ = ["DiscordSettings"]
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+import re
+from typing import Annotated, Final
 
+from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic_settings import NoDecode
+
+from askback.access import DIRECT, Access
+from askback.idlist import EVERYBODY, id_list
 from askback.redaction import hide_shape
 from askback.settings import TomlSettings, is_address
 
@@ -14,6 +20,16 @@ hide_shape(r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}")
 hide_shape(r"\bmfa\.[\w-]{20,}")
 hide_shape(r"\baW50ZXJhY3Rpb246[\w+/=-]+")
 hide_shape(r"(?P<keep>/(?:webhooks|interactions)/\d+/)[\w.=-]+")
+
+Ids = Annotated[tuple[str, ...], NoDecode]
+
+_SNOWFLAKE: Final = re.compile(r"[0-9]{15,20}")
+_COPY = (
+    "To copy one: in Discord's settings, Advanced, switch on Developer Mode; then right-click the {what} and choose "
+    "Copy {name} ID."
+)
+_COPY_PERSON = _COPY.format(what="person", name="User")
+_COPY_ROLE = _COPY.format(what="role in the server's settings", name="Role")
 
 
 class DiscordSettings(TomlSettings):
@@ -33,6 +49,75 @@ class DiscordSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_DISCORD_GATEWAY_URL", "discord_gateway_url"),
         description="Give the address of Discord's gateway, such as wss://gateway.discord.gg/.",
     )
+    allow_people: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_PEOPLE", "discord_allow_people"),
+        description=f"Give ids of people, or {EVERYBODY} for everybody. {_COPY_PERSON}",
+    )
+    allow_roles: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_ROLES", "discord_allow_roles"),
+        description=f"Give ids of roles. {_COPY_ROLE}",
+    )
+    allow_channels: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_CHANNELS", "discord_allow_channels"),
+        description=f"Give ids of channels, and {DIRECT} for direct messages. "
+        + _COPY.format(what="channel", name="Channel"),
+    )
+    allow_guilds: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_GUILDS", "discord_allow_guilds"),
+        description="Give ids of servers. " + _COPY.format(what="server", name="Server"),
+    )
+    admins: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_DISCORD_ADMINS", "discord_admins"),
+        description=f"Give ids of people. {_COPY_PERSON}",
+    )
+    admin_roles: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_DISCORD_ADMIN_ROLES", "discord_admin_roles"),
+        description=f"Give ids of roles. {_COPY_ROLE}",
+    )
+
+    def access(self, *, public: bool) -> Access:
+        """Who may talk to the bot. A `public` one can be let in anywhere by anybody: nobody, unless it is said who."""
+        everybody = EVERYBODY in self.allow_people
+        return Access(
+            people=() if everybody else self.allow_people,
+            groups=() if everybody else self.allow_roles,
+            channels=self.allow_channels,
+            tenants=self.allow_guilds,
+            admins=self.admins,
+            admin_groups=self.admin_roles,
+            open=everybody or not public,
+        )
+
+    @field_validator("allow_people", mode="before")
+    @classmethod
+    def _people(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _SNOWFLAKE, "a person, which has only digits", also=[EVERYBODY])
+
+    @field_validator("admins", mode="before")
+    @classmethod
+    def _admins(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _SNOWFLAKE, "a person, which has only digits")
+
+    @field_validator("allow_roles", "admin_roles", mode="before")
+    @classmethod
+    def _roles(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _SNOWFLAKE, "a role, which has only digits")
+
+    @field_validator("allow_channels", mode="before")
+    @classmethod
+    def _channels(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _SNOWFLAKE, "a channel, which has only digits", also=[DIRECT])
+
+    @field_validator("allow_guilds", mode="before")
+    @classmethod
+    def _guilds(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _SNOWFLAKE, "a server, which has only digits")
 
     @field_validator("token")
     @classmethod

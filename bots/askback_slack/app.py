@@ -20,7 +20,6 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.access import Access
 from askback.address import Address
 from askback.bots import Bot, Doors
 from askback.card import Card
@@ -32,9 +31,11 @@ from askback_slack import doctor, modal, render
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
 from askback_slack.dispatch import acked, answered
+from askback_slack.groups import Groups
 from askback_slack.hearing import Hearing
 from askback_slack.http import SignedDoor
 from askback_slack.lines import Lines, Reply
+from askback_slack.names import Names
 from askback_slack.payloads import Home, Json, at, dig, mapping
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
@@ -114,7 +115,8 @@ class SlackConnection:
         self._api = api
         slack = SlackPlatform(api, me.bot_user_id)
         self.platform: Platform = slack
-        self.access = Access(open=True)
+        home = Home(team=me.team_id, org=me.enterprise_id)
+        self.access = settings.access(home.tenant)
         self._settings = settings
         self._app = AsyncApp(
             client=client,
@@ -128,9 +130,9 @@ class SlackConnection:
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
         )
-        home = Home(team=me.team_id, org=me.enterprise_id)
-        clicks = Clicks(doors.manager, slack, api, tasks, home)
-        hearing = Hearing(api, doors.hear, me.bot_user_id or "", home)
+        names, groups = Names(api), Groups(api)
+        clicks = Clicks(doors.manager, slack, api, tasks, groups, doors.reply, home)
+        hearing = Hearing(doors, slack, names, groups, self.access, tasks, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)
         listeners.event("app_mention")(hearing.message)
         listeners.event("message")(hearing.message)

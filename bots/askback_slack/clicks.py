@@ -19,26 +19,31 @@ from askback.actions import (
     Back,
     Cancel,
     Choose,
+    Decline,
     Deed,
     Erase,
     GoTo,
     Next,
     Open,
+    Postpone,
     Review,
     Select,
     Submit,
     Write,
 )
 from askback.asks import Ask
+from askback.bots import Reply
 from askback.card import AskText, FieldErrors, Notice, Response, TextField
 from askback.clock import utc_now
-from askback.identity import MessageRef
+from askback.conversations import Chosen
+from askback.identity import Actor, MessageRef
 from askback.manager import UNKNOWN, QuestionManager
 from askback.platform import Gone, Messages, TryLater, Undeliverable
 from askback.store.errors import StoreError
 from askback_slack import ids, modal, render
 from askback_slack.blocks import Block
 from askback_slack.calls import SlackApi
+from askback_slack.groups import Groups
 from askback_slack.payloads import NOWHERE, Click, Home, Json, actor, at, click, indexes, mapping
 from askback_slack.posting import SlackPlatform
 
@@ -60,9 +65,13 @@ class Clicks:
         platform: SlackPlatform,
         api: SlackApi,
         tasks: asyncio.TaskGroup,
+        groups: Groups,
+        reply: Reply,
         home: Home = NOWHERE,
     ) -> None:
+        self._reply = reply
         self._home = home
+        self._groups = groups
         self._manager = manager
         self._platform = platform
         self._api = api
@@ -85,6 +94,10 @@ class Clicks:
 
     async def _press(self, pressed: Click) -> None:
         control = pressed.control
+        if control is not None and control.kind in {"use", "keep"}:
+            chosen = await self._reply(control.ask_id, pressed.actor, use=control.kind == "use")
+            self._soon(self._chosen(pressed, chosen))
+            return
         deed = None if control is None else _deed(control, pressed)
         if control is None or deed is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
@@ -92,7 +105,7 @@ class Clicks:
             return
         action = Action(
             ask_id=control.ask_id,
-            actor=pressed.actor,
+            actor=await self._with_groups(pressed.actor, control.ask_id),
             at=utc_now(),
             turn=control.turn,
             deed=deed,
@@ -101,6 +114,16 @@ class Clicks:
         )
         response = await self._manager.act(action)
         self._soon(self._answer(pressed, control.ask_id, response))
+
+    async def _chosen(self, pressed: Click, chosen: Chosen) -> None:
+        """Behind the ack: an offer goes when it has served; what became of it, the card shows."""
+        if chosen.notice is not None:
+            await self._tell(pressed, chosen.notice)
+        if chosen.over and pressed.response_url is not None:
+            try:
+                await self._api.take_away(pressed.response_url)
+            except (Gone, TryLater, Undeliverable) as error:
+                log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
 
     async def _answer(self, pressed: Click, ask_id: str, response: Response) -> None:
         """Behind the ack: show what came of a click."""
@@ -136,6 +159,7 @@ class Clicks:
             channel=pressed.message.channel,
             message_ts=pressed.message.id,
             thread_ts=pressed.thread,
+            declines=field.declines,
         )
         try:
             await self._api.write("views.open", trigger_id=pressed.trigger, view=modal.view(field, ref))
@@ -166,18 +190,20 @@ class Clicks:
         if ref is None or who is None:
             log.warning("A text for a field that is not ours.", extra={"action": "unknown_view"})
             return UNKNOWN
+        text = modal.text(view)
         response = await self._manager.act(
             Action(
                 ask_id=ref.ask_id,
-                actor=who,
+                actor=await self._with_groups(who, ref.ask_id),
                 at=utc_now(),
                 turn=ref.turn,
-                deed=Write(text=modal.text(view)),
+                deed=Decline(reason=text or None) if ref.declines else Write(text=text),
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
             )
         )
         if isinstance(response, Notice):
-            return f"{response.text} Your text is still here: copy it if you need it."
+            kept = " Your text is still here: copy it if you need it." if text else ""
+            return f"{response.text}{kept}"
         # No address to answer this view's card by: the outbox draws it, at once.
         self._soon(self._manager.hand_over(ref.ask_id))
         return response.message if isinstance(response, FieldErrors) else None
@@ -196,12 +222,19 @@ class Clicks:
         try:
             control, who = ids.parse(at(body, "action_id") or ""), actor(body, self._home)
             ask = None if control is None else await self._manager.get(control.ask_id)
+            if ask is not None and who is not None:
+                who = await self._groups.fill(who, ask.policy.who.groups)
             if ask is not None and who is not None and ask.policy.refusal(who) is None:
                 options.extend(render.suggestions(ask.card(), at(body, "value") or ""))
         except Exception:
             log.exception("Options could not be looked up.", extra={"action": "suggest_failed"})
         finally:
             await ack(options=options)
+
+    async def _with_groups(self, who: Actor, ask_id: str) -> Actor:
+        """The same person, with those of the groups that an ask is for which they are in."""
+        ask = await self._manager.get(ask_id)
+        return who if ask is None else await self._groups.fill(who, ask.policy.who.groups)
 
     async def _tell(self, pressed: Click | None, text: str) -> None:
         """A sentence for whoever clicked, and nobody else, where they clicked.
@@ -279,5 +312,7 @@ def _deed(control: ids.Control, pressed: Click) -> Deed | None:
             return Submit()
         case "cancel":
             return Cancel()
+        case "postpone":
+            return Postpone()
         case _:
             return None

@@ -6,33 +6,46 @@ __all__ = ["Hearing"]
 
 import asyncio
 import logging
-import time
 
 from slack_bolt import BoltResponse
 
-from askback.bots import Hear
+from askback.access import Access
+from askback.bots import Doors
 from askback.conversations import Heard
+from askback.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback_slack.calls import SlackApi
-from askback_slack.payloads import NOWHERE, Home, Json, at, written
+from askback_slack.groups import Groups
+from askback_slack.names import Names
+from askback_slack.payloads import NOWHERE, Home, Json, Written, written
+from askback_slack.posting import SlackPlatform
 
 log = logging.getLogger("askback.slack")
-
-NAME_SECONDS = 1.5
-"""How long a name may take to look up: the event waits for its ack meanwhile."""
-NAMES_KEPT = 3600.0
 
 
 class Hearing:
     """Messages and mentions."""
 
-    def __init__(self, api: SlackApi, hear: Hear, me: str, home: Home = NOWHERE) -> None:
-        self._api = api
-        self._hear = hear
+    def __init__(
+        self,
+        doors: Doors,
+        platform: SlackPlatform,
+        names: Names,
+        groups: Groups,
+        access: Access,
+        tasks: asyncio.TaskGroup,
+        me: str,
+        home: Home = NOWHERE,
+    ) -> None:
+        self._doors = doors
+        self._platform = platform
+        self._names = names
+        self._groups = groups
+        self._access = access
+        self._tasks = tasks
         self._me = me
         self._home = home
-        self._names: dict[str, tuple[float, str]] = {}
+        self._once = Once()
 
     async def message(self, body: Json) -> BoltResponse | None:
         """A message or a mention. Stored before it is acked: Slack delivers again what is not."""
@@ -50,31 +63,35 @@ class Hearing:
         begin = said.direct or said.mentions_bot
         if not begin and not said.in_thread:
             return
-        text = said.text
-        for person in said.mentioned:
-            text = text.replace(f"@{person}", f"@{await self._name(person)}")
-        author = said.author.evolve(name=await self._name(said.author.id))
-        await self._hear(
-            Heard(place=said.place, author=author, text=text, dedupe_key=said.key, at=said.at), begin=begin
+        # A mention comes as two events, and an order to the bot itself must not be carried out twice.
+        async with self._once.entered(said.key) as first:
+            if first:
+                await self._hear(said, begin=begin)
+
+    async def _hear(self, said: Written, *, begin: bool) -> None:
+        author = said.author.evolve(name=await self._names.of(said.author.id))
+        heard = Heard(
+            place=said.place,
+            author=await self._groups.fill(author, self._access.wanted_groups),
+            text=await self._names.filled_in(said.text, said.mentioned),
+            dedupe_key=said.key,
+            at=said.at,
+            files=said.files,
+            direct=said.direct,
+            midway=said.in_thread,
+            ref=said.ref,
         )
+        taken = await self._doors.hear(heard, begin=begin)
+        if taken.notice is not None:
+            self._tasks.create_task(self._tell(said, taken.notice), name="askback slack notice")
+
+    async def _tell(self, said: Written, text: str) -> None:
+        """Behind the ack: a sentence for whoever wrote, and nobody else."""
+        place = said.place if said.direct or said.in_thread else said.place.evolve(thread=None)
+        try:
+            await self._platform.tell(place, said.author.id, text, direct=said.direct)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def ignore(self) -> None:
         """An event that means nothing to us."""
-
-    async def _name(self, user: str) -> str:
-        known = self._names.get(user)
-        if known is not None and time.monotonic() - known[0] < NAMES_KEPT:
-            return known[1]
-        try:
-            async with asyncio.timeout(NAME_SECONDS):
-                data = await self._api.read("users.info", user=user)
-        except (Gone, TryLater, Undeliverable, TimeoutError) as error:
-            log.info("A name cannot be looked up: %s", error, extra={"action": "no_name"})
-            return user
-        profile = ("user", "profile")
-        name = (
-            at(data, *profile, "display_name") or at(data, *profile, "real_name")
-            or at(data, "user", "real_name") or at(data, "user", "name") or user
-        )  # fmt: skip
-        self._names[user] = time.monotonic(), name
-        return name

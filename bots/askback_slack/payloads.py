@@ -12,8 +12,10 @@ __all__ = [
     "at",
     "click",
     "dig",
+    "file_names",
     "indexes",
     "items",
+    "key_of",
     "mapping",
     "text_of",
     "written",
@@ -85,8 +87,12 @@ class Written:
     direct: bool
     mentions_bot: bool
     in_thread: bool
+    """Whether it was written below another message."""
     mentioned: tuple[str, ...]
     """Ids of the people whose names stand in the text as `@ID`."""
+    files: tuple[str, ...]
+    """Names of what is attached."""
+    ref: MessageRef
 
 
 def dig(data: object, *path: str | int) -> object:
@@ -239,9 +245,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
     mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or at(event, "type") == "app_mention"
     thread = at(event, "thread_ts")
     text, mentioned = text_of(raw, bot_user)
-    files = [at(file, "name") or "without a name" for file in items(event, "files")]
-    if files:
-        text = f"{text}\n[attached, but I cannot read files: {', '.join(files)}]".strip()
+    files = file_names(event)
     return Written(
         place=Place(
             platform=PLATFORM,
@@ -251,14 +255,26 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
             thread=thread if direct else thread or ts,
         ),
         author=Actor(platform=PLATFORM, id=author, tenant=_tenant(own, here, org, home)),
-        text=text or "(mentioned you without a text)",
-        key=f"{channel}:{ts}",
+        text=text or ("" if files else "(mentioned you without a text)"),
+        key=key_of(channel, ts),
         at=_moment(ts),
         direct=direct,
         mentions_bot=mentions_bot,
-        in_thread=thread is not None,
+        in_thread=thread not in {None, ts},
         mentioned=mentioned,
+        files=files,
+        ref=MessageRef(channel=channel, id=ts),
     )
+
+
+def key_of(channel: str, ts: str) -> str:
+    """What tells a message apart from every other, however often it is announced."""
+    return f"{channel}:{ts}"
+
+
+def file_names(message: object) -> tuple[str, ...]:
+    """What is attached to a message."""
+    return tuple(at(file, "name") or at(file, "title") or "a file without a name" for file in items(message, "files"))
 
 
 def _moment(ts: str) -> datetime:

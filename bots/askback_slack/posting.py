@@ -14,7 +14,7 @@ from askback.asks import Ask
 from askback.conversations import PROSE, Said, Say
 from askback.identity import Actor, MessageRef, Place
 from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
-from askback_slack import render, texts
+from askback_slack import offers, render, texts
 from askback_slack.calls import SlackApi
 from askback_slack.payloads import at, dig, items
 from askback_slack.prose import SlackProse
@@ -62,6 +62,13 @@ class SlackPlatform:
         return tuple(shown)
 
     async def say(self, place: Place, say: Say) -> Messages:
+        if say.gone:
+            for message in say.messages:
+                await self._remove(message)
+            return ()
+        if say.only_for is not None:
+            await self._whisper(place, say, say.only_for)
+            return ()  # nobody can change or delete it but whoever sees it
         if not say.markdown:
             mention = f"<@{texts.escape(say.to.id)}> " if say.to is not None else ""
             text = mention + texts.escape(say.text)
@@ -70,6 +77,34 @@ class SlackPlatform:
                 return say.messages
             return (await self.post(place, text, (), say.target, 0),)
         return await self.write(place, say.text, say.messages, say.target)
+
+    async def tell(self, place: Place, person: str, text: str, *, direct: bool) -> None:
+        """A sentence for one person alone. Raises `Gone`, `Undeliverable` or `TryLater`.
+
+        In a thread only where there is one already: below a message without answers Slack shows it to nobody.
+        """
+        if direct:
+            await self.post(place, texts.escape(text), (), f"tell:{person}", 0)
+            return
+        await self._api.write(
+            "chat.postEphemeral",
+            channel=place.channel,
+            user=person,
+            thread_ts=place.thread,
+            text=texts.escape(text),
+            parse="none",
+        )
+
+    async def _whisper(self, place: Place, say: Say, person: Actor) -> None:
+        await self._api.write(
+            "chat.postEphemeral",
+            channel=place.channel,
+            user=person.id,
+            thread_ts=place.thread,
+            text=texts.escape(say.text),
+            blocks=offers.blocks(say),
+            parse="none",
+        )
 
     async def write(
         self, place: Place, markdown: str, messages: Messages, nonce: str, *, streaming: bool = True

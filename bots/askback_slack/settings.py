@@ -4,15 +4,29 @@ from __future__ import annotations
 
 __all__ = ["SlackSettings", "is_configured", "slack_settings"]
 
+import re
+from typing import Annotated, Final
+
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
+from pydantic_settings import NoDecode
 
+from askback.access import DIRECT, Access
+from askback.idlist import EVERYBODY, id_list
 from askback.redaction import hide_shape
 from askback.settings import TomlSettings, checked_address, given, is_address, load
 
 # Tokens of every kind, of whatever workspace, and the addresses that carry their own authority.
 hide_shape(r"\bx(?:ox[a-z]|app)[-.][\w.%-]{6,}")
 hide_shape(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\w/-]+")
+
+Ids = Annotated[tuple[str, ...], NoDecode]
+
+_PERSON: Final = re.compile(r"[UW][A-Z0-9]{6,}")
+_GROUP: Final = re.compile(r"S[A-Z0-9]{6,}")
+_CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{6,}")
+_COPY_PERSON = "A person's id is under ⋮ (More) in their profile: Copy member ID."
+_COPY_GROUP = "A user group's id is under ⋮ (More) where Slack shows the group: Copy group ID."
 
 
 class SlackSettings(TomlSettings):
@@ -47,6 +61,65 @@ class SlackSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_SLACK_API_URL", "slack_api_url"),
         description="Give the address that Slack's methods stand under, such as https://slack-gov.com/api/.",
     )
+    allow_people: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_PEOPLE", "slack_allow_people"),
+        description=f"Give ids of people, or {EVERYBODY} for everybody. {_COPY_PERSON}",
+    )
+    allow_groups: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_GROUPS", "slack_allow_groups"),
+        description=f"Give ids of user groups. {_COPY_GROUP}",
+    )
+    allow_channels: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_CHANNELS", "slack_allow_channels"),
+        description=f"Give ids of channels, and {DIRECT} for direct messages. A channel's id is at the end of its "
+        "details.",
+    )
+    admins: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_SLACK_ADMINS", "slack_admins"),
+        description=f"Give ids of people. {_COPY_PERSON}",
+    )
+    admin_groups: Ids = Field(
+        default=(),
+        validation_alias=AliasChoices("ASKBACK_SLACK_ADMIN_GROUPS", "slack_admin_groups"),
+        description=f"Give ids of user groups. {_COPY_GROUP}",
+    )
+
+    def access(self, home: str | None) -> Access:
+        """Who may talk to the bot: by default everybody of its own workspace, or organisation."""
+        everybody = EVERYBODY in self.allow_people
+        return Access(
+            people=() if everybody else self.allow_people,
+            groups=() if everybody else self.allow_groups,
+            channels=self.allow_channels,
+            admins=self.admins,
+            admin_groups=self.admin_groups,
+            home=None if everybody else home,
+            open=True,
+        )
+
+    @field_validator("allow_people", mode="before")
+    @classmethod
+    def _people(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _PERSON, "a person (U…)", also=[EVERYBODY])
+
+    @field_validator("allow_groups", "admin_groups", mode="before")
+    @classmethod
+    def _groups(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _GROUP, "a user group (S…)")
+
+    @field_validator("allow_channels", mode="before")
+    @classmethod
+    def _channels(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _CHANNEL, "a channel (C…)", also=[DIRECT])
+
+    @field_validator("admins", mode="before")
+    @classmethod
+    def _admins(cls, value: object) -> tuple[str, ...]:
+        return id_list(value, _PERSON, "a person (U…)")
 
     @field_validator("bot_token")
     @classmethod

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,6 +29,7 @@ from askback_discord.app import NOBODY
 from askback_discord.clicks import TAKEN, Clicks
 from askback_discord.pages import CONTINUED
 from askback_local import discord_payloads
+from askback_local.attached import Attached
 from askback_local.discord_clicks import Delivery, Target
 from askback_local.discord_components import each_component
 from askback_local.discord_faults import DiscordFault
@@ -40,7 +41,7 @@ from askback_local.model import Model
 from askback_local.services import Services
 from discord_markdown import read, seen
 
-from .driver import ACK_MS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
+from .driver import ACK_MS, GENERAL, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
 
 OPENAPI = Path(__file__).parents[3] / "shared" / "schemas" / "discord-openapi.json"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
@@ -70,17 +71,20 @@ async def open_desk(
     *,
     limits: Limits | None = None,
     privileged: int | None = None,
+    public: bool = False,
     start: bool = True,
 ) -> AsyncGenerator[DiscordDesk]:
     """A guild with the bot in it, until the block ends.
 
-    `privileged`: the intents that its application may use. Without `start`, the scenario runs the bot itself.
+    `privileged`: the intents that its application may use; `public`: whether anybody may let it into a server.
+    Without `start`, the scenario runs the bot itself.
     """
     for name in (*PROXIES, "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     journal = Journal()
     logging.getLogger().addHandler(journal)
     guild = Guild()
+    guild.app = replace(guild.app, public=public)
     if privileged is not None:
         guild.app = replace(guild.app, privileged=privileged)
     for person in guild.people.values():
@@ -111,6 +115,16 @@ async def open_desk(
             audit(desk)
     finally:
         logging.getLogger().removeHandler(journal)
+
+
+def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
+    """Set who may talk, by names where there are such."""
+    guild = Guild()
+    ids = {thing.name: thing.id for thing in (*guild.places.values(), *guild.people.values(), *guild.roles.values())}
+    words = {"groups": "ALLOW_ROLES", "admin_groups": "ADMIN_ROLES", "admins": "ADMINS"}
+    for name, entries in lists.items():
+        variable = f"ASKBACK_DISCORD_{words.get(name, f'ALLOW_{name.upper()}')}"
+        monkeypatch.setenv(variable, ",".join(ids.get(entry, entry) for entry in entries))
 
 
 def accepted(messages: list[dict[str, Any]]) -> None:
@@ -204,8 +218,8 @@ class DiscordDesk:
 
     # people write
 
-    async def mention(self, person: str, text: str) -> Talk:
-        post = self.services.discord.people.write(person, "general", f"@askback {text}")
+    async def mention(self, person: str, text: str, channel: str = GENERAL) -> Talk:
+        post = self.services.discord.people.write(person, channel, f"@askback {text}")
         return Talk(post.channel, post.id)
 
     async def direct(self, person: str, text: str, *, thread: bool = False) -> Talk:
@@ -217,6 +231,10 @@ class DiscordDesk:
 
     async def say(self, person: str, text: str, talk: Talk) -> None:
         self.services.discord.people.write(person, (await self.room(talk)).id, text)
+
+    async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
+        room = await self.room(talk)
+        self.services.discord.people.write(person, room.id, text, files=tuple(map(Attached, files)))
 
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
         await self.say(person, f"@askback {text}", talk)
@@ -440,6 +458,14 @@ class DiscordDesk:
 
     def notices(self, person: str) -> tuple[str, ...]:
         return tuple(_read(post.content) for post in self._told(person))
+
+    def replies(self, person: str) -> tuple[str, ...]:
+        who, posts = self._person(person).id, self.guild.posts
+        return tuple(
+            _read(post.content)
+            for post in sorted(posts.values(), key=lambda post: int(post.id))
+            if post.author == self.guild.bot.id and post.reference in posts and posts[post.reference].author == who
+        )
 
     def _told(self, person: str) -> list[Post]:
         who = self._person(person).id

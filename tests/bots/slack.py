@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from askback.policy import Limits
 from askback.preview import ASK_ID
 from askback.settings import Settings, load
 from askback_local import slack_payloads
+from askback_local.attached import Attached
 from askback_local.clicks import Target
 from askback_local.controls import Control as Drawn
 from askback_local.faults import Fault
@@ -37,7 +38,7 @@ from askback_local.values import Interaction, Message, Person
 from askback_local.workspace import Workspace, scope_of
 from askback_slack.render import SlackMessage
 
-from .driver import ACK_MS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
+from .driver import ACK_MS, GENERAL, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 TOOLS = "AskUserQuestion,question,askQuestion"
@@ -90,6 +91,16 @@ async def open_desk(
         logging.getLogger().removeHandler(journal)
 
 
+def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
+    """Set who may talk, by names where there are such."""
+    workspace = Workspace()
+    ids = {thing.name: thing.id for thing in (*workspace.channels.values(), *workspace.people.values())}
+    ids |= {group.handle: group.id for group in workspace.groups.values()}
+    for name, entries in lists.items():
+        variable = f"ASKBACK_SLACK_{'' if name.startswith('admin') else 'ALLOW_'}{name.upper()}"
+        monkeypatch.setenv(variable, ",".join(ids.get(entry, entry) for entry in entries))
+
+
 def accepted(messages: list[dict[str, Any]]) -> None:
     """Fails where Slack, its library or blockkit would not take what `askback preview` printed."""
     for message in messages:
@@ -116,8 +127,8 @@ class SlackDesk:
 
     # people write
 
-    async def mention(self, person: str, text: str) -> Talk:
-        message = self.services.people.write(person, "general", f"@askback {text}")
+    async def mention(self, person: str, text: str, channel: str = GENERAL) -> Talk:
+        message = self.services.people.write(person, channel, f"@askback {text}")
         return Talk(message.channel, message.ts)
 
     async def direct(self, person: str, text: str, *, thread: bool = False) -> Talk:
@@ -135,6 +146,9 @@ class SlackDesk:
 
     async def say(self, person: str, text: str, talk: Talk) -> None:
         self.services.people.write(person, talk.channel, text, talk.thread)
+
+    async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
+        self.services.people.write(person, talk.channel, text, talk.thread, files=tuple(map(Attached, files)))
 
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
         self.services.people.write(person, talk.channel, f"@askback {text}", talk.thread)
@@ -387,6 +401,12 @@ class SlackDesk:
         who = self._person(person).id
         found = [message for message in self.workspace.messages.values() if message.ephemeral_to == who]
         return tuple(words({"type": "mrkdwn", "text": one.text}) for one in sorted(found, key=lambda one: one.ts))
+
+    def replies(self, person: str) -> tuple[str, ...]:
+        # Where nobody else reads, it is a message like any other.
+        name = f"tell:{self._person(person).id}"
+        direct = [message for message in self.workspace.messages.values() if _nonce(message) == name]
+        return (*self.notices(person), *(message.text for message in direct))
 
     def pings(self) -> tuple[str, ...]:
         found: list[str] = []

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from askback.agent import Agent
 from askback.bots import bot_named
 from askback.errors import OperatorError
 from askback.host import running
+from askback.reception import Reception
 from askback.settings import Settings, load
 from askback.store.errors import StoreBusy
 from askback_discord.hearing import NOT_HEARD, ONLY_MENTIONS
@@ -126,22 +126,6 @@ async def test_a_thread_that_the_bot_has_not_seen_is_the_same_conversation(
             await line(desk, talk, "Still here, of course.")
     assert told(desk, "hello")[-1].all_texts == ["ada: hello", "ada: are you there?"]
     assert not desk.journal.unexpected()
-
-
-async def test_what_is_attached_is_named_to_the_model(desk: DiscordDesk) -> None:
-    desk.model.script(turn("I cannot open that one."), when="look")
-    talk = await desk.direct(ADA, "look")
-    await line(desk, talk, "I cannot open that one.")
-    file = {
-        "id": "5",
-        "filename": "plan.pdf",
-        "size": 3,
-        "url": "https://x/plan.pdf",
-        "proxy_url": "https://x/plan.pdf",
-    }
-    await desk._post(talk, author=desk.actor(ADA).id, content="at this", attachments=(file,))
-    await until(lambda: len(told(desk, "look")) == 2, "it is heard")
-    assert told(desk, "look")[-1].texts == ["ada: at this\n[attached, but I cannot read files: plan.pdf]"]
 
 
 # Without the privilege to read everything
@@ -309,7 +293,7 @@ async def test_a_message_that_can_never_be_stored_is_said_to_be_lost(
 
     desk.journal.announce("message_refused", "message_lost")
     monkeypatch.setattr("askback_discord.hearing.SAVE_SECONDS", 0.7)
-    monkeypatch.setattr(Agent, "hear", full)
+    monkeypatch.setattr(Reception, "hear", full)
     talk = await desk.direct(ADA, "nobody will ever know")
     await until(lambda: any(one.text == NOT_HEARD for one in desk.lines(talk)), "it is said")
 

@@ -40,6 +40,7 @@ SCOPES: dict[str, frozenset[str]] = {
     "chat.startStream": frozenset({"chat:write"}),
     "chat.stopStream": frozenset({"chat:write"}),
     "chat.update": frozenset({"chat:write"}),
+    "usergroups.users.list": frozenset({"usergroups:read"}),
     "users.info": frozenset({"users:read"}),
     "bots.info": frozenset({"users:read"}),
     "conversations.history": HISTORY,

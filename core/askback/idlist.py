@@ -1,0 +1,34 @@
+"""Ids in settings: a list, or a text with commas, of what a platform itself calls people and places by. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["EVERYBODY", "id_list"]
+
+import re
+from collections.abc import Collection
+from typing import Final, cast
+
+EVERYBODY: Final = "*"
+"""Stands among people for all of them."""
+
+
+def id_list(value: object, shape: re.Pattern[str], what: str, *, also: Collection[str] = ()) -> tuple[str, ...]:
+    """The ids, each once. Names are refused: they can be changed by whoever bears them.
+
+    `also`: words that may stand among them. Raises `ValueError` that says which entry is no id, without showing it.
+    """
+    if isinstance(value, str):
+        value = value.split(",")
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("is neither a list nor a text with commas")
+    entries = [str(entry).strip() for entry in cast("list[object]", value)]
+    found: dict[str, None] = {}
+    for number, entry in enumerate(entries, 1):
+        if not entry and len(entries) == 1:
+            continue
+        if entry not in also and not shape.fullmatch(entry):
+            raise ValueError(f"has an entry (number {number}) that is no id of {what}")
+        found[entry] = None
+    return tuple(found)
