@@ -80,6 +80,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         if (refused := _refused(application)) is not None:
             return [refused, *clock]
         reads_all, found = _application(application.json)
+        found.append(_access(settings, application.json))
         guilds, gateway = await asyncio.gather(
             _guilds(session, settings, application.json, scene), _gateway(session, settings, reads_all, scene)
         )
@@ -135,6 +136,20 @@ def _application(data: Json) -> tuple[bool, list[Finding]]:
         cure = "Switch off Requires OAuth2 Code Grant on the page Bot in Discord's developer portal."
         found.append(warning("invitation", "Nobody can let the bot in by its link: it asks for a code grant.", cure))
     return reads_all, found
+
+
+def _access(settings: DiscordSettings, application: Json) -> Finding:
+    """Who may talk to the bot."""
+    public = application.get("bot_public") is not False
+    access = settings.access(public=public)
+    if access.is_restricted or access.open:
+        return good("access", access.describe())
+    says = "Nobody may talk to the bot: anybody can let it into any server, and it is not said who may use it there."
+    cure = (
+        "Set ASKBACK_DISCORD_ALLOW_PEOPLE, _ROLES, _CHANNELS or _GUILDS; or switch off Public Bot on the page Bot in "
+        "Discord's developer portal."
+    )
+    return warning("access", says, cure)
 
 
 # The gateway

@@ -132,7 +132,10 @@ async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[li
         return [broken("bot token", says, BOT_TOKEN), *clock], None
     team, team_id = at(me.data, "team") or "?", at(me.data, "team_id") or "?"
     name = at(me.data, "user") or "?"
-    found = [good("bot token", f"It is {name} in the workspace {team} ({team_id}).")]
+    found = [
+        good("bot token", f"It is {name} in the workspace {team} ({team_id})."),
+        good("access", settings.access(at(me.data, "enterprise_id") or team_id).describe()),
+    ]
     elsewhere = scene.tenants - {team_id, at(me.data, "enterprise_id") or team_id}
     if elsewhere:
         says = (

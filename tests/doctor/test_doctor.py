@@ -570,6 +570,22 @@ async def test_clicks_that_go_elsewhere_are_noticed(ward: Ward) -> None:
     assert (found.grade, found.cure.startswith("Clear Interactions Endpoint URL")) == ("broken", True)
 
 
+async def test_a_public_bot_for_which_nobody_is_named_is_a_warning(ward: Ward) -> None:
+    guild = ward.services.discord.guild
+    assert (await ward.examined("discord")).good("Discord", "access") == "Everybody may talk to the bot."
+    guild.app = replace(guild.app, public=True)
+    found = await ward.examined("discord")
+    assert (found.code, found.one().grade, found.one().about) == (0, "warning", "access")
+    assert "Set ASKBACK_DISCORD_ALLOW_PEOPLE" in found.one().cure
+    ward.set(ASKBACK_DISCORD_ALLOW_PEOPLE=guild.people[next(iter(guild.people))].id)
+    assert "1 people" in (await ward.examined("discord")).good("Discord", "access")
+
+
+async def test_who_may_talk_in_slack_is_told(ward: Ward) -> None:
+    found = await ward.examined("slack")
+    assert found.good("Slack", "access") == "Everybody of its own workspace may talk to the bot."
+
+
 # What holds of every finding
 
 
