@@ -107,6 +107,18 @@ def test_the_environment_wins_over_the_file_and_an_empty_variable_is_none(
     assert (settings.model, settings.log_level) == ("from-environment", "ERROR")
 
 
+def test_own_tools_are_named_by_import_path_and_looked_for_beside_the_file(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (empty / "team").mkdir()
+    write(empty / "team", 'tools = ["question", "ours.tools:deploy", "ours:box.open"]\ntool_timeout = 5', "team.toml")
+    monkeypatch.setenv("ASKBACK_CONFIG", "team/team.toml")
+    settings = load(Settings)
+    assert settings.tools == ("question", "ours.tools:deploy", "ours:box.open")
+    assert (settings.tool_timeout, settings.tool_result_limit) == (5.0, 100_000)
+    assert settings.folder == Path("team")
+
+
 def test_askback_config_names_another_file(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(empty, 'model = "not this"')
     monkeypatch.setenv("ASKBACK_CONFIG", str(write(empty, 'model = "this"', "team.toml")))
@@ -130,6 +142,17 @@ def test_never_waits_for_ever(monkeypatch: pytest.MonkeyPatch, text: str) -> Non
         ("ASKBACK_TIMEOUT", "1e30", "ASKBACK_TIMEOUT must be less than or equal to"),
         ("ASKBACK_TOOLS", "AskMe", "ASKBACK_TOOLS names AskMe, but the tools are AskUserQuestion, question"),
         ("ASKBACK_TOOLS", " , ", "ASKBACK_TOOLS names no tool, but the tools are"),
+        (
+            "ASKBACK_TOOLS",
+            "ours.tools:",
+            "ASKBACK_TOOLS names ours.tools:, but the tools are AskUserQuestion",
+        ),
+        ("ASKBACK_TOOLS", "ours tools:x", "ASKBACK_TOOLS names ours tools:x, but the tools are"),
+        ("ASKBACK_TOOLS", "ours:a:b", "ASKBACK_TOOLS names ours:a:b, but the tools are"),
+        ("ASKBACK_TOOL_TIMEOUT", "soon", "ASKBACK_TOOL_TIMEOUT is no number. Give the seconds that a tool"),
+        ("ASKBACK_TOOL_TIMEOUT", "0", "ASKBACK_TOOL_TIMEOUT must be greater than 0. Give the seconds"),
+        ("ASKBACK_TOOL_TIMEOUT", "inf", "ASKBACK_TOOL_TIMEOUT"),
+        ("ASKBACK_TOOL_RESULT_LIMIT", "10", "ASKBACK_TOOL_RESULT_LIMIT must be greater than or equal to 1000. Give"),
         ("ASKBACK_MAX_TOKENS", "many", "ASKBACK_MAX_TOKENS is no whole number. Give the most tokens"),
         ("ASKBACK_MAX_TOKENS", "0", "ASKBACK_MAX_TOKENS must be greater than or equal to 1."),
         ("ASKBACK_LOG_LEVEL", "LOUD", "ASKBACK_LOG_LEVEL is no level. Give DEBUG, INFO"),

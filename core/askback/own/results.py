@@ -59,15 +59,15 @@ def told(value: object, limit: int) -> Told:
 
 
 def told_error(error: BaseException, limit: int) -> Told:
-    """What a tool raised: its kind and its words, nothing of where in the code that was."""
-    if isinstance(error, ToolError):
-        content: object = error.content
-        return told(content if isinstance(content, str) else list(error.content), limit).evolve(is_error=True)
-    try:
-        words = str(error)
-    except Exception as broken:  # noqa: BLE001 - an error of the operator's may do anything when it is shown
-        words = f"(its text cannot be shown: {type(broken).__name__})"
+    """What a tool raised: its kind and its words, nothing of where in the code that was. Never raises."""
     kind = type(error).__name__
+    try:
+        if isinstance(error, ToolError):
+            content: object = error.content
+            return told(content if isinstance(content, str) else list(error.content), limit).evolve(is_error=True)
+        words = str(error)
+    except BaseException as broken:  # noqa: BLE001 - an error of the operator's may do anything when it is shown
+        words = f"(its text cannot be shown: {type(broken).__name__})"
     return Told(text=_cut(f"{kind}: {words}" if words else kind, limit), is_error=True)
 
 

@@ -1,0 +1,248 @@
+"""Tools by import path: what is loaded, and what an operator is told about what cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from askback import CallerError, OperatorError, ToolContext, tool
+from askback.identity import Actor, Place
+from askback.own.function import OwnTool
+from askback.own.loading import Tools, load_tools
+
+
+@pytest.fixture(autouse=True)
+def imports_undone() -> Iterator[None]:
+    """What a test imports is forgotten after it."""
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+def write(folder: Path, source: str, name: str = "ours.py") -> None:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(textwrap.dedent(source), encoding="utf-8")
+
+
+def load(folder: Path, *names: str) -> Tools:
+    return load_tools(names, folder)
+
+
+def problem(folder: Path, *names: str) -> str:
+    with pytest.raises(OperatorError) as caught:
+        load(folder, *names)
+    return str(caught.value)
+
+
+GOOD = '''
+from __future__ import annotations
+from dataclasses import dataclass
+from anthropic import beta_async_tool
+from askback import ToolContext, tool
+
+@tool(idempotent=True, timeout=5)
+def deploy(where: str, context: ToolContext) -> str:
+    """Deploy it."""
+    return where
+
+@beta_async_tool
+async def look(number: int) -> str:
+    "Look at it."
+    return str(number)
+
+class Box:
+    def open(self, key: str = "k") -> None: ...
+
+box = Box()
+both = [look, deploy]
+'''
+
+WITH_BOTH = """
+from anthropic import beta_tool
+from askback import ToolContext
+@beta_tool(input_schema={"type": "object"})
+def deploy(c: ToolContext) -> str: ...
+"""
+
+
+def test_functions_objects_lists_and_methods_are_found_beside_the_settings(tmp_path: Path) -> None:
+    write(tmp_path, "", "package_of_ours/__init__.py")
+    write(tmp_path, GOOD, "package_of_ours/tools.py")
+    loaded = load(tmp_path, "question", "package_of_ours.tools:both", "package_of_ours.tools:box.open")
+    assert [one.name for one in loaded.questions] == ["question"]
+    look, deploy, opening = loaded.own
+    assert (look.name, look.is_async, look.idempotent, look.timeout) == ("look", True, False, None)
+    assert (deploy.name, deploy.is_async, deploy.idempotent, deploy.timeout) == ("deploy", False, True, 5)
+    assert look.definition["description"] == "Look at it."
+    assert opening.definition == {
+        "name": "open",
+        "input_schema": {
+            "additionalProperties": False,
+            "properties": {"key": {"default": "k", "title": "Key", "type": "string"}},
+            "type": "object",
+        },
+    }
+
+
+def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> None:
+    before = list(sys.path)
+    assert load(tmp_path, "AskUserQuestion").own == ()
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "words"),
+    [
+        (
+            "",
+            "nowhere_at_all:deploy",
+            "nowhere_at_all:deploy is not there: there is no module nowhere_at_all.",
+        ),
+        ("", "ours.deep:deploy", "The tool ours.deep:deploy is not there: there is no module ours.deep."),
+        (
+            "import not_installed_here",
+            "ours:deploy",
+            "The tool ours:deploy cannot be imported: ours needs the module not_installed_here, which is not there.",
+        ),
+        (
+            "from asyncio import nothing_of_that_name",
+            "ours:deploy",
+            "The tool ours:deploy cannot be imported: ImportError: cannot import name 'nothing_of_that_name'",
+        ),
+        ("x = \n", "ours:deploy", "The tool ours:deploy cannot be imported: SyntaxError: invalid syntax"),
+        ("\n1/0", "ours:deploy", "cannot be imported: ZeroDivisionError: division by zero (ours.py, line 2). Mend"),
+        ("raise SystemExit(3)", "ours:deploy", "The tool ours:deploy cannot be imported: SystemExit: 3"),
+        ("", "ours:deploy", "The tool ours:deploy is not there: ours has no deploy. Mend the name"),
+        ("deploy = 5", "ours:deploy", "The tool ours:deploy is no function. Name a function, or a list of functions."),
+        ("class deploy: ...", "ours:deploy", "The tool ours:deploy is no function."),
+        ("tools = []", "ours:tools", "The tool ours:tools is an empty list. Put functions into it"),
+        ("tools = [print, 3]", "ours:tools", "The tool ours:tools[0] is no function."),
+        (
+            "def deploy(where, *, how: int, why): ...",
+            "ours:deploy",
+            "The tool ours:deploy has parameters without a type (where, why). Annotate them",
+        ),
+        (
+            "def deploy(*where: str): ...",
+            "ours:deploy",
+            "has a parameter without a name that a model could give (*w",
+        ),
+        (
+            "def deploy(**more: str): ...",
+            "ours:deploy",
+            "has a parameter without a name that a model could give (**m",
+        ),
+        (
+            "def deploy(a: int, /): ...",
+            "ours:deploy",
+            "has a parameter without a name that a model could give (a: ",
+        ),
+        (
+            "def deploy(a: 'Nowhere'): ...",
+            "ours:deploy",
+            "has an annotation that cannot be read (name 'Nowhere'",
+        ),
+        (
+            "import socket\ndef deploy(a: socket.socket): ...",
+            "ours:deploy",
+            "The tool ours:deploy has a parameter of a type that a model cannot give",
+        ),
+        ("deploy = lambda: 1", "ours:deploy", "has a name that the model's service refuses. Use 1 to 64"),
+        (
+            "from anthropic import beta_tool\n@beta_tool(name='a b')\ndef deploy() -> str: ...",
+            "ours:deploy",
+            "has a name that the model's service refuses.",
+        ),
+        (
+            "from anthropic import beta_tool\n@beta_tool(input_schema={'type': 'array'})\ndef deploy() -> str: ...",
+            "ours:deploy",
+            'has an input_schema that the model\'s service refuses. Its "type" must be "object".',
+        ),
+        (
+            WITH_BOTH,
+            "ours:deploy",
+            "takes a ToolContext: leave anthropic's decorator out",
+        ),
+        (
+            "def question() -> None: ...",
+            "ours:question",
+            "The tool ours:question is called question, and so is a question tool of askback. Rename one",
+        ),
+        (
+            "def deploy() -> None: ...\ntools = [deploy, deploy]",
+            "ours:tools",
+            "The tool ours:tools is called deploy, and so is ours:tools. Rename one",
+        ),
+        (
+            "from askback import tool\n@tool(timeout=0)\ndef deploy() -> None: ...",
+            "ours:deploy",
+            "cannot be imported: CallerError: @tool(timeout=0) is no time: give seconds greater than 0",
+        ),
+    ],
+)
+def test_what_cannot_be_had_is_told_in_one_line_with_the_next_step(
+    tmp_path: Path, source: str, name: str, words: str
+) -> None:
+    write(tmp_path, source)
+    told = problem(tmp_path, name)
+    assert words in told
+    assert told.startswith(f"The tool {name}")
+    assert told.endswith(".")
+    assert "\n" not in told
+
+
+def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    write(tmp_path, "x = 5")
+    assert len(problem(tmp_path, "ours:x", "question", "ours:y", "ours2:z").splitlines()) == 3
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+def test_a_time_limit_that_is_none_is_refused_where_it_is_written(seconds: float) -> None:
+    with pytest.raises(CallerError, match="is no time"):
+        tool(timeout=seconds)
+
+
+def test_only_what_can_be_marked_can_be_a_tool() -> None:
+    with pytest.raises(CallerError, match="is none"):
+        tool([])
+
+
+def test_the_mark_leaves_a_function_as_it_is() -> None:
+    @tool
+    def add(left: int, right: int) -> int:
+        return left + right
+
+    assert add(1, 2) == 3
+    assert OwnTool.of(add).idempotent is False
+
+
+def test_arguments_are_made_from_the_input_as_the_types_say() -> None:
+    def add(context: ToolContext, path: Path, numbers: set[int], *, self: str = "me") -> None: ...
+
+    context = ToolContext(
+        conversation_id="c", call_id="t", starter=Actor(platform="p", id="u"), place=Place(platform="p", channel="c")
+    )
+    found = OwnTool.of(add).arguments({"path": "/x", "numbers": ["1", 2]}, context)
+    assert found == {"context": context, "path": Path("/x"), "numbers": {1, 2}, "self": "me"}
+
+
+def test_somebody_elses_schema_may_take_any_arguments() -> None:
+    from anthropic import beta_async_tool
+
+    @beta_async_tool(input_schema={"type": "object"}, name="any", description="Anything.")
+    async def anything(**given: object) -> str:
+        return str(given)
+
+    one = OwnTool.of(anything)
+    context = ToolContext(
+        conversation_id="c", call_id="t", starter=Actor(platform="p", id="u"), place=Place(platform="p", channel="c")
+    )
+    assert asyncio.run(one.function(**one.arguments({"x": 1}, context))) == "{'x': 1}"  # type: ignore[arg-type]
