@@ -139,7 +139,7 @@ class App:
     token: str = "local-discord-token"  # noqa: S105 - good on this machine only
     role: str = "1100000000000000101"
     privileged: int = int(PRIVILEGED)  # the intents that are switched on in the developer portal
-    public: bool = False
+    public: bool = False  # whether anybody may let the bot into a server, and not its owner alone
     clicks_url: str | None = None  # the interactions endpoint
 
 
