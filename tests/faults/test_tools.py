@@ -1,0 +1,215 @@
+"""SIGKILL around a tool: it never runs twice, unless it is declared that it may, and what is unknown is said so.
+
+What ran is read from a file that the tools write, and from what the model was told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askback_local.hearing import refusals
+from askback_local.script import call, turn
+
+from .rig import Rig, question
+
+TOOLS = '''
+import os
+import time
+from pathlib import Path
+
+from askback import ToolContext, tool
+
+RAN = Path("ran.txt")
+
+
+def note(line: str) -> None:
+    with RAN.open("a") as file:
+        file.write(line + "\\n")
+
+
+def deploy(where: str) -> str:
+    """Deploy it."""
+    note(f"deploy {where}")
+    return f"deployed to {where}"
+
+
+@tool(idempotent=True)
+async def look(context: ToolContext) -> str:
+    """Look at it."""
+    note(f"look {context.call_id}")
+    return "it is green"
+
+
+def hang() -> str:
+    note("hang")
+    while Path("hold").exists():
+        time.sleep(0.02)
+    return "ended"
+
+
+tools = [deploy, look, hang]
+'''
+INTERRUPTED = "I was interrupted while I ran"
+DONE = "That is what came of it."
+QUESTION = "Which colour?"
+
+
+@pytest.fixture(autouse=True)
+def own_tools(tmp_path: Path) -> Path:
+    (tmp_path / "rig_tools.py").write_text(TOOLS, encoding="utf-8")
+    (tmp_path / "askback.toml").write_text('tools = ["AskUserQuestion", "rig_tools:tools"]\n', encoding="utf-8")
+    return tmp_path
+
+
+def ran(folder: Path) -> list[str]:
+    path = folder / "ran.txt"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+async def told(rig: Rig, *, said: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """What the model was told in the end about each call, each once; nothing but that was said."""
+    await rig.until(lambda: rig.whole(DONE))
+    for sentence in said:
+        await rig.until(lambda sentence=sentence: rig.says(sentence))
+    log = [exchange.json() for exchange in rig.model.log]
+    assert not refusals(log)
+    request: Any = log[-1]["request"]
+    blocks = [block for message in request["messages"] for block in message["content"]]
+    called = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    assert [block["tool_use_id"] for block in results] == called
+    assert len(rig.says(INTERRUPTED)) == len(said), rig.picture()
+    await rig.stop()
+    return results
+
+
+def script(rig: Rig, *tools: str) -> None:
+    calls: dict[str, Callable[[], Any]] = {
+        "deploy": lambda: call("deploy", where="staging"),
+        "look": lambda: call("look"),
+        "hang": lambda: call("hang"),
+        "question": lambda: question(QUESTION, "Green", "Blue"),
+    }
+    rig.model.script(turn(*(calls[name]() for name in tools)), turn(DONE), name="ship")
+
+
+async def run_to(rig: Rig, point: str, number: int = 1) -> None:
+    await rig.start(point, number)
+    rig.write()
+    await rig.killed()
+    await rig.start()
+
+
+@pytest.mark.only("slack", reason="what runs tools knows no platform")
+async def test_before_it_is_committed_as_started_it_has_not_run_and_runs_once(rig: Rig, own_tools: Path) -> None:
+    script(rig, "deploy")
+    await run_to(rig, "before:start_call")
+    (result,) = await told(rig)
+    assert result["content"] == "deployed to staging"
+    assert ran(own_tools) == ["deploy staging"]
+
+
+@pytest.mark.parametrize(("point", "times"), [("after:start_call", 0), ("before:end_call", 1), ("commit:end_call", 1)])
+async def test_started_without_a_result_it_is_not_run_again_and_everybody_is_told(
+    rig: Rig, own_tools: Path, point: str, times: int
+) -> None:
+    script(rig, "deploy")
+    await run_to(rig, point)
+    (result,) = await told(rig, said=(f"{INTERRUPTED} “deploy”",))
+    assert result["content"].startswith("Interrupted, outcome unknown")
+    assert result["is_error"] is True
+    assert ran(own_tools) == ["deploy staging"] * times
+
+
+@pytest.mark.only("slack", reason="what runs tools knows no platform")
+@pytest.mark.parametrize(("point", "times"), [("after:start_call", 1), ("commit:end_call", 2)])
+async def test_one_that_may_be_run_twice_is_and_nobody_is_bothered(
+    rig: Rig, own_tools: Path, point: str, times: int
+) -> None:
+    script(rig, "look")
+    await run_to(rig, point)
+    (result,) = await told(rig)
+    assert result["content"] == "it is green"
+    assert ran(own_tools) == [f"look {result['tool_use_id']}"] * times
+
+
+@pytest.mark.parametrize("point", ["after:end_call", "commit:begin_turn", "before:end_turn"])
+async def test_between_its_result_and_the_next_turn_the_result_stands(rig: Rig, own_tools: Path, point: str) -> None:
+    script(rig, "deploy")
+    # A turn is begun, and ended, once before the tool runs.
+    await run_to(rig, point, 1 if point == "after:end_call" else 2)
+    (result,) = await told(rig)
+    assert result["content"] == "deployed to staging"
+    assert ran(own_tools) == ["deploy staging"]
+
+
+async def test_beside_a_question_and_another_tool_each_is_settled_in_its_own_way(rig: Rig, own_tools: Path) -> None:
+    (own_tools / "hold").touch()
+    script(rig, "hang", "question", "look")
+    await rig.start()
+    rig.write()
+    await rig.until(lambda: "hang" in ran(own_tools))
+    await rig.card(QUESTION)
+    await rig.kill()
+    (own_tools / "hold").unlink()
+    await rig.start()
+    await rig.answer(QUESTION, "Green")
+    hung, answered, looked = await told(rig, said=(f"{INTERRUPTED} “hang”",))
+    assert hung["content"].startswith("Interrupted, outcome unknown")
+    assert f'"{QUESTION}"="Green"' in answered["content"]
+    assert looked["content"] == "it is green"
+    assert ran(own_tools).count("hang") == 1
+
+
+@pytest.mark.only("slack", reason="what runs tools knows no platform")
+async def test_kills_one_after_the_other_tell_it_once(rig: Rig, own_tools: Path) -> None:
+    script(rig, "deploy")
+    await rig.start("commit:end_call")
+    rig.write()
+    await rig.killed()
+    # The second one dies while it notes that the first was interrupted, the third right after that.
+    await rig.start("commit:end_call")
+    await rig.killed()
+    await rig.start("after:end_call")
+    await rig.killed()
+    await rig.start()
+    (result,) = await told(rig, said=(f"{INTERRUPTED} “deploy”",))
+    assert result["content"].startswith("Interrupted, outcome unknown")
+    assert ran(own_tools) == ["deploy staging"]
+
+
+@pytest.mark.only("slack", reason="what ends a process knows no platform, and its grace takes seconds")
+async def test_a_bot_that_is_told_to_end_does_not_wait_for_a_tool_that_hangs(rig: Rig, own_tools: Path) -> None:
+    (own_tools / "hold").touch()
+    script(rig, "hang")
+    await rig.start()
+    rig.write()
+    await rig.until(lambda: "hang" in ran(own_tools))
+    async with asyncio.timeout(10):
+        await rig.stop()
+    await rig.start()
+    (result,) = await told(rig, said=(f"{INTERRUPTED} “hang”",))
+    assert result["content"].startswith("Interrupted, outcome unknown")
+    assert ran(own_tools) == ["hang"]
+
+
+@pytest.mark.only("slack", reason="what ends a process knows no platform")
+async def test_a_bot_that_is_told_to_end_lets_a_tool_end_that_is_nearly_done(rig: Rig, own_tools: Path) -> None:
+    (own_tools / "hold").touch()
+    script(rig, "hang")
+    await rig.start()
+    rig.write()
+    await rig.until(lambda: "hang" in ran(own_tools))
+    stopping = asyncio.create_task(rig.stop())
+    await asyncio.sleep(0)
+    (own_tools / "hold").unlink()
+    await stopping
+    await rig.start()
+    (result,) = await told(rig)
+    assert result["content"] == "ended"
+    assert ran(own_tools) == ["hang"]
