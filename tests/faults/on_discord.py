@@ -13,7 +13,7 @@ from askback_local.discord_clicks import Delivery, Target
 from askback_local.discord_controls import controls
 from askback_local.discord_drawing import body
 from askback_local.discord_guild import Guild
-from askback_local.discord_values import Done, Post
+from askback_local.discord_values import Done, Post, PostType
 from askback_local.json_values import as_object
 from askback_local.model import Model
 from askback_local.revisions import Revisions
@@ -100,7 +100,8 @@ class DiscordRig(Rig):
 
     def written(self) -> list[str]:
         bot = f"<@{self.guild.bot.id}>"
-        posts = self.guild.posts.values()
+        written = PostType.DEFAULT, PostType.REPLY
+        posts = [post for post in self.guild.posts.values() if post.type in written]
         return [post.content.replace(bot, "").strip() for post in posts if post.author != self.guild.bot.id]
 
 
