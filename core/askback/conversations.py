@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "NO_TEXT",
+    "OFFER",
     "PROSE",
     "Call",
     "CallsToRun",
@@ -40,6 +42,12 @@ Blocks = tuple[dict[str, JsonValue], ...]
 
 PROSE = "say:"
 """How the names of the agent's own texts begin: these, and no others, may be shown while they are written."""
+
+
+NO_TEXT = "(mentioned you without a text)"
+"""Stands for the text of a message that is nothing but a mention."""
+OFFER = "offer:"
+"""How the names of offers begin; the offer's id follows."""
 
 
 class Conversation(Value):
@@ -141,8 +149,10 @@ class Stopped(Value):
     """What a stop ended."""
 
     conversation: Conversation
-    asks: tuple[Ask, ...]
+    asks: tuple[Ask, ...] = ()
     """The questions that were open."""
+    duplicate: bool = False
+    """It was ordered by a message that came before: nothing was changed."""
 
 
 class Offer(Value):

@@ -102,11 +102,11 @@ class Reception:
             return NOTHING_TO_STOP
         return await self._stop(conversation, by)
 
-    async def _stop(self, conversation: Conversation, by: Actor) -> str | None:
+    async def _stop(self, conversation: Conversation, by: Actor, heard: Heard | None = None) -> str | None:
         if not self._may_stop(conversation, by):
             whose = conversation.starter.name or conversation.starter.id
             return f"Only {whose}, who began this, or an administrator may stop it."
-        stopped = await self._store.stop(conversation.id, by)
+        stopped = await self._store.stop(conversation.id, by, heard=heard)
         if stopped is None:
             return NOTHING_TO_STOP
         self._agent.recheck()
@@ -117,7 +117,7 @@ class Reception:
         conversation = await self._store.conversation(heard.place)
         if conversation is None:
             return Taken(new=False, notice=NOTHING_TO_STOP if begin else None)
-        return Taken(new=False, notice=await self._stop(conversation, heard.author))
+        return Taken(new=False, notice=await self._stop(conversation, heard.author, heard))
 
     def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
         access = self._access.get(by.platform)

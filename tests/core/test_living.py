@@ -12,7 +12,7 @@ from askback.access import Access
 from askback.actions import Choose
 from askback.budget import Budget
 from askback.clock import utc_now
-from askback.conversations import Heard, Said
+from askback.conversations import Heard, Said, Taken
 from askback.identity import Actor, Place
 from askback_local.hearing import refusals
 from askback_local.model import Model
@@ -39,7 +39,7 @@ def texts(services: Services) -> list[str]:
     return [block["text"] for one in last_request(services) for block in one["content"] if block["type"] == "text"]
 
 
-async def hear(one: Engine, text: str, *, author: Actor = ANN, place: Place = HERE, **more: object) -> object:
+async def hear(one: Engine, text: str, *, author: Actor = ANN, place: Place = HERE, **more: object) -> Taken:
     key = str(more.pop("key", None) or f"{text}:{utc_now()}")
     heard = Heard(place=place, author=author, text=text, dedupe_key=key, at=utc_now()).evolve(**more)
     taken = await one.reception.hear(heard, begin=True)
@@ -80,7 +80,8 @@ async def test_a_stop_settles_the_open_questions_and_keeps_every_call_with_its_r
         await one.write("hello")
         cards = await one.asked(2)
         await one.recorded(*cards)
-        await one.write("Stop!")
+        assert (await hear(one, "Stop!", key="stop")).notice is None
+        assert (await hear(one, "Stop!", key="stop")).notice is None, "delivered twice"
         await board.until(lambda: not board.open())
         await one.says("Stopped by Ann.")
         assert {ask.status for ask in board.cards()} == {"cancelled"}

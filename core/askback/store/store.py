@@ -336,16 +336,23 @@ class Store:
 
         return await self._writer.read(work)
 
-    async def stop(self, conversation_id: str, by: Actor | None, reason: str | None = None) -> Stopped | None:
+    async def stop(
+        self, conversation_id: str, by: Actor | None, reason: str | None = None, *, heard: Heard | None = None
+    ) -> Stopped | None:
         """End what goes on in a conversation: the turn, its calls, its open asks. None: nothing goes on.
 
-        `by` None: whoever runs askback. Raises `StoreBusy` like every click.
+        `heard`: the message that orders it, which counts once. `by` None: whoever runs askback. Raises
+        `StoreBusy` like every click.
         """
 
         def work(connection: Connection) -> Stopped | None:
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return None
+            if heard is not None:
+                if conversations.was_heard(connection, heard.place, heard.dedupe_key):
+                    return Stopped(conversation=conversation, duplicate=True)
+                conversations.hear(connection, conversation_id, heard, taken=True)
             goes_on = conversations.wants_turn(connection, conversation_id)
             if not goes_on and not asks.open_of(connection, conversation_id):
                 return None
