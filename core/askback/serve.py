@@ -11,6 +11,7 @@ from askback.bots import Bot
 from askback.errors import OperatorError
 from askback.host import running
 from askback.logs import configure_logging
+from askback.own.loading import load_tools
 from askback.settings import Settings, load
 
 
@@ -21,6 +22,7 @@ async def serve(bots: Sequence[Bot]) -> int:
     try:
         settings = load(Settings)
         _ = settings.model_key
+        load_tools(settings.tools, settings.folder)
     except OperatorError as error:
         problems.append(str(error))
     for bot in bots:

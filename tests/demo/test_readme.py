@@ -9,12 +9,16 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
+from askback.bots import bot_named
+from askback.host import running
 from askback.settings import Settings, TomlSettings, name_in_environment, name_in_file
 from askback_discord.settings import DiscordSettings
+from askback_local.script import call, turn
 from askback_local.services import Services
 from askback_slack.settings import SlackSettings
 
@@ -33,7 +37,7 @@ def started(command: list[str], environment: dict[str, str]) -> subprocess.Popen
 
 
 async def test_the_program_asks_a_person_and_prints_the_answer(services: Services, tmp_path: Path) -> None:
-    (program,) = blocks("python")
+    (program,) = (block for block in blocks("python") if "asyncio.run" in block)
     file = tmp_path / "program.py"
     file.write_text(program.replace("C0123456789", "C0GENERAL").replace("U0123456789", "U0LOCALADA"), encoding="utf-8")
     environment = {**os.environ}
@@ -61,6 +65,27 @@ async def test_the_program_asks_a_person_and_prints_the_answer(services: Service
     (card,) = services.workspace.messages.values()
     assert not [block for block in card.blocks if block["type"] == "actions"]
     assert "Answered" in card.text
+
+
+async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tools,) = (block for block in blocks("python") if "@tool" in block)
+    (settings,) = blocks("toml")
+    (tmp_path / "deploying.py").write_text(tools, encoding="utf-8")
+    (tmp_path / "askback.toml").write_text(settings, encoding="utf-8")
+    monkeypatch.delenv("ASKBACK_TOOLS")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    services.model.script(turn(call("deploy", where="staging"), call("versions")), turn("Both are done."))
+    async with running([bot_named("slack")]):
+        await services.socket.connected()
+        services.people.write("ada", "general", "@askback deploy, please")
+        await services.workspace.until(lambda _: len(services.model.log) == 2, within=60)
+    monkeypatch.delitem(sys.modules, "deploying")
+    request: Any = services.model.log[-1].request
+    results = [block["content"] for block in request["messages"][-1]["content"]]
+    assert results == ["Deployed to staging for ada.", '{"staging":"1.5","production":"1.4"}']
+    (schema,) = (tool["input_schema"] for tool in request["tools"] if tool["name"] == "deploy")
+    assert schema["properties"]["where"]["enum"] == ["staging", "production"]
+    assert schema["properties"]["where"]["description"] == "The environment."
 
 
 def test_the_settings_table_names_what_the_code_reads() -> None:

@@ -158,6 +158,14 @@ async def test_what_is_wrong_in_the_file_is_told_with_the_next_step(ward: Ward, 
     assert first.cure
 
 
+async def test_a_tool_of_ones_own_that_cannot_be_had(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    toml('tools = ["AskUserQuestion", "no_such_tools:deploy"]')
+    found = (await ward.examined("discord")).one()
+    assert found.says == "The tool no_such_tools:deploy is not there: there is no module no_such_tools."
+    assert found.cure == "Put it beside askback.toml, or install it where askback is installed."
+
+
 async def test_a_variable_that_is_no_setting_is_told(ward: Ward) -> None:
     ward.set(ASKBACK_TIMOUT="60")
     found = await ward.examined("discord")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from askback.doctor.findings import Finding, good, told_by, warning
 from askback.errors import OperatorError
+from askback.own.loading import load_tools
 from askback.settings import FILE, Settings, load, name_in_environment
 
 PREFIX = "ASKBACK_"
@@ -28,6 +29,11 @@ def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding
         settings = load(Settings)
     except OperatorError as error:
         found += told_by("settings", error, f"Mend it in {path}.")
+    else:
+        try:
+            load_tools(settings.tools, settings.folder)
+        except OperatorError as error:
+            found += told_by("tools", error, f"Mend it in {path}.")
     found += _readable(path)
     if settings is not None and not found:
         file = f"{path} and the environment" if path.exists() else "the environment"
