@@ -78,7 +78,7 @@ class DiscordBot:
                     if me is None:
                         raise OperatorError("Discord did not say who the bot is: check DISCORD_TOKEN.")
                     api = DiscordApi(client.http, session, settings.api_url)
-                    platform = DiscordPlatform(api, me.id)
+                    platform = DiscordPlatform(api, me.id, reads_everything=reads_everything)
                     # Where Discord does not say so, anybody may have let the bot in anywhere.
                     public = client.application is None or client.application.bot_public
                     client.clicks = Clicks(doors.manager, platform, api, doors.reply)

@@ -29,6 +29,7 @@ from askback_discord.calls import (
     Json,
     why,
 )
+from askback_discord.history import History
 from askback_discord.prose import DiscordProse
 
 log = logging.getLogger("askback.discord")
@@ -56,9 +57,10 @@ class DiscordPlatform:
 
     name = "discord"
 
-    def __init__(self, api: DiscordApi, me: int) -> None:
+    def __init__(self, api: DiscordApi, me: int, *, reads_everything: bool = True) -> None:
         self._api = api
         self._me = str(me)
+        self._history = History(api, self._me, reads_everything=reads_everything)
         self._removed: set[str] = set()
 
     async def show(self, ask: Ask) -> Messages:
@@ -155,8 +157,7 @@ class DiscordPlatform:
         return f"https://discord.com/channels/{guild or '@me'}/{message.channel}/{message.id}"
 
     async def earlier(self, place: Place) -> tuple[Said, ...]:
-        del place
-        return ()
+        return await self._history.earlier(place)
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del place, mood, reader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DiscordProse"]
+__all__ = ["WORKING", "DiscordProse"]
 
 import logging
 import time
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("askback.discord")
 
+WORKING = "Working…"
+"""Stands where the text is going to be, with a button that ends the work."""
 EDIT_SECONDS = 1.2
 """Between two edits: Discord allows about five in five seconds."""
 FIRST_CHARACTERS = 12

@@ -113,7 +113,8 @@ class SlackConnection:
         self.address: Address | None = None
         """Where it listens, over HTTP."""
         self._api = api
-        slack = SlackPlatform(api, me.bot_user_id)
+        names, groups = Names(api), Groups(api)
+        slack = SlackPlatform(api, names, me.bot_user_id)
         self.platform: Platform = slack
         home = Home(team=me.team_id, org=me.enterprise_id)
         self.access = settings.access(home.tenant)
@@ -130,7 +131,6 @@ class SlackConnection:
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
         )
-        names, groups = Names(api), Groups(api)
         clicks = Clicks(doors.manager, slack, api, tasks, groups, doors.reply, home)
         hearing = Hearing(doors, slack, names, groups, self.access, tasks, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SlackPlatform"]
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -16,7 +16,9 @@ from askback.identity import Actor, MessageRef, Place
 from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
 from askback_slack import offers, render, texts
 from askback_slack.calls import SlackApi
-from askback_slack.payloads import at, dig, items
+from askback_slack.history import History, messages
+from askback_slack.names import Names
+from askback_slack.payloads import at, dig
 from askback_slack.prose import SlackProse
 
 log = logging.getLogger("askback.slack")
@@ -25,9 +27,6 @@ Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
 
 EVENT = "askback"
 """The metadata type of our messages, by which an earlier try is found again."""
-PAGE = 200
-PAGES = 25
-"""How much of a thread, or of the newest of a channel, is searched for what an earlier try may have posted."""
 
 
 class SlackPlatform:
@@ -35,9 +34,10 @@ class SlackPlatform:
 
     name = "slack"
 
-    def __init__(self, api: SlackApi, me: str | None = None) -> None:
+    def __init__(self, api: SlackApi, names: Names, me: str | None = None) -> None:
         """`me`: the bot's user."""
         self._api = api
+        self._history = History(api, names, me or "")
         self._me = me
         self.streams = True
         """Whether this Slack takes streamed texts, as far as is known."""
@@ -135,7 +135,7 @@ class SlackPlatform:
         found: dict[int, MessageRef] = {}
         begun: MessageRef | None = None
         try:
-            async for message in self._messages(place):
+            async for message in messages(self._api, place):
                 ts = at(message, "ts")
                 if ts is None:
                     continue
@@ -154,25 +154,6 @@ class SlackPlatform:
             found.setdefault(0, begun)
         return tuple(found[number] for number in range(len(found)) if number in found)
 
-    async def _messages(self, place: Place) -> AsyncIterator[object]:
-        """A thread from its beginning, or a channel from its end."""
-        where = {"ts": place.thread} if place.thread is not None else {}
-        cursor: str | None = None
-        for _ in range(PAGES):
-            response = await self._api.read(
-                "conversations.replies" if where else "conversations.history",
-                channel=place.channel,
-                limit=PAGE,
-                include_all_metadata="true",
-                cursor=cursor,
-                **where,
-            )
-            for message in items(response, "messages"):
-                yield message
-            cursor = at(response, "response_metadata", "next_cursor")
-            if cursor is None:
-                return
-
     def _is_open_stream(self, message: object) -> bool:
         return at(message, "streaming_state") == "in_progress" and self._me in (None, at(message, "user"))
 
@@ -181,8 +162,7 @@ class SlackPlatform:
         return at(response, "permalink")
 
     async def earlier(self, place: Place) -> tuple[Said, ...]:
-        del place
-        return ()
+        return await self._history.earlier(place)
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del place, mood, reader

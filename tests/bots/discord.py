@@ -222,6 +222,12 @@ class DiscordDesk:
         post = self.services.discord.people.write(person, channel, f"@askback {text}")
         return Talk(post.channel, post.id)
 
+    async def thread(self, person: str, text: str) -> Talk:
+        post = self.services.discord.people.write(person, GENERAL, text)
+        thread = Room(id=post.id, name=text, kind="thread", parent=post.channel, owner=post.author)
+        self.services.discord.posting.start_thread(thread, post)
+        return Talk(post.channel, post.id)
+
     async def direct(self, person: str, text: str, *, thread: bool = False) -> Talk:
         assert not thread, "there are no threads in direct messages"
         room = self.guild.dm(self._person(person).id)

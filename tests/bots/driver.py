@@ -168,6 +168,10 @@ class Desk(Protocol):
         """Mention the bot in a channel: a new conversation."""
         ...
 
+    async def thread(self, person: str, text: str) -> Talk:
+        """Begin a thread that has nothing to do with the bot."""
+        ...
+
     async def direct(self, person: str, text: str, *, thread: bool = False) -> Talk:
         """Write to the bot alone; with `thread`, the conversation is a thread there."""
         ...

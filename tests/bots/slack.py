@@ -131,6 +131,10 @@ class SlackDesk:
         message = self.services.people.write(person, channel, f"@askback {text}")
         return Talk(message.channel, message.ts)
 
+    async def thread(self, person: str, text: str) -> Talk:
+        message = self.services.people.write(person, GENERAL, text)
+        return Talk(message.channel, message.ts)
+
     async def direct(self, person: str, text: str, *, thread: bool = False) -> Talk:
         who = self._person(person)
         channel = self.workspace.dm(who.id)

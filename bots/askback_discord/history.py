@@ -1,0 +1,131 @@
+"""What was written on Discord before: for the agent that is called into the middle of a thread."""
+
+from __future__ import annotations
+
+__all__ = ["History", "said"]
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import discord
+from askback.conversations import Said
+from askback.earlier import MESSAGES, newest
+from askback.identity import Actor, Place
+from askback.platform import Gone, Undeliverable
+from askback_discord.calls import DiscordApi, DiscordRefusal, Json
+from askback_discord.limits import COMPONENTS_V2
+from askback_discord.prose import WORKING
+
+PLATFORM = "discord"
+_WRITTEN = frozenset(
+    {discord.MessageType.default.value, discord.MessageType.reply.value, discord.MessageType.chat_input_command.value}
+)
+_NO_PERMISSION = "I lack the permission Read Message History there."
+_NO_CONTENT = (
+    "Discord shows me only what mentions me. Whoever runs me: switch on Message Content Intent on the page Bot of the "
+    "application."
+)
+
+
+class History:
+    """Threads, as far as the bot may read them."""
+
+    def __init__(self, api: DiscordApi, me: str, *, reads_everything: bool) -> None:
+        self._api = api
+        self._me = me
+        self._reads_everything = reads_everything
+
+    async def earlier(self, place: Place) -> tuple[Said, ...]:
+        """The message that a thread hangs from, and the newest in it: as many as Discord gives at once. Oldest first.
+
+        Raises `Gone`, `TryLater` or `Undeliverable`.
+        """
+        if place.thread is None:
+            return ()
+        answer = await self._api.call(
+            "GET", f"/channels/{{channel_id}}/messages?limit={MESSAGES}", channel_id=place.thread
+        )
+        newest_first = (
+            [cast("Json", one) for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
+        )
+        if not newest_first:
+            # The message that called the bot stands there at least: Discord shows nothing instead of refusing.
+            raise Undeliverable(_NO_PERMISSION)
+        found = [*await self._starter(place), *reversed(newest_first)]
+        if not self._reads_everything and any(self._is_hidden(one) for one in found):
+            raise Undeliverable(_NO_CONTENT)
+        return newest(one for message in found if (one := said(message, self._me)))
+
+    async def _starter(self, place: Place) -> list[Json]:
+        """The message that the thread hangs from; a forum's has none outside of itself."""
+        try:
+            answer = await self._api.call(
+                "GET",
+                "/channels/{channel_id}/messages/{message_id}",
+                channel_id=place.channel,
+                message_id=place.thread or "",
+            )
+        except (Gone, DiscordRefusal):
+            return []
+        return [answer] if isinstance(answer, Mapping) else []
+
+    def _is_hidden(self, message: Json) -> bool:
+        """Whether somebody wrote it, and Discord keeps back what."""
+        return (
+            message.get("type") in _WRITTEN
+            and _id(message.get("author")) != self._me
+            and not any(message.get(part) for part in ("content", "embeds", "attachments", "components"))
+            and not message.get("sticker_items")
+        )
+
+
+def said(message: Json, me: str) -> Said | None:
+    """What somebody wrote. None: a remark of Discord's, a card of ours, or nothing."""
+    author = message.get("author")
+    who, channel, identity = _id(author), str(message.get("channel_id") or ""), str(message.get("id") or "")
+    if not (who and channel and identity) or message.get("type") not in _WRITTEN:
+        return None
+    flags = message.get("flags")
+    text = _text(message, me)
+    if who == me and ((isinstance(flags, int) and flags & COMPONENTS_V2) or text == WORKING):
+        return None
+    files = tuple(str(one.get("filename") or "a file without a name") for one in _objects(message, "attachments"))
+    files += tuple(f"the sticker {one.get('name')}" for one in _objects(message, "sticker_items"))
+    if not text and not files:
+        return None
+    # A message that a webhook posted has that one's id, which is nobody else's.
+    return Said(
+        key=f"{channel}:{identity}", author=Actor(platform=PLATFORM, id=who, name=_name(author)), text=text, files=files
+    )
+
+
+def _text(message: Json, me: str) -> str:
+    """What can be read. Programs often write it into embeds alone."""
+    text = str(message.get("content") or "")
+    for person in _objects(message, "mentions"):
+        name = "" if str(person.get("id")) == me else f"@{_name(person)}"
+        text = re.sub(rf"<@!?{re.escape(str(person.get('id')))}>", lambda _, name=name: name, text)
+    embeds = [
+        "\n".join(str(one[part]) for part in ("title", "description", "url") if one.get(part))
+        for one in _objects(message, "embeds")
+    ]
+    return text.strip() or "\n\n".join(filter(None, embeds)).strip()
+
+
+def _objects(message: Json, name: str) -> Iterator[Json]:
+    entries = message.get(name)
+    for one in cast("list[object]", entries) if isinstance(entries, list) else ():
+        if isinstance(one, dict):
+            yield cast("Json", one)
+
+
+def _id(person: object) -> str:
+    return str(cast("Json", person).get("id") or "") if isinstance(person, dict) else ""
+
+
+def _name(person: object) -> str:
+    if not isinstance(person, dict):
+        return ""
+    known = cast("Json", person)
+    return str(known.get("global_name") or known.get("username") or "")
