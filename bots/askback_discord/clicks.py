@@ -20,17 +20,20 @@ from askback.actions import (
     Back,
     Cancel,
     Choose,
+    Decline,
     Deed,
     Erase,
     GoTo,
     Next,
     Open,
+    Postpone,
     Review,
     Select,
     Submit,
     Write,
 )
 from askback.asks import Ask
+from askback.bots import Reply as Choice
 from askback.card import AskText, FieldErrors, Notice, Response
 from askback.clock import utc_now
 from askback.manager import UNKNOWN, Paint, QuestionManager
@@ -58,7 +61,8 @@ LATER_SECONDS = 0.8
 class Clicks:
     """Components and modals, through one door."""
 
-    def __init__(self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi) -> None:
+    def __init__(self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi, choose: Choice) -> None:
+        self._choose = choose
         self._manager = manager
         self._platform = platform
         self._api = api
@@ -90,6 +94,12 @@ class Clicks:
             ask = await self._manager.get(control.ask_id)
             known = () if ask is None else ask.messages
             pressed = replace(pressed, message=next((one for one in known if one.id == pressed.unplaced), None))
+        if control is not None and control.kind in {"use", "keep"}:
+            chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
+            # The offer itself goes through the outbox, and the card shows what became of it.
+            kind, words = (LATER, None) if chosen.notice is None else (MESSAGE, notice.notice(chosen.notice))
+            await self._answer(reply, kind, words)
+            return
         if control is not None and control.kind == "page":
             await self._page(reply, pressed, control.ask_id, control.arg or 0)
             return
@@ -123,6 +133,8 @@ class Clicks:
             case Notice(text=text, card=card):
                 if isinstance(deed, Write):
                     await self._give_back(reply, pressed, text, deed.text)
+                elif isinstance(deed, Decline):
+                    await self._give_back(reply, pressed, text, deed.reason or "")
                 else:
                     await self._notify(reply, pressed, notice.notice(text))
                 if card is not None and pressed.message is not None:
@@ -186,6 +198,8 @@ class Clicks:
             if control is not None and control.kind == "field":
                 again = notice.retry(control.ask_id, control.turn)
                 await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
+            elif control is not None and control.kind == "decline":
+                await self._give_back(reply, pressed, text, modal.text(interaction.data or {}))
             else:
                 await self._notify(reply, pressed, notice.notice(text))
         except Exception:
@@ -236,6 +250,7 @@ def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction
         "review": Review(),
         "submit": Submit(),
         "cancel": Cancel(),
+        "postpone": Postpone(),
     }
     match control.kind:
         case "choose" if control.arg is not None:
@@ -248,5 +263,7 @@ def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction
             return GoTo(index=picked[0] if control.arg is None else control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
             return Write(text=modal.text(interaction.data or {}))
+        case "decline" if interaction.type is discord.InteractionType.modal_submit:
+            return Decline(reason=modal.text(interaction.data or {}) or None)
         case _:
             return simple.get(control.kind)

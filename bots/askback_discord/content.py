@@ -193,7 +193,7 @@ def _end(card: Card, ending: Ending) -> Unit:
     words = {
         "answered": "✓ Answered",
         "cancelled": "Cancelled",
-        "declined": "Declined",
+        "declined": "Not now",
         "timed_out": "Nobody answered in time",
         "undeliverable": "This could not be delivered",
     }[ending.status]

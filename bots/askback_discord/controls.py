@@ -6,7 +6,7 @@ __all__ = ["controls", "menu_pages", "tabs"]
 
 from collections.abc import Iterator, Sequence
 
-from askback.card import SOMETHING_ELSE, Card, Item
+from askback.card import NOT_NOW, SOMETHING_ELSE, Card, Item
 from askback.literal import size
 from askback_discord import ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
@@ -170,6 +170,7 @@ def _ways_on(card: Card) -> Iterator[Component]:
         answered = any(tab.current and tab.answered for tab in card.tabs)
         yield button("Next", _control(card, "next"), "primary" if answered or card.several else "secondary")
         yield button("Review", _control(card, "review"))
+    yield button(NOT_NOW, _control(card, "postpone"))
     yield button("Cancel", _control(card, "cancel"))
 
 

@@ -15,7 +15,7 @@ import aiohttp
 import discord
 from askback.bots import Hear
 from askback.clock import utc_now
-from askback.conversations import Heard, Say, Taken
+from askback.conversations import NO_TEXT, Heard, Say, Taken
 from askback.identity import MessageRef, Place
 from askback.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
@@ -28,7 +28,6 @@ log = logging.getLogger("askback.discord")
 ONLY_MENTIONS = "In this thread I only see messages that mention me: please begin each with my name."
 NOT_HEARD = "I could not save that message, so I will not act on it. Please send it again in a while."
 NO_THREAD = "I answer in a thread, and could not start one here:"
-NO_TEXT = "(mentioned you without a text)"
 SAVE_SECONDS = 120.0
 """How long a message is tried to be stored: unlike a webhook's, Discord's gateway delivers none again."""
 CATCH_UP = 100

@@ -14,11 +14,12 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
-    "retry", "field",
+    "postpone", "retry", "field", "decline", "use", "keep",
 ]  # fmt: skip
 """choose: one button per option; pick: a menu of one; tick: a menu of several; page: another page of a menu;
 goto: a button for one question, or a menu of them; retry: the text field again, from a private notice;
-field: the text field itself."""
+field: the text field itself; postpone, decline: a button for the field for why not now, and that field itself;
+use, keep: the buttons of an offer, whose id stands in the place of the ask's."""
 
 TEXT: Final = "askback:text"
 """The custom_id of the input in the text field."""

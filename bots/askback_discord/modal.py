@@ -28,20 +28,21 @@ def modal(field: TextField) -> Component:
         "custom_id": ids.TEXT,
         "style": 2,
         "required": False,  # an empty text comes back to us, and we say what is wrong with it
-        "max_length": limits.INPUT_VALUE,
+        "max_length": field.longest if field.declines else limits.INPUT_VALUE,
         "placeholder": fit(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…",
     }
     if kept:
         entry["value"] = kept
     labelled: Component = {
         "type": limits.LABELLED,
-        "label": "Your answer",
+        "label": "Why, or when? (optional)" if field.declines else "Your answer",
         "description": _hint(field, whole=kept == value),
         "component": entry,
     }
+    kind: ids.Kind = "decline" if field.declines else "field"
     made: Component = {
-        "custom_id": ids.custom_id(ids.Control(kind="field", ask_id=field.ask_id, turn=field.turn)),
-        "title": _title(field.header),
+        "custom_id": ids.custom_id(ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn)),
+        "title": "Not now" if field.declines else _title(field.header),
         "components": [_prompt(field.prompt), labelled],
     }
     limits.check_modal(made)
@@ -77,6 +78,8 @@ def _hint(field: TextField, *, whole: bool) -> str:
     if not whole:
         return "The text that was kept is too long for this field: only its beginning stands here."
     longest = f"Up to {field.longest:,} characters."
+    if field.declines:
+        return f"It goes to whoever asked, and stands on the card. {longest}"
     return f"{longest} It goes along with the options that are chosen." if field.multi else longest
 
 

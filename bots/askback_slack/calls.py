@@ -105,6 +105,14 @@ class SlackApi:
         if response.status_code != 200:
             raise TryLater(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
 
+    async def take_away(self, url: str) -> None:
+        """Delete the message that was clicked, by the click's own address. Raises the same."""
+        webhook = AsyncWebhookClient(url, session=self._session, retry_handlers=[])
+        with slack_errors():
+            response = await webhook.send(delete_original=True)
+        if response.status_code != 200:
+            raise TryLater(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
+
 
 def _given(arguments: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in arguments.items() if value is not None}

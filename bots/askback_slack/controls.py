@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from askback.card import SOMETHING_ELSE, Card, Item
+from askback.card import NOT_NOW, SOMETHING_ELSE, Card, Item
 from askback_slack import ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.texts import fit, one_line, visible
@@ -173,6 +173,7 @@ def _ways_on(card: Card) -> Iterator[Block]:
     if card.can_go_on:
         answered = any(tab.current and tab.answered for tab in card.tabs)
         yield button("Next", _control(card, "next"), primary=answered or card.several)
+    yield button(NOT_NOW, _control(card, "postpone"))
     yield button("Cancel", _control(card, "cancel"))
 
 

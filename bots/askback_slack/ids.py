@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 Kind = Literal[
-    "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel"
+    "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
+    "use", "keep",
 ]  # fmt: skip
-"""choose: one button per option; pick: a menu of one; tick: checkboxes or a menu of several."""
+"""choose: one button per option; pick: a menu of one; tick: checkboxes or a menu of several; postpone: the field
+for why not now; use, keep: the buttons of an offer, whose id stands in the place of the ask's."""
 
 _WITH_ARGUMENT: Final = frozenset({"choose", "goto"})
 KINDS: Final[dict[str, Kind]] = {kind: kind for kind in get_args(Kind)}

@@ -33,6 +33,8 @@ class FieldRef(Value):
     channel: str = Field(max_length=64)
     message_ts: str = Field(max_length=64)
     thread_ts: str | None = Field(default=None, max_length=64)
+    declines: bool = False
+    """Whether what is sent says why there is no answer for now."""
 
 
 def view(field: TextField, ref: FieldRef) -> Block:
@@ -45,7 +47,7 @@ def view(field: TextField, ref: FieldRef) -> Block:
         "type": "plain_text_input",
         "action_id": _ACTION,
         "multiline": True,
-        "max_length": limits.INPUT_TEXT,
+        "max_length": field.longest if field.declines else limits.INPUT_TEXT,
         "placeholder": plain(fit(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"),
         "focus_on_load": True,
     }
@@ -55,7 +57,7 @@ def view(field: TextField, ref: FieldRef) -> Block:
         {
             "type": "input",
             "block_id": _BLOCK,
-            "optional": False,
+            "optional": field.declines,
             "label": plain(label),
             "hint": plain(_hint(field)),
             "element": entry,
@@ -65,7 +67,7 @@ def view(field: TextField, ref: FieldRef) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True),
-        "title": plain("Your answer"),
+        "title": plain("Not now" if field.declines else "Your answer"),
         "submit": plain("Send"),
         "close": plain("Back to the options"),
         "notify_on_close": True,
@@ -96,6 +98,9 @@ def errors(message: str) -> dict[str, str]:
 def _label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     prompt = visible(field.prompt)
+    if field.declines:
+        # Slack itself says that it is optional.
+        return "Why, or when?", [rich_text([section([run])]) for run in runs(field.prompt)]
     if prompt == one_line(prompt) and limits.size(isolated(prompt)) <= _LABEL:
         return isolated(prompt), []
     return "Your answer", [rich_text([section([run])]) for run in runs(field.prompt)]
@@ -110,4 +115,6 @@ def _value(field: TextField) -> tuple[str, bool]:
 
 def _hint(field: TextField) -> str:
     longest = f"Up to {field.longest:,} characters."
+    if field.declines:
+        return f"It goes to whoever asked, and stands on the card. {longest}"
     return f"{longest} It goes along with the options that are ticked." if field.multi else longest

@@ -30,6 +30,7 @@ from typing import TypeAlias, cast
 
 from askback.actions import Select
 from askback.clock import utc_now
+from askback.conversations import NO_TEXT
 from askback.identity import Actor, MessageRef, Place
 from askback_slack import ids
 
@@ -255,7 +256,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
             thread=thread if direct else thread or ts,
         ),
         author=Actor(platform=PLATFORM, id=author, tenant=_tenant(own, here, org, home)),
-        text=text or ("" if files else "(mentioned you without a text)"),
+        text=text or ("" if files else NO_TEXT),
         key=key_of(channel, ts),
         at=_moment(ts),
         direct=direct,

@@ -93,7 +93,7 @@ def _ending(card: Card) -> str:
         case "cancelled":
             words = "Cancelled without an answer."
         case "declined":
-            words = "Declined."
+            words = "Not now."
         case "timed_out":
             words = "Nobody answered in time."
         case "undeliverable":

@@ -13,7 +13,7 @@ from askback.actions import Action, Deed
 from askback.asks import Ask
 from askback.card import FieldErrors, Notice, Redraw
 from askback.clock import utc_now
-from askback.conversations import Chosen, Heard, Offer, Reading, Received, Say, Step
+from askback.conversations import NO_TEXT, OFFER, Chosen, Heard, Offer, Reading, Received, Say, Step
 from askback.identity import Actor
 from askback.interview import Interview
 from askback.literal import fit
@@ -28,7 +28,7 @@ log = logging.getLogger("askback.replies")
 PROMPT = 100
 """Characters of a question that are named in a sentence about it."""
 
-OFFER = "Is this your answer to {question}?"
+QUESTION = "Is this your answer to {question}?"
 NOT_TAKEN = "I did not take that as your answer to {question}, but kept it as a message. {why}"
 USE_CARD = "Please use the card."
 UNKNOWN = "That is settled already."
@@ -46,14 +46,14 @@ class Replies:
     def __init__(self, store: Store, manager: QuestionManager, typed_replies: TypedReplies = "offer") -> None:
         self._store = store
         self._manager = manager
-        self._typed = typed_replies
+        self._typed: TypedReplies = typed_replies
 
     async def receive(self, heard: Heard, *, begin: bool) -> Received | None:
         """Keep a message, as the answer to an open question where it is one. When this returns, it is committed.
 
         None: there is no conversation in this place, and `begin` does not start one.
         """
-        if self._typed == "off" or heard.files:
+        if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return await self._store.receive(heard, begin=begin)
         received = await self._store.receive(heard, begin=begin, read=lambda asks: read(heard, asks, self._typed))
         if received is not None and received.answered is not None:
@@ -127,7 +127,7 @@ def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies) -> Reading:
     for ask in mine:
         if isinstance(_meant(ask, heard.text, heard.author), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
-            say = _told(heard, OFFER.format(question=_named(ask)), f"offer:{offer.id}")
+            say = _told(heard, QUESTION.format(question=_named(ask)), f"{OFFER}{offer.id}")
             return Reading(say=say.evolve(offer=offer))
     return Reading()
 

@@ -37,7 +37,7 @@ async def asked(desk: Desk, *calls: object, about: str = "please") -> tuple[Talk
 
 async def test_one_of_few_short_labels_is_buttons(desk: Desk) -> None:
     talk, shown = await asked(desk, asks(one("Which fruit?", "Apple", "Pear", "Plum", "Fig")))
-    assert shown.buttons == ("Apple", "Pear", "Plum", "Fig", "Something else…", "Cancel")
+    assert shown.buttons == ("Apple", "Pear", "Plum", "Fig", "Something else…", "Not now…", "Cancel")
     for label in ("Apple", "Pear", "Plum", "Fig"):
         assert f"About {label}" in shown.text
         assert label in shown.notification
@@ -162,12 +162,12 @@ async def test_a_recommended_option_is_marked(desk: Desk) -> None:
 
 async def test_where_no_other_answer_is_wanted_none_is_offered(desk: Desk) -> None:
     _, shown = await asked(desk, call("askQuestion", question="Go?", options=["Yes", "No"], allowCustom=False))
-    assert shown.buttons == ("Yes", "No", "Cancel")
+    assert shown.buttons == ("Yes", "No", "Not now…", "Cancel")
 
 
 async def test_a_question_without_options_is_a_text_field(desk: Desk) -> None:
     talk, shown = await asked(desk, call("question", questions=[{"id": "q", "prompt": "What is it called?"}]))
-    assert shown.buttons == ("Write an answer…", "Cancel")
+    assert shown.buttons == ("Write an answer…", "Not now…", "Cancel")
     await desk.open_field(ADA, shown, "Write an answer…")
     assert await desk.submit(ADA, "The Nautilus") == ()
     await settled(desk, talk, "The Nautilus")

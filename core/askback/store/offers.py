@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, up
 
 from askback.asks import Ask
 from askback.clock import now, utc_now
-from askback.conversations import Offer, Say
+from askback.conversations import OFFER, Offer, Say
 from askback.identity import Actor, MessageRef
 from askback.store import outbox
 from askback.store.schema import inbox, offers
@@ -98,7 +98,7 @@ def _is_past(offered: Offered, ask: Ask) -> bool:
 
 def _remove(connection: Connection, offered: Offered) -> None:
     """Take it away from people, or do not show it at all."""
-    outbox.delete(connection, f"offer:{offered.id}")
+    outbox.delete(connection, f"{OFFER}{offered.id}")
     if offered.message is not None:
         say = Say(target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True)
         outbox.put_say(connection, say, offered.conversation_id, utc_now(), None, kind="removal")

@@ -1,0 +1,27 @@
+"""A message may be meant as an answer: what its author alone is asked in Slack."""
+
+from __future__ import annotations
+
+__all__ = ["blocks"]
+
+from typing import Final
+
+from askback.conversations import Say
+from askback.literal import fit
+from askback_slack import ids
+from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section
+
+QUOTED: Final = 200
+"""Characters of the message that are shown again: in a thread, others may have written in between."""
+USE, KEEP = "Use this as your answer", "Just a message"
+
+
+def blocks(say: Say) -> list[Block] | None:
+    """The question with its two buttons; None: only a sentence."""
+    offer = say.offer
+    if offer is None:
+        return None
+    said = rich_text([section(runs(say.text)), quote(runs(fit(offer.text, QUOTED)))])
+    use = button(USE, ids.Control(kind="use", ask_id=offer.id, turn=0), primary=True)
+    keep = button(KEEP, ids.Control(kind="keep", ask_id=offer.id, turn=0))
+    return [said, actions(ids.block(offer.id, 0, 1), [use, keep])]
