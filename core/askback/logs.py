@@ -34,6 +34,9 @@ FORMATS = ("text", "json")
 WITHHELD = "(its text is shown at DEBUG only)"
 LONGEST = 20_000
 """Characters that are shown of one text."""
+READ = 4 * LONGEST
+"""Characters of it that are looked at."""
+LONGEST_SECRET = 5000
 DEEPEST = 20
 """Errors that are shown of one chain."""
 
@@ -62,7 +65,7 @@ class _Line(logging.Formatter):
             if error is not None and str(error) and not _may_be_shown(error):
                 message = message.replace(str(error), WITHHELD)
             message = _PAYLOAD.sub("…", message)
-        return _cut(redacted(message))
+        return _safe(message)
 
     def _fields(self, record: logging.LogRecord) -> dict[str, object]:
         fields = {key: value for key, value in record.__dict__.items() if key not in _STANDARD and value is not None}
@@ -81,7 +84,7 @@ class _Line(logging.Formatter):
             lines += self._chain(error, set())
         if record.stack_info:
             lines += record.stack_info.splitlines()
-        return _cut(redacted("\n".join(lines)))
+        return _safe("\n".join(lines))
 
     def _chain(self, error: BaseException, seen: set[int]) -> list[str]:
         if id(error) in seen or len(seen) >= DEEPEST:
@@ -238,12 +241,18 @@ def _shown(value: object) -> object:
     """A field's value, as a number where it is one."""
     if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
         return value
-    return _cut(redacted(str(value)))
+    return _safe(str(value))
 
 
-def _cut(text: str) -> str:
-    """After the secrets are hidden: half of one would not be known for what it is."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters)"
+def _safe(text: str) -> str:
+    """Without secrets, and not endless."""
+    shown = redacted(text[:READ])
+    if len(text) > READ:
+        # What stands at the cut may be half of a secret, which is not known for what it is.
+        shown = shown[:-LONGEST_SECRET]
+    elif len(shown) <= LONGEST:
+        return shown
+    return f"{shown[:LONGEST]}… ({len(text)} characters)"
 
 
 def _harmless(text: str) -> str:

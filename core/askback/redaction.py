@@ -12,25 +12,24 @@ HIDDEN = "[hidden]"
 SHORTEST = 6
 """A shorter secret is none, and to hide it would only make texts unreadable."""
 
-_KEY = (
-    r"[\w-]*(?:token|secret|password|passwd|api[_-]?key|authorization|cookie|signature|ticket|trigger_id|response_url)"
-)
+# Everything below is bounded and begins with a fixed text: a hostile one must not take its length squared in time.
+_KEY = r"(?:token|secret|password|passwd|api[_-]?key|authorization|cookie|signature|ticket|trigger_id|response_url)"
 _SHAPES = [
     re.compile(shape, re.IGNORECASE)
     for shape in (
         # In JSON, in JSON within JSON, in Python's dictionaries and pairs: "token": "…", (b'x-key', b'…')
-        rf"""(?P<keep>\\*["']{_KEY}\\*["']\s*[:,]\s*b?\\*["'])(?:\\+/|[^"'\\])+""",
+        rf"""(?P<keep>{_KEY}\\{{0,8}}["']\s{{0,4}}[:,]\s{{0,4}}b?\\{{0,8}}["'])(?:\\{{1,8}}/|[^"'\\])+""",
         # In addresses, forms and fields: token=…
-        rf"""(?P<keep>\b{_KEY}=)[^\s"'&,;)}}\]]+""",
-        r"(?P<keep>\bbearer\s+)[\w.~+/=-]{6,}",
-        r"(?P<keep>\b(?:basic|bot)\s+)[\w.~+/=-]{20,}",
+        rf"""(?P<keep>{_KEY}=)[^\s"'&,;)}}\]]+""",
+        r"(?P<keep>\bbearer\s{1,4})[\w.~+/=-]{6,}",
+        r"(?P<keep>\b(?:basic|bot)\s{1,4})[\w.~+/=-]{20,}",
         r"\bsk-[\w-]{8,}",
-        r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+",
+        r"\beyJ[\w-]{8,4000}\.[\w-]+\.[\w-]+",
         # https://user:password@host
-        r"""(?P<keep>\b[a-z][a-z0-9+.-]*://)[^\s/@:"']*:[^\s/@"']+(?=@)""",
+        r"""(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/@:"']{0,200}:[^\s/@"']{1,500}(?=@)""",
     )
 ]
-_ADDRESS = re.compile(r"""\b(?:https?|wss?):(?:\\*/){2}[^\s"'<>]+""", re.IGNORECASE)
+_ADDRESS = re.compile(r"""\b(?:https?|wss?):(?:\\{0,8}/){2}[^\s"'<>]+""", re.IGNORECASE)
 # Authority that is part of an address: something long and random between slashes. Plain numbers are ids.
 _RANDOM = re.compile(r"(?<=/)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{16,}")
 

@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from askback.logs import configure_logging
 from askback.redaction import HIDDEN, hide, redacted
 from askback.settings import TomlSettings
 from askback.store.writer import Writer
+from telemetry_backend import reported
 
 TEXT = "marked text of a person"
 log = logging.getLogger("askback.test")
@@ -202,6 +204,46 @@ def test_nothing_else_is_hidden(text: str) -> None:
     assert redacted(text) == text
 
 
+def test_a_long_text_is_cut_after_its_secrets_and_not_through_one(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("INFO")
+    secret = "long-" + "s" * 60
+    hide(secret)
+    for shift in range(0, 66, 13):
+        log.info("%s%s", "x" * shift, f"{secret} " * 3000)
+    log.info("y" * 50_000)
+    shown = capsys.readouterr().err
+    assert HIDDEN in shown
+    assert "long-" not in shown
+    assert "sss" not in shown
+    assert "… (50000 characters)" in shown
+    assert max(map(len, shown.splitlines())) < 20_200
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "a-",
+        "sk-",
+        "xoxb-",
+        "\\",
+        "\\'token",
+        "'token' ",
+        "token=",
+        "a.",
+        "eyJa",
+        "https://",
+        "a://b:",
+        "/a1-",
+        "bot  ",
+        '"',
+    ],
+)
+def test_a_hostile_text_does_not_hold_up_the_program(part: str) -> None:
+    began = time.monotonic()
+    redacted((part * 80_000)[:80_000])
+    assert time.monotonic() - began < 5, "its square would take minutes"
+
+
 def test_what_is_too_short_for_a_secret_hides_nothing() -> None:
     hide("", "a", "abc")
     assert redacted("an abc of a") == "an abc of a"
@@ -246,6 +288,16 @@ async def test_an_error_of_the_database_quotes_nobody_at_any_level(
     shown = capsys.readouterr().err
     assert "NOT NULL constraint failed: meta.name" in shown
     assert TEXT not in shown
+
+
+def test_a_record_names_the_trace_that_it_belongs_to(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("INFO")
+    with reported() as backend, backend.tracers.get_tracer("program").start_as_current_span("work") as span:
+        log.info("It works.")
+    log.info("It rests.")
+    inside, outside = capsys.readouterr().err.splitlines()
+    assert inside.endswith(f"It works.  trace_id={span.get_span_context().trace_id:032x}")
+    assert outside.endswith("It rests.")
 
 
 def test_libraries_are_heard_from_warnings_on_unless_at_debug(capsys: pytest.CaptureFixture[str]) -> None:
