@@ -22,7 +22,7 @@ CORPUS = Path(__file__).parents[3] / "shared/corpus/askuserquestion.jsonl"
 pytestmark = pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real inputs is not on this machine")
 
 COMMAND = Path(sys.executable).with_name("askback")
-AT_ONCE = 24
+AT_ONCE = 6
 
 
 def inputs() -> list[Any]:
@@ -145,7 +145,7 @@ async def newest(desk: Desk, talk: Talk, before: Card | None) -> Card:
         live = [one for one in desk.cards(talk) if one.controls]
         return live[0] if live and live[0] != before else None
 
-    return await until(changed, "the card moves on", within=60, every=0.03)
+    return await until(changed, "the card moves on", within=60, every=0.05)
 
 
 async def answer(desk: Desk, shown: Card, data: dict[str, Any], nth: int) -> list[str]:

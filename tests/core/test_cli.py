@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from askback.bots import bot_named
 from askback.cli import app
+from askback.errors import OperatorError
 
 ASKBACK = Path(sys.executable).with_name("askback")
 SINGLE = {
@@ -247,13 +249,29 @@ def test_what_is_closed_or_full_is_said_in_a_sentence(tmp_path: Path, closed: st
     assert "Traceback" not in done.stderr
 
 
+TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "DISCORD_TOKEN": "1", "ANTHROPIC_API_KEY": "1"}
+ADDRESSES = {
+    "ASKBACK_SLACK_API_URL": "slack",
+    "ASKBACK_DISCORD_API_URL": "discord",
+    "ASKBACK_DISCORD_GATEWAY_URL": "discord",
+}
+
+
 @pytest.mark.parametrize("address", ["http://", "http://[half", "http://host:port", "slack.example"])
-@pytest.mark.parametrize("name", ["ASKBACK_SLACK_API_URL", "ASKBACK_DISCORD_API_URL", "ASKBACK_DISCORD_GATEWAY_URL"])
-def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, name: str, address: str) -> None:
-    tokens = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "DISCORD_TOKEN": "1", "ANTHROPIC_API_KEY": "1"}
-    if name.endswith("GATEWAY_URL"):
-        address = address.replace("http", "ws")
-    done = run(tmp_path, "run", **{**tokens, name: address})
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_an_address_that_is_none_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # no askback.toml here
+    for setting, value in {**TOKENS, name: address.replace("http", "ws") if "GATEWAY" in name else address}.items():
+        monkeypatch.setenv(setting, value)
+    with pytest.raises(OperatorError, match=f"{name} is no address"):
+        bot_named(ADDRESSES[name]).check()
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, name: str) -> None:
+    done = run(tmp_path, "run", **{**TOKENS, name: "://[half"})
     assert done.returncode == 2
     assert f"askback: {name} is no address" in done.stderr
 
