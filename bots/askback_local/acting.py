@@ -13,10 +13,11 @@ from pydantic import JsonValue
 from askback_local.controls import CUT, EXACT, Choice, Control, Kind, NotFound, chosen, find, ranked
 from askback_local.doorway import TooLate
 from askback_local.expecting import missing
-from askback_local.json_values import JsonObject, as_text
-from askback_local.scenario import Expect, Pick, Press, Tick, Type, Write, conversation_key
-from askback_local.scene import Dialog, Key, Message, Place, Scene
+from askback_local.json_values import JsonObject
+from askback_local.scenario import Expect, Pick, Press, Tick, Type
+from askback_local.scene import Dialog, Key, Message, Scene
 from askback_local.stage import Stage, Wrong
+from askback_local.talking import noted
 from askback_local.transcript import Transcript
 
 __all__ = ["Acting"]
@@ -50,38 +51,9 @@ class Acting:
         self._ticked: set[Key] = set()
         """Cards on which something was ticked, and nothing pressed since."""
 
-    async def write(self, step: Write, person: str, within: float) -> None:
+    def turns_away(self, person: str) -> None:
+        """Somebody does something else: what they have submitted is no concern of the next step."""
         self._submitted.pop(person, None)
-        scenario = self._stage.scenario
-        key = conversation_key(step, scenario.place, scenario.by)
-        known = None if step.new else self._stage.places.get(key)
-        channel = self._stage.channel(step.place or scenario.place, person)
-        direct = channel.kind == "dm"
-        bot = self._door.scene.bot
-        text = step.write.replace("@askback", f"@{bot}")
-        if known is None and not direct and f"@{bot}" not in text:
-            text = f"@{bot} {text}"
-        if known is not None and known.root is not None:
-            await self._thread(known.root, within)
-        answer = await self._door.act(self._platform.write(person, channel.id, text, known))
-        if answer.get("ok") is not True:
-            raise Wrong(str(answer.get("error")))
-        identifier = self._platform.written(channel.id, answer)[1]
-
-        def posted(scene: Scene) -> Message | None:
-            return next((one for one in scene.messages if one.key[1] == identifier), None)
-
-        await self._door.until(lambda scene: posted(scene) is not None, within)
-        message = posted(self._door.scene)
-        place = known or Place(channel.id, None if direct else identifier)
-        self._stage.go(key, place, message.at if message is not None else "")
-
-    async def _thread(self, root: str, within: float) -> None:
-        """Where the bot has to open threads, people write in one once it is there."""
-        try:
-            await self._door.until(lambda scene: scene.threads is None or root in scene.threads, within)
-        except TooLate as late:
-            raise Wrong(f"the bot has opened no thread to write in ({late})") from None
 
     async def press(self, step: Press, person: str, within: float) -> None:
         """A button; or an entry of a menu, where a platform shows the same answers as one."""
@@ -357,23 +329,7 @@ class Acting:
         self._filled[dialog.id] = [*others, (control, given)]
 
     async def _done(self, what: str, person: str, answer: JsonObject, within: float) -> None:
-        """Prints what was done, with what the platform says about its acknowledgement."""
-        if "code" in answer:
-            raise Wrong(str(answer.get("error")))
-        identifier = as_text(answer.get("interaction"))
-
-        def acked(scene: Scene) -> bool:
-            deed = scene.deed(identifier)
-            return deed is not None and deed.acked is not None
-
-        await self._door.until(acked if identifier else lambda _: True, within)
-        deed = self._door.scene.deed(identifier)
-        note = ""
-        if deed is not None and deed.acked is False:
-            note = f"   (never acknowledged: {deed.error})"
-        elif deed is not None and deed.ack_ms is not None:
-            note = f"   (acknowledged in {deed.ack_ms:.0f} ms)"
-        self._transcript.did(f"{self._name(person)} {what}{note}")
+        await noted(self._door, self._transcript, what, person, answer, within)
 
     def _name(self, person: str) -> str:
         return self._door.scene.name(person)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -14,7 +14,7 @@ from askback_local.discord_markdown import Names, read
 from askback_local.discord_values import Flag, PostType
 from askback_local.json_values import JsonObject, as_object, as_text, objects
 from askback_local.platform import Request
-from askback_local.scene import Channel, Deed, Dialog, Key, Message, Person, Place, Scene
+from askback_local.scene import Channel, Deed, Dialog, Key, Message, Person, Place, Scene, Work, stopper
 
 __all__ = ["Discord", "scene"]
 
@@ -35,10 +35,10 @@ class Discord:
     def scene(self, state: JsonObject) -> Scene:
         return scene(state)
 
-    def write(self, person: str, channel: str, text: str, place: Place | None) -> Request:
+    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
         # A thread has the id of the message that it hangs from.
         where = place.root if place is not None and place.root is not None else channel
-        return Request("write", {"person": person, "channel": where, "content": text})
+        return Request("write", {"person": person, "channel": where, "content": text, "files": [*files]})
 
     def written(self, channel: str, answer: JsonObject) -> Key:
         return channel, as_text(answer.get("id"))
@@ -53,6 +53,9 @@ class Discord:
     def click_late(self, person: str, message: Message, control: Control, chosen: Sequence[str] | None) -> Request:
         request = self.click(person, message, control, chosen)
         return Request(request.door, {**request.body, "components": message.source.get("components")})
+
+    def stop(self, person: str, work: Work) -> Request:
+        raise NotImplementedError("Discord has no Stop of its own: a bot shows a button")
 
     def search(self, person: str, message: Message, control: Control, query: str) -> Request:
         raise NotImplementedError("no menu is searched on Discord: long ones have pages")
@@ -105,8 +108,16 @@ def scene(state: JsonObject) -> Scene:
         messages=tuple(sorted(messages, key=lambda message: message.at)),
         dialogs=tuple(_dialog(shown, names) for shown in objects(state.get("modals"))),
         deeds=tuple(_deed(entry) for entry in objects(state.get("interactions"))),
+        works=tuple(_works(state, threads)),
         threads=frozenset(threads),
     )
+
+
+def _works(state: JsonObject, threads: Mapping[str, str]) -> list[Work]:
+    """Where the bot types. A direct message has no threads, and is one conversation."""
+    bot = as_object(state.get("bot")).get("id")
+    typing = [as_text(one.get("channel")) for one in objects(state.get("typing")) if one.get("user") == bot]
+    return [Work(threads.get(where, where), where) for where in typing]
 
 
 def _names(state: JsonObject) -> Names:
@@ -139,7 +150,10 @@ def _message(message: JsonObject, threads: dict[str, str], names: Names) -> Mess
     components, content = objects(message.get("components")), as_text(message.get("content"))
     flags = message.get("flags")
     found, bot, aside = controls(components), message.get("bot") is True, message.get("ephemeral_to")
+    stop = stopper(found) if bot else None
+    found = () if stop is not None else found
     words = read(content, names).split("\n") if content else []
+    words += [f"📎 {as_text(file.get('filename'))}" for file in objects(message.get("attachments"))]
     again = [control for control in found if control.kind == "button" and same(control.label, _TRY_AGAIN) == 0]
     return Message(
         key=(where, identifier),
@@ -150,10 +164,11 @@ def _message(message: JsonObject, threads: dict[str, str], names: Names) -> Mess
         bot=bot,
         only_for=aside if isinstance(aside, str) else None,
         unfinished=isinstance(flags, int) and bool(flags & Flag.LOADING),
-        card=bot and bool(components),
+        card=bot and bool(components) and stop is None,
         lines=(*words, *drawn(components, names)),
         text="\n".join([*words, body(components, names)]),
         controls=found,
+        stop=stop,
         retry=again[0] if again and isinstance(aside, str) else None,
         source={"content": content, "components": message.get("components"), "embeds": message.get("embeds")},
     )

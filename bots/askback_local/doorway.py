@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +19,7 @@ __all__ = ["Doorway", "TooLate"]
 
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 _WAIT = 20
+_LOOK_AGAIN = 1.0
 
 
 class TooLate(Exception):
@@ -79,7 +80,7 @@ class Doorway:
         return await self._post("/model/script", body)
 
     async def until(self, condition: Callable[[Scene], bool], within: float) -> None:
-        """Returns when the condition holds for the scene; it is looked at after each change, and only then."""
+        """Returns when the condition holds for the scene; it is looked at after each change, and each second."""
         try:
             async with asyncio.timeout(within):
                 while True:
@@ -89,7 +90,10 @@ class Doorway:
                         return
                     if self._broken is not None:
                         raise TooLate(self._broken)
-                    await self._changed.wait()
+                    # Some things end by time alone, and nobody tells: typing, a status.
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_LOOK_AGAIN):
+                            await self._changed.wait()
         except TimeoutError:
             raise TooLate(f"not within {within:g} s") from None
 

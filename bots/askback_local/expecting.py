@@ -62,6 +62,10 @@ def missing(expect: Expect, seen: Seen) -> list[Missing]:
         found += _says(expect.says, seen)
     if expect.notice is not None:
         found += _texts(expect.notice, [_read(note) for note in seen.notices], "a private notice with")
+    if expect.offer is not None:
+        found += _offer(expect.offer, seen)
+    if expect.working is not None:
+        found += _working(expect.working, seen)
     if expect.dialog is not None or expect.field_error is not None:
         found += _dialog(expect, seen)
     if expect.told is not None:
@@ -104,6 +108,21 @@ def _the_card(seen: Seen, *, settled: bool) -> Message | None:
 def _says(wanted: Sequence[str], seen: Seen) -> list[Missing]:
     news = [_read(message) for message in said(seen) if message.at >= seen.since]
     return _texts(wanted, news, "that the bot says")
+
+
+def _offer(wanted: Sequence[str], seen: Seen) -> list[Missing]:
+    """Buttons in one private notice."""
+    offers = [[control.label for control in note.controls] for note in seen.notices if note.controls]
+    if any(all(any(same(label, one) is not None for label in labels) for one in wanted) for labels in offers):
+        return []
+    listed, there = " and ".join(f"“{one}”" for one in wanted), [label for labels in offers for label in labels]
+    return [Missing(f"a private offer of {listed}; there is {', '.join(f'“{one}”' for one in there) or 'none'}")]
+
+
+def _working(wanted: bool, seen: Seen) -> list[Missing]:
+    if any(seen.place.has(work) for work in seen.scene.works) == wanted:
+        return []
+    return [Missing("that the bot shows that it is at work" if wanted else "that the bot is not at work any more")]
 
 
 def _texts(wanted: Sequence[str], there: Sequence[str], what: str) -> list[Missing]:

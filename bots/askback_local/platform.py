@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback_local.controls import Control
 from askback_local.json_values import JsonObject
-from askback_local.scene import Dialog, Key, Message, Place, Scene
+from askback_local.scene import Dialog, Key, Message, Place, Scene, Work
 
 __all__ = ["Platform", "Request"]
 
@@ -45,8 +45,8 @@ class Platform(Protocol):
         """What people see."""
         ...
 
-    def write(self, person: str, channel: str, text: str, place: Place | None) -> Request:
-        """Write in a channel, or in a conversation that there is already."""
+    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
+        """Write in a channel, or in a conversation that there is already; with files, by their names."""
         ...
 
     def written(self, channel: str, answer: JsonObject) -> Key:
@@ -59,6 +59,10 @@ class Platform(Protocol):
 
     def click_late(self, person: str, message: Message, control: Control, chosen: Sequence[str] | None) -> Request:
         """The same by somebody who still sees the message as it is given here."""
+        ...
+
+    def stop(self, person: str, work: Work) -> Request:
+        """Press the platform's own Stop, where a work can be stopped by it."""
         ...
 
     def search(self, person: str, message: Message, control: Control, query: str) -> Request:

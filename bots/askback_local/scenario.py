@@ -11,9 +11,9 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar, cast, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from askback_local.script import Fault, Script, StopReason, ToolCall, Turn
+from askback_local.script import Fault, Script, StopReason, ToolCall, Turn, Usage
 
 __all__ = [
     "FORMAT_HELP",
@@ -26,6 +26,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Step",
+    "Stop",
     "Submit",
     "Tick",
     "Told",
@@ -70,9 +71,16 @@ class _Step(_Value):
 class Write(_Step):
     """A person writes."""
 
-    write: str = Field(min_length=1)
+    write: str
     place: str | None = Field(default=None, alias="in")
     new: bool = False
+    attach: Texts = ()
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.write and not self.attach:
+            raise ValueError("write something, or attach a file")
+        return self
 
 
 class _Click(_Step):
@@ -99,6 +107,12 @@ class Tick(_Click):
 
     tick: Texts
     group: str | None = None
+
+
+class Stop(_Step):
+    """A person stops the bot where it is at work: by the platform's own Stop, or by the bot's."""
+
+    stop: Literal[True]
 
 
 class Type(_Step):
@@ -144,6 +158,8 @@ class Expect(_Step):
     settled: bool = False
     says: Texts | None = None
     notice: Texts | None = None
+    offer: Texts | None = None
+    working: bool | None = None
     dialog: Texts | Literal[False] | None = None
     field_error: str | Literal[True] | None = None
     told: Annotated[Told | None, BeforeValidator(_told)] = None
@@ -159,24 +175,34 @@ class ModelTurn(_Value):
     fault: Annotated[
         Fault | None, BeforeValidator(lambda value: {"kind": value} if isinstance(value, str) else value)
     ] = None
+    usage: Usage | None = None
+    compact: str | None = Field(default=None, min_length=1)
 
     def turn(self, tool: str | None) -> Turn:
         asked = () if self.ask is None else (ToolCall(tool=tool, input=self.ask),)
         calls = tuple(call if call.tool is not None else ToolCall(tool=tool, input=call.input) for call in self.calls)
-        return Turn(say=self.say, calls=asked + calls, stop=self.stop, fault=self.fault)
+        return Turn(
+            say=self.say,
+            calls=asked + calls,
+            stop=self.stop,
+            fault=self.fault,
+            usage=self.usage,
+            compact=self.compact,
+        )
 
 
 class _ModelStep(_Value):
     model: ModelTurn
 
 
-Step = Write | Press | Pick | Tick | Type | Submit | Close | Expect
+Step = Write | Press | Pick | Tick | Stop | Type | Submit | Close | Expect
 
 _STEPS: dict[str, type[_Value]] = {
     "write": Write,
     "press": Press,
     "pick": Pick,
     "tick": Tick,
+    "stop": Stop,
     "type": Type,
     "submit": Submit,
     "close": Close,

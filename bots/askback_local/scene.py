@@ -10,10 +10,10 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from askback_local.controls import Control
+from askback_local.controls import Control, same
 from askback_local.json_values import JsonObject
 
-__all__ = ["Channel", "Deed", "Dialog", "Key", "Message", "Person", "Place", "Scene"]
+__all__ = ["Channel", "Deed", "Dialog", "Key", "Message", "Person", "Place", "Scene", "Work", "stopper"]
 
 Key = tuple[str, str]
 """What tells messages apart: where one stands, and its id there."""
@@ -48,6 +48,18 @@ class Place:
     def holds(self, message: Message) -> bool:
         return message.channel == self.channel and self.root in (None, message.root)
 
+    def has(self, work: Work) -> bool:
+        return work.channel == self.channel and self.root in (None, work.root)
+
+
+@dataclass(frozen=True)
+class Work:
+    """That the bot shows in a conversation that it is at work; `stoppable`: with a Stop of the platform's own."""
+
+    channel: str
+    root: str
+    stoppable: bool = False
+
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
@@ -68,6 +80,8 @@ class Message:
     text: str = ""
     """What there is to read, without the controls."""
     controls: tuple[Control, ...] = ()
+    stop: Control | None = None
+    """A Stop that stands alone under what the bot is writing: it asks nothing, so it makes no card."""
     retry: Control | None = None
     """What opens a text field again that was refused; only where a platform cannot keep it open."""
     source: JsonObject = field(default_factory=dict[str, JsonValue])
@@ -129,6 +143,7 @@ class Scene:
     messages: tuple[Message, ...] = ()
     dialogs: tuple[Dialog, ...] = ()
     deeds: tuple[Deed, ...] = ()
+    works: tuple[Work, ...] = ()
     threads: frozenset[str] | None = None
     """The messages that a thread hangs from already; None where people can begin one anywhere."""
 
@@ -160,3 +175,9 @@ class Scene:
     def live(self) -> Sequence[Message]:
         """The bot's messages that can be used."""
         return [message for message in self.messages if message.live]
+
+
+def stopper(found: Sequence[Control]) -> Control | None:
+    """The Stop that is all there is to press."""
+    alone = found[0] if len(found) == 1 else None
+    return alone if alone is not None and alone.kind == "button" and same(alone.label, "Stop") == 0 else None

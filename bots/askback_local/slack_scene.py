@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from askback_local.controls import Control
 from askback_local.json_values import JsonObject, as_object, as_text, objects
 from askback_local.platform import Request
-from askback_local.scene import Channel, Deed, Dialog, Key, Message, Person, Place, Scene
+from askback_local.scene import Channel, Deed, Dialog, Key, Message, Person, Place, Scene, Work, stopper
 from askback_local.slack_controls import Names, controls
 from askback_local.slack_drawing import drawn, message_text
 
@@ -26,9 +26,10 @@ class Slack:
     def scene(self, state: JsonObject) -> Scene:
         return scene(state)
 
-    def write(self, person: str, channel: str, text: str, place: Place | None) -> Request:
+    def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
         root = place.root if place is not None else None
-        return Request("write", {"person": person, "channel": channel, "text": text, "thread_ts": root})
+        said: JsonObject = {"person": person, "channel": channel, "text": text, "thread_ts": root}
+        return Request("write", {**said, "files": [*files]})
 
     def written(self, channel: str, answer: JsonObject) -> Key:
         return channel, as_text(answer.get("ts"))
@@ -40,6 +41,9 @@ class Slack:
     def click_late(self, person: str, message: Message, control: Control, chosen: Sequence[str] | None) -> Request:
         request = self.click(person, message, control, chosen)
         return Request(request.door, {**request.body, "blocks": message.source.get("blocks")})
+
+    def stop(self, person: str, work: Work) -> Request:
+        return Request("stop", {"person": person, "channel": work.channel, "thread_ts": work.root})
 
     def search(self, person: str, message: Message, control: Control, query: str) -> Request:
         return Request("options", {**_address(message, control), "person": person, "query": query})
@@ -85,7 +89,17 @@ def scene(state: JsonObject) -> Scene:
         messages=tuple(sorted(messages, key=lambda message: message.at)),
         dialogs=tuple(_dialog(shown, names) for shown in objects(state.get("views"))),
         deeds=tuple(_deed(entry) for entry in objects(state.get("interactions"))),
+        works=tuple(_works(state)),
     )
+
+
+def _works(state: JsonObject) -> list[Work]:
+    """By its session, or by what it says about itself."""
+    busy = [one for one in objects(state.get("sessions")) if one.get("status") == "processing"]
+    return [
+        Work(as_text(one.get("channel")), as_text(one.get("thread_ts")), one.get("stoppable") is True)
+        for one in [*busy, *objects(state.get("status"))]
+    ]
 
 
 def _names(state: JsonObject) -> Names:
@@ -117,9 +131,16 @@ def _message(message: JsonObject, names: Names) -> Message:
     channel, ts, bot = as_text(message.get("channel")), as_text(message.get("ts")), message.get("bot") is True
     blocks = objects(message.get("blocks"))
     found = controls(blocks)
-    card = bot and (bool(found) or any(block.get("type") not in ("markdown", "rich_text") for block in blocks))
+    stop = stopper(found) if bot else None
+    found = () if stop is not None else found
+    card = (
+        stop is None
+        and bot
+        and (bool(found) or any(block.get("type") not in ("markdown", "rich_text") for block in blocks))
+    )
     aside = message.get("ephemeral_to")
-    text = message_text(message, names)
+    beside = [f"📎 {as_text(file.get('name'))}" for file in objects(message.get("files"))]
+    text = "\n".join(part for part in [message_text(message, names), *beside] if part)
     return Message(
         key=(channel, ts),
         channel=channel,
@@ -133,6 +154,7 @@ def _message(message: JsonObject, names: Names) -> Message:
         lines=tuple(drawn(blocks, names) if card else text.split("\n")),
         text=text,
         controls=found,
+        stop=stop,
         source={"text": message.get("text"), "blocks": message.get("blocks")},
     )
 

@@ -290,3 +290,30 @@ async def test_one_goes_from_slack_to_discord_and_back_as_the_same_person(open_p
     await expect(page.get_by_label("You are")).to_have_value("U0LOCALBEN")
     await page.go_back()
     await expect(page.get_by_role("link", name="Discord")).to_have_attribute("aria-current", "true")
+
+
+async def test_files_are_shown_and_a_stop_under_a_text_can_be_pressed(discord_bot, open_page, services) -> None:
+    page = await open_page()
+    main = page.locator(".main")
+    log = {"name": "build_*log*.txt", "mimeType": "text/plain", "buffer": b"x" * 3_000}
+    await main.get_by_label("Files to attach").set_input_files([log])
+    await main.get_by_role("button", name="Send").click()
+    files = page.get_by_role("list", name="Files", exact=True).get_by_role("listitem")
+    # A name is literal: nothing in it is Markdown.
+    await expect(files).to_have_text(["📎build_*log*.txt2.9 KB"])
+
+    async def answer(interaction) -> None:
+        await interaction.response.edit_message(content="1, 2, 3", view=None)
+
+    discord_bot.answer = answer
+    posted = await discord_bot.request(
+        "POST",
+        f"/channels/{GENERAL}/messages",
+        content="1, 2, **3**…",
+        components=[row(button("stop", "Stop", style=4))],
+    )
+    writing = page.locator(".message", has_text="1, 2, 3…")
+    await expect(writing.locator("b, strong").filter(has_text="3")).to_be_visible()
+    await writing.get_by_role("button", name="Stop").click()
+    await expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    assert services.discord.guild.post(GENERAL, posted["id"]).content == "1, 2, 3"

@@ -827,3 +827,53 @@ async def test_a_working_agent_shows_what_it_does_and_can_be_stopped(open_page, 
     await expect(thread.locator("textarea")).to_be_focused()
     await put("active")
     await expect(status).to_have_text("")
+
+
+async def test_files_go_along_by_their_names_and_an_offer_is_one_persons(open_page, services, bot, client) -> None:
+    await bot.connect()
+    page, other = await open_page(), await open_page("ben", color_scheme="dark")
+    main = page.locator(".main")
+    shot = {"name": "shot.png", "mimeType": "image/png", "buffer": b"x" * 2_048}
+    log = {"name": "<b>log.txt", "mimeType": "text/plain", "buffer": b"no"}
+    await main.get_by_label("Files to attach").set_input_files([shot, log])
+    waiting = main.get_by_role("list", name="Files to send").get_by_role("listitem")
+    await expect(waiting).to_have_text(["shot.png✕", "<b>log.txt✕"])
+    await main.get_by_role("button", name="Remove shot.png").click()
+    await expect(waiting).to_have_text(["<b>log.txt✕"])
+    await main.get_by_label("Files to attach").set_input_files([shot])
+    await page.keyboard.type("@askback what is this?")
+    await page.keyboard.press("Enter")
+    files = page.get_by_role("list", name="Files", exact=True).get_by_role("listitem")
+    await expect(files).to_have_text(["📎<b>log.txt2 bytes", "📎shot.png2 KB"])
+    await expect(waiting).to_have_count(0)
+    (message,) = services.workspace.messages.values()
+    assert [(file["name"], file["size"]) for file in message.files] == [("<b>log.txt", 2), ("shot.png", 2_048)]
+
+    buttons = [button("Use this as your answer", "use", style="primary"), button("Just a message", "skip")]
+    heard: list[Any] = []
+
+    @bot.app.action("use")
+    async def use(ack: Any, body: Any, respond: Any) -> None:
+        heard.append(body)
+        await ack()
+        await respond(delete_original=True)
+
+    await client.chat_postEphemeral(
+        channel="C0GENERAL",
+        user="U0LOCALADA",
+        text="Is that your answer?",
+        blocks=[
+            {"type": "section", "block_id": "q", "text": plain("Is that your answer?")},
+            {"type": "actions", "block_id": "offer", "elements": buttons},
+        ],
+    )
+    offer = page.locator(".message.ephemeral")
+    await expect(offer).to_contain_text("Only visible to you")
+    await expect(offer.get_by_role("button", name="Just a message")).to_be_visible()
+    await offer.get_by_role("button", name="Use this as your answer").click()
+    await expect(offer).to_have_count(0)
+    assert heard[0]["container"]["is_ephemeral"] is True
+    await client.chat_postEphemeral(channel="C0GENERAL", user="U0LOCALADA", text="By the way")
+    await offer.get_by_role("button", name="Dismiss message").click()
+    await expect(offer).to_have_count(0)
+    await expect(other.locator(".message")).to_have_count(1)

@@ -101,6 +101,7 @@ function drawMessage({ m, replies }, old, at) {
   node.classList.toggle("streaming", m.streaming);
   const blocks = [...(m.blocks ?? [])];
   if (m.markdown) blocks.unshift({ type: "markdown", text: m.markdown, block_id: "!markdown" });
+  if (m.files?.length) blocks.push({ type: "files", block_id: "!files", files: m.files.map(({ name, size }) => ({ name, size })) });
   if (!blocks.length) blocks.push({ type: "section", text: { type: "mrkdwn", text: m.text ?? "" }, block_id: "!text" });
   node.blocks = m.blocks;
   node.dismiss ??= site.doors.dismiss?.bind(null, at.person.id, m);
@@ -138,27 +139,44 @@ function composer(at, thread) {
       send();
     } });
   const problem = h("p", { class: "problem", role: "alert" });
+  // Only the name and the size of a file are sent: nothing here reads what is in it.
+  const picker = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to attach", onchange() {
+    attach([...files, ...picker.files].map(({ name, size }) => ({ name, size })));
+    picker.value = "";
+    field.focus();
+  } });
+  const chips = h("ul", { class: "chips", "aria-label": "Files to send" });
+  let files = [];
+  function attach(chosen) {
+    files = chosen;
+    chips.replaceChildren(...files.map((file) => h("li", {}, h("bdi", {}, file.name),
+      h("button", { type: "button", "aria-label": `Remove ${file.name}`, onclick: () => (attach(files.filter((one) => one !== file)), field.focus()) }, "✕"))));
+  }
   async function send() {
     const text = field.value;
-    if (!text.trim()) return;
+    if (!text.trim() && !files.length) return;
+    const sent = files;
     field.value = problem.textContent = "";
+    attach([]);
     const begun = thread && mine.world.messages.find((m) => m.ts === thread)?.thread?.id;
-    const reply = await mine.doors.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun });
+    const reply = await mine.doors.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun, ...(sent.length && { files: sent }) });
     if (reply.ok) {
       if (!thread) mine.following = { channel: at.channel.id, person: at.person.id, ts: reply.ts };
       return draw();
     }
     problem.textContent = `⚠ ${reply.error || "That was not sent. Try again."}`;
     field.value ||= text;
+    if (!files.length) attach(sent);
   }
   const node = h("div", { class: "composer" },
-    h("div", { class: "box" }, field,
+    h("div", { class: "box" }, field, chips, picker,
       h("div", { class: "tools" },
         at.channel.kind === "channel" && h("button", { type: "button", class: "icon", "aria-label": `Mention ${mention}`, onclick() {
           const gap = /(^|\s)$/.test(field.value.slice(0, field.selectionStart)) ? "" : " ";
           field.setRangeText(`${gap}${mention} `, field.selectionStart, field.selectionEnd, "end");
           field.focus();
         } }, mention),
+        h("button", { type: "button", class: "icon", "aria-label": "Attach files", title: "Attach files: only their names and sizes are sent", onclick: () => picker.click() }, "📎"),
         h("span", { class: "hint" }, "Shift+Enter for a new line"),
         h("button", { type: "button", class: "button primary", onclick: () => (send(), field.focus()) }, "Send"))),
     problem);
@@ -175,7 +193,7 @@ function pane(at, thread) {
   const log = h("div", { class: "log", role: "log", tabindex: 0, "aria-label": thread ? "Messages of the thread" : `Messages of ${title(at.channel)}` }, list);
   const status = h("span", { role: "status" });
   const problem = h("span", { class: "problem", role: "alert" });
-  const button = h("button", { type: "button", class: "stop", hidden: true, onclick: () => made.stop?.() }, "Stop");
+  const button = h("button", { type: "button", class: "stop", hidden: true, onclick: () => made.stop?.() });
   const doing = h("div", { class: "status" }, status, button, problem);
   const writing = composer(at, thread);
   const about = h("bdi", {}, "Thread");
@@ -238,6 +256,7 @@ function drawStatus(shown, status, person) {
     if (document.activeElement === shown.button) shown.writing.field.focus();
   }
   shown.button.hidden = !status?.stoppable;
+  shown.button.textContent = status?.stoppable ? "Stop" : "";
   shown.stop = async () => {
     const reply = await doors.stop(person.id, status);
     shown.problem.textContent = reply.ok ? "" : `⚠ ${reply.error}`;

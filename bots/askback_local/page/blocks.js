@@ -59,6 +59,8 @@ const KINDS = {
   image: (block) => h("figure", {}, block.title && h("figcaption", { dir: "auto" }, block.title.text), picture(block, "wide")),
   markdown: (block) => h("div", {}, markdown(block.text)),
   rich_text: (block) => h("div", {}, richText(block)),
+  files: (block) => h("ul", { "aria-label": "Files" }, block.files.map(({ name, size }) =>
+    h("li", {}, h("span", { "aria-hidden": "true" }, "📎"), h("bdi", {}, name), h("span", { class: "hint" }, readable(size))))),
   discord_text: (block) => h("div", {}, discordText(block.content)),
   discord_reply: (block) => h("div", { dir: "auto" }, h("span", { "aria-hidden": "true" }, "↪ "), h("b", {}, block.name), " ", discordLine(block.content)),
   discord_gap: () => h("div"),
@@ -71,6 +73,13 @@ const KINDS = {
     return node;
   },
 };
+
+/** A number of bytes as people read it. */
+function readable(size) {
+  const units = ["bytes", "KB", "MB", "GB"];
+  const power = size < 1024 ? 0 : Math.min(Math.floor(Math.log2(size) / 10), units.length - 1);
+  return `${(size / 1024 ** power).toLocaleString(undefined, { maximumFractionDigits: power ? 1 : 0 })} ${units[power]}`;
+}
 
 /** What a person entered outlives a change of the block, element by element, as in Slack's own client. */
 function entered(old) {

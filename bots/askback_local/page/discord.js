@@ -97,7 +97,7 @@ function message(m, state, channels) {
     m.flags & FLAG.loading && { type: "discord_text", block_id: "loading", content: `-# ${m.name} is thinking…` },
     m.content && { type: "discord_text", block_id: "content", content: m.content },
     ...m.embeds.map(embed),
-    ...m.attachments.map((one, i) => ({ type: "discord_text", block_id: `file ${i}`, content: `📎 ${one.filename.replace(/[*_~|\`\\]/g, "\\$&")}` })),
+    m.attachments.length && { type: "files", block_id: "files", files: m.attachments.map(({ filename, size }) => ({ name: filename, size })) },
     ...blocks(m.components, state),
   ].filter(Boolean);
   return { ts: ts(m.id), thread_ts: place.kind === "thread" ? ts(place.id) : null, channel: place.parent ?? place.id,
@@ -141,8 +141,8 @@ export const stale = (fresh) => (fresh.status.length ? 10_500 : null);
 
 // --- What people do
 
-export async function write({ person, channel, text, thread }) {
-  const reply = await call("discord/write", { person, channel: thread ?? channel, content: text });
+export async function write({ person, channel, text, thread, files }) {
+  const reply = await call("discord/write", { person, channel: thread ?? channel, content: text, files });
   return reply.ok ? { ...reply, ts: ts(reply.id) } : reply;
 }
 

@@ -37,7 +37,7 @@ function doing({ status, sessions }) {
 }
 
 export const where = (m) => ({ channel: m.channel, ts: m.ts });
-export const write = ({ person, channel, text, root: thread_ts }) => call("write", { person, channel, text, ...(thread_ts && { thread_ts }) });
+export const write = ({ person, channel, text, root: thread_ts, files }) => call("write", { person, channel, text, files, ...(thread_ts && { thread_ts }) });
 export const act = (body) => call("act", body);
 export const options = (body) => call("options", body);
 export const submit = (body) => call("submit", body);
