@@ -110,7 +110,15 @@ class DiscordConnection:
     def __init__(self, client: _Client, platform: DiscordPlatform, access: Access) -> None:
         self.platform: Platform = platform
         self.access = access
+        self._client = client
         self._gateway = Gateway(client)
+
+    def is_connected(self) -> bool:
+        return self._gateway.is_connected
+
+    async def drain(self) -> None:
+        await self._gateway.drain()
+        await self._client.finish()
 
     async def serve(self) -> None:
         try:

@@ -28,6 +28,7 @@ from askback.errors import OperatorError
 from askback.listen import listening
 from askback.platform import Gone, Platform, TryLater, Undeliverable
 from askback_slack import doctor, modal, render
+from askback_slack.background import Background
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
 from askback_slack.dispatch import acked, answered
@@ -44,6 +45,8 @@ from askback_slack.settings import SlackSettings, is_configured, slack_settings
 log = logging.getLogger("askback.slack")
 
 CALL_SECONDS = 30
+FINISH_SECONDS = 3.0
+"""How long what is done behind acks may take at the end."""
 INSTALL = "https://api.slack.com/apps?new_app=1"
 """Where an app is made from manifests/slack.json, and installed."""
 ANY = re.compile(r".*", re.DOTALL)
@@ -78,7 +81,7 @@ class SlackBot:
     async def connect(self, doors: Doors) -> AsyncGenerator[SlackConnection]:
         settings = slack_settings(self._http)
         timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
-        async with aiohttp.ClientSession(timeout=timeout) as session, asyncio.TaskGroup() as tasks:
+        async with aiohttp.ClientSession(timeout=timeout) as session, Background() as tasks:
             token = settings.bot_token.get_secret_value()
             client = AsyncWebClient(
                 token=token,
@@ -89,6 +92,7 @@ class SlackBot:
             )
             api = SlackApi(client, session)
             yield SlackConnection(settings, client, api, await _identity(api, token), doors, tasks)
+            await tasks.settle(FINISH_SECONDS)
 
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
         return [{"text": part.text, "blocks": list[JsonValue](part.blocks)} for part in render.messages(card)]
@@ -110,6 +114,8 @@ class SlackConnection:
             return me  # asked once at the start: no click waits for it
 
         self._lines: Lines | None = None
+        self._door: SignedDoor | None = None
+        self._routes = doors.routes
         self.address: Address | None = None
         """Where it listens, over HTTP."""
         self._api = api
@@ -151,8 +157,18 @@ class SlackConnection:
         elif token is not None:
             await self._connect(token.get_secret_value())
 
+    def is_connected(self) -> bool:
+        return self.address is not None if self._lines is None else self._lines.is_connected
+
+    async def drain(self) -> None:
+        if self._door is not None:
+            self._door.is_closed = True
+        if self._lines is not None:
+            await self._lines.drain()
+
     async def _listen(self, address: Address, secret: str) -> None:
-        async with listening(SignedDoor(self._app, secret).application(), address) as self.address:
+        self._door = SignedDoor(self._app, secret, self._routes)
+        async with listening(self._door.application(), address) as self.address:
             log.info(
                 "Listening for Slack's requests at http://%s/slack/events.",
                 self.address,

@@ -60,18 +60,24 @@ def _is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
 class SignedDoor:
     """The routes that Slack sends to."""
 
-    def __init__(self, app: AsyncApp, secret: str) -> None:
+    def __init__(self, app: AsyncApp, secret: str, routes: Sequence[web.RouteDef] = ()) -> None:
+        """`routes`: what else is served there."""
         self._app = app
+        self._routes = routes
+        self.is_closed = False
+        """Whether nothing is taken any more: Slack sends an event again, and shows the person an error for a click."""
         self._secret = secret
         self._said = float("-inf")
 
     def application(self) -> web.Application:
         """What is to be served. aiohttp answers 404 and 405 for every other path and method by itself."""
         application = web.Application()
-        application.add_routes([web.post(path, self._take) for path in PATHS])
+        application.add_routes([*(web.post(path, self._take) for path in PATHS), *self._routes])
         return application
 
     async def _take(self, request: web.Request) -> web.Response:
+        if self.is_closed:
+            return web.Response(status=503, text="This process is ending.\n")
         began = time.monotonic()
         if request.content_type not in (JSON, FORM):
             return web.Response(status=415, text="Slack sends JSON or a form.\n")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from pydantic import JsonValue
 
@@ -20,6 +20,9 @@ from askback.errors import OperatorError
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.platform import Platform
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 GROUP = "askback.bots"
 
@@ -50,6 +53,8 @@ class Doors:
     hear: Hear
     stop: Stop
     reply: Reply
+    routes: Sequence[web.RouteDef] = ()
+    """What else is served where the bot itself listens for HTTP: whether this process is well."""
 
 
 class Connection(Protocol):
@@ -65,6 +70,14 @@ class Connection(Protocol):
 
     async def serve(self) -> None:
         """Take what people do until cancelled. Raises `OperatorError` when it cannot go on."""
+        ...
+
+    def is_connected(self) -> bool:
+        """Whether what people do comes in."""
+        ...
+
+    async def drain(self) -> None:
+        """Take nothing new, for good; what came in before is still answered. Returns within seconds."""
         ...
 
 

@@ -6,7 +6,8 @@ __all__ = ["Host", "running"]
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,11 +17,14 @@ from anthropic import AsyncAnthropic
 
 from askback import telemetry
 from askback.access import Access
+from askback.address import Address
 from askback.agent import Agent, AgentSettings
 from askback.bots import Bot, Connection, Doors
 from askback.budget import Budget
 from askback.conversations import Chosen, Heard, Taken
+from askback.health import Health
 from askback.identity import Actor, Place
+from askback.listen import listening as serving
 from askback.manager import QuestionManager
 from askback.nudge import listening
 from askback.own.loading import Tools, load_tools
@@ -38,6 +42,10 @@ from askback.worker import Worker
 log = logging.getLogger("askback.host")
 
 FINISH_SECONDS = 5.0
+REST_SECONDS = 4.0
+"""How long a turn of the agent that is under way may go on once the process is to end."""
+LEAVE_SECONDS = 7.0
+"""When, after that began, nothing more is shown: what is left of ten seconds is for closing."""
 TOOL_SECONDS = 3.0
 """How long tools that run may take to end before they are cancelled: the outcome of those is unknown."""
 
@@ -54,6 +62,9 @@ class Host:
     store: Store
     platforms: dict[str, Platform]
     connections: dict[str, Connection]
+    health: Health
+    drain: Callable[[], Awaitable[None]]
+    """Take nothing new, and let what is under way end, for some seconds. What does not is for the next start."""
 
 
 @asynccontextmanager
@@ -90,6 +101,11 @@ async def _running(
         stack.enter_context(WorkerLock(path))
         writer = await stack.enter_async_context(_writer(settings))
         store = Store(writer)
+        health = Health(writer)
+        await stack.enter_async_context(health.ticking())
+        if settings.health is not None:
+            address = await stack.enter_async_context(serving(health.application(), Address.read(settings.health)))
+            log.info("Telling at http://%s/healthz and /readyz how it goes.", address, extra={"action": "health"})
         manager = QuestionManager(store, limits)
         stack.enter_context(telemetry.counting_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
@@ -133,7 +149,7 @@ async def _running(
         async def reply(offer_id: str, by: Actor, *, use: bool) -> Chosen:
             return Chosen(over=True) if reception is None else await reception.replies.choose(offer_id, by, use=use)
 
-        doors = Doors(manager=manager, hear=hear, stop=stop, reply=reply)
+        doors = Doors(manager=manager, hear=hear, stop=stop, reply=reply, routes=health.routes())
         connections = [await stack.enter_async_context(bot.connect(doors)) for bot in bots]
         for connection in connections:
             name = connection.platform.name
@@ -146,15 +162,28 @@ async def _running(
             tasks.create_task(connection.serve(), name=f"askback {connection.platform.name}")
             for connection in connections
         ]
+        by_name = {connection.platform.name: connection for connection in connections}
+        health.watch(started, by_name)
+        leave_at: float | None = None
+
+        async def drain() -> None:
+            nonlocal leave_at
+            leave_at = time.monotonic() + LEAVE_SECONDS
+            health.is_draining = True
+            await asyncio.gather(worker.rest(REST_SECONDS), *(connection.drain() for connection in connections))
+
         try:
             yield Host(
                 manager=manager,
                 store=store,
                 platforms=platforms,
-                connections={connection.platform.name: connection for connection in connections},
+                connections=by_name,
+                health=health,
+                drain=drain,
             )
             # What ended at last is shown before this ends. Not where it is cancelled or broken off: that ends at once.
-            await worker.finish(FINISH_SECONDS)
+            left = FINISH_SECONDS if leave_at is None else leave_at - time.monotonic()
+            await worker.finish(min(max(left, 0.0), FINISH_SECONDS))
         finally:
             if toolbox is not None:
                 await toolbox.finish(TOOL_SECONDS)

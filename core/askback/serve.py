@@ -4,19 +4,22 @@ from __future__ import annotations
 
 __all__ = ["serve"]
 
-import asyncio
+import logging
 from collections.abc import Sequence
 
 from askback.bots import Bot
+from askback.ending import Ending
 from askback.errors import OperatorError
 from askback.host import running
 from askback.logs import configure_logging
 from askback.own.loading import load_tools
 from askback.settings import Settings, load
 
+log = logging.getLogger("askback.serve")
+
 
 async def serve(bots: Sequence[Bot]) -> int:
-    """Run these bots until cancelled. Raises `OperatorError` with everything that is missing at once."""
+    """Run these bots until a signal ends them. Raises `OperatorError` with everything that is missing at once."""
     problems: list[str] = []
     settings: Settings | None = None
     try:
@@ -33,6 +36,10 @@ async def serve(bots: Sequence[Bot]) -> int:
     if settings is None or problems:
         raise OperatorError("\n".join(dict.fromkeys(problems)))
     configure_logging(settings.log_level, settings.log_format)
-    async with running(bots, settings):
-        await asyncio.Event().wait()
+    ending = Ending()
+    async with running(bots, settings) as host:
+        ending.can_drain = True
+        await ending.wait()
+        log.info("Ending: nothing new is taken, and what goes on is brought to its end.", extra={"action": "draining"})
+        await host.drain()
     return 0

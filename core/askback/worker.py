@@ -72,6 +72,8 @@ class Worker:
         self._delivering: dict[str, bool] = {}
         """What is under way, and whether it has to be looked at once more after that."""
         self._advancing: set[str] = set()
+        self._resting = False
+        self._calm = asyncio.Event()
         self._failures: dict[str, int] = {}
         manager.on_work(self._nudge)
         manager.on_settled(lambda _: self._turns.set())
@@ -109,6 +111,24 @@ class Worker:
                 await idle.wait()
         except TimeoutError:
             log.warning("Something was not shown before the end.", extra={"action": "outbox_left"})
+
+    async def rest(self, seconds: float) -> None:
+        """While `run` goes on: begin no further turn of the agent, and wait for those under way, so many seconds.
+
+        One that takes longer is broken off with `run`, and taken again at the next start.
+        """
+        self._resting = True
+        if not self._advancing:
+            return
+        self._calm.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._calm.wait()
+        except TimeoutError:
+            log.warning(
+                "A turn of the agent did not end in time; it is taken again at the next start.",
+                extra={"action": "turn_left", "turns": len(self._advancing)},
+            )
 
     async def _take_over(self) -> None:
         while True:
@@ -304,7 +324,7 @@ class Worker:
                     await _sleep(self._turns, utc_now() + timedelta(seconds=STORE_PAUSE))
                     continue
                 for conversation_id in runnable:
-                    if conversation_id not in self._advancing:
+                    if conversation_id not in self._advancing and not self._resting:
                         self._advancing.add(conversation_id)
                         tasks.create_task(
                             self._advance_one(advance, conversation_id, free), name=f"askback turn {conversation_id}"
@@ -325,6 +345,8 @@ class Worker:
             await asyncio.sleep(min(2**failures, LONGEST_PAUSE))
         finally:
             self._advancing.discard(conversation_id)
+            if not self._advancing:
+                self._calm.set()
             # What came in while it ran is looked at now.
             self._turns.set()
 

@@ -39,14 +39,13 @@ async def test_a_silent_connection_is_opened_again_and_a_click_delivered_again_c
 
 
 async def test_what_is_written_into_the_silence_is_heard_once(desk: Desk) -> None:
-    talk, shown = await fruit(desk)
-    await desk.reconnected()
+    desk.model.script(turn("Over here."), turn("Still over here."), when="hello")
+    talk = await desk.mention(ADA, "hello")
+    await line(desk, talk, "Over here.")
     await desk.fall_silent()
     await desk.say(ADA, "are you there?", talk)
-    await line(desk, talk, "I am waiting for your answer")
-    await desk.press(ADA, shown, "Pear")
-    await line(desk, talk, "So be it, then.")
-    assert told(desk, "fruit")[-1].texts == ["ada: are you there?"]
+    await line(desk, talk, "Still over here.")
+    assert [one.texts for one in told(desk, "hello")] == [["ada: hello"], ["ada: are you there?"]]
 
 
 async def test_it_is_opened_again_as_often_as_it_falls_silent(desk: Desk) -> None:

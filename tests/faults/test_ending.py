@@ -1,0 +1,113 @@
+"""SIGTERM: what goes on is brought to its end, and the process is over within ten seconds in every case."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+from askback_local.discord_faults import DiscordFault
+from askback_local.faults import Fault
+from askback_local.script import Fault as ModelFault
+from askback_local.script import turn
+
+from .on_discord import DiscordRig
+from .rig import Rig, SlackRig, question
+
+COLOUR = "Which colour?"
+GOING_ON = "Thank you, it is on its way now."
+WORDS = "It takes a while to say this. " * 12
+HANGS = ModelFault(kind="stall")
+
+
+async def ends(rig: Rig, *signals: int) -> tuple[int, float]:
+    """Send the signals, one after the other; the exit code, and the seconds that the end took."""
+    process = rig._process
+    assert process is not None
+    began = time.monotonic()
+    for number in signals:
+        os.kill(process.pid, number)
+        await asyncio.sleep(0.2 if number != signals[-1] else 0)  # a signal that is still pending is not sent twice
+    async with asyncio.timeout(30):
+        code = await process.wait()
+    return code, time.monotonic() - began
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+async def test_with_nothing_to_do_it_ends_at_once(rig: Rig, number: int) -> None:
+    await rig.start()
+    code, seconds = await ends(rig, number)
+    assert code == 0, rig.log()
+    assert seconds < 5
+    assert "ended_late" not in rig.log()
+
+
+async def test_a_turn_that_is_under_way_is_said_to_its_end(rig: Rig) -> None:
+    rig.model.script(turn(WORDS), name="ship")
+    rig.model.delay = 0.03
+    await rig.start()
+    rig.write()
+    await rig.until(lambda: rig.says("It takes"))
+    code, _ = await ends(rig, signal.SIGTERM)
+    assert code == 0, rig.log()
+    assert rig.whole(WORDS.strip()), rig.picture()
+    assert len(rig.model.log) == 1
+    assert "draining" in rig.log()
+
+
+async def test_a_card_is_settled_before_the_end(rig: Rig) -> None:
+    rig.model.script(turn(question(COLOUR, "Green", "Blue")), turn(GOING_ON), name="ship")
+    await rig.start()
+    rig.write()
+    shown = await rig.card(COLOUR)
+    pressed = asyncio.create_task(rig.press(shown, "Green"))
+    assert (await pressed).acked
+    code, _ = await ends(rig, signal.SIGTERM)
+    assert code == 0, rig.log()
+    assert rig.settled(COLOUR, "Green"), rig.picture()
+    # What was not begun any more is the next process's.
+    await rig.start()
+    await rig.until(lambda: rig.whole(GOING_ON))
+    await rig.stop()
+
+
+async def test_a_model_that_hangs_is_not_waited_for_and_asked_again_at_the_next_start(rig: Rig) -> None:
+    rig.model.script(turn(WORDS, HANGS), turn(WORDS), name="ship")
+    await rig.start()
+    rig.write()
+    await rig.until(lambda: rig.says("It takes"))
+    code, seconds = await ends(rig, signal.SIGTERM)
+    assert code == 0, rig.log()
+    assert seconds < 10
+    await rig.start()
+    await rig.until(lambda: rig.whole(WORDS.strip()))
+    assert len(rig.bots()) == 1, rig.picture()
+    await rig.stop()
+
+
+async def test_a_platform_that_hangs_is_not_waited_for(rig: Rig) -> None:
+    rig.model.script(turn(question(COLOUR, "Green", "Blue")), turn(GOING_ON), name="ship")
+    await rig.start()
+    if isinstance(rig, SlackRig):
+        rig.workspace.faults.add(Fault(kind="delay", method="*", times=None, seconds=60.0))
+    else:
+        assert isinstance(rig, DiscordRig)
+        rig.guild.faults.add(DiscordFault(kind="delay", times=None, seconds=60.0))
+    rig.write()
+    await rig.until(lambda: len(rig.model.log) == 1)
+    code, seconds = await ends(rig, signal.SIGTERM)
+    assert code == 0, rig.log()
+    assert seconds < 10
+
+
+async def test_a_second_signal_ends_at_once(rig: Rig) -> None:
+    rig.model.script(turn(WORDS, HANGS), name="ship")
+    await rig.start()
+    rig.write()
+    await rig.until(lambda: rig.says("It takes"))
+    code, seconds = await ends(rig, signal.SIGTERM, signal.SIGTERM)
+    assert code == 128 + signal.SIGTERM, rig.log()
+    assert seconds < 3
