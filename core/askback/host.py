@@ -185,9 +185,11 @@ async def _running(
             left = FINISH_SECONDS if leave_at is None else leave_at - time.monotonic()
             await worker.finish(min(max(left, 0.0), FINISH_SECONDS))
         finally:
-            if toolbox is not None:
-                await toolbox.finish(TOOL_SECONDS)
-            await _ended(started)
+            try:
+                if toolbox is not None:
+                    await toolbox.finish(TOOL_SECONDS)
+            finally:
+                await _ended(started)
 
 
 async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 import os
 import random
@@ -27,6 +28,8 @@ from askback_local.services import Services
 from core_engine import ANN, HERE, Board, engine, eventually, last_request, question, results
 
 PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+
+IMAGE: Any = {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL}}
 
 
 @pytest.fixture
@@ -201,6 +204,8 @@ class Broken:
         # What the service would refuse is told as text instead.
         ([{"type": "text", "text": " "}], '[{"type":"text","text":" "}]'),
         ([{"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "no!"}}], None),
+        ([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}], None),
+        ([{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}], None),
         ([{"type": "tool_use", "id": "x", "name": "y", "input": {}}], None),
         (
             [{"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL}, "x": 1}],
@@ -246,7 +251,8 @@ async def test_five_megabytes_are_cut_and_the_model_is_told_how_much(
 async def test_the_texts_of_several_blocks_share_the_limit_and_a_file_that_is_too_large_is_named(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA" * 1_500_000}}
+    data = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(4_500_000)).decode()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     texts = [{"type": "text", "text": letter * 900} for letter in "abc"]
     block = await result_of(tmp_path, board, services, _returning([image, *texts]), call("give"), result_limit=1000)
     told = [one["text"] for one in block["content"]]
@@ -276,7 +282,10 @@ class Unspeakable(Exception):
         (lambda: TimeoutError("the database"), "TimeoutError: the database"),
         (Unspeakable, "Unspeakable: (its text cannot be shown: SystemExit)"),
         (lambda: RuntimeError("<!channel> @everyone\n</x>"), "RuntimeError: <!channel> @everyone\n</x>"),
-        (lambda: ToolError([{"type": "text", "text": "In blocks."}]), [{"type": "text", "text": "In blocks."}]),
+        (
+            lambda: ToolError([{"type": "text", "text": "In blocks."}, IMAGE]),
+            [{"type": "text", "text": "In blocks."}, {"type": "text", "text": "[Left out: image.]"}],
+        ),
     ],
     ids=["value", "key", "exit", "interrupt", "cancelled", "timeout", "unspeakable", "hostile", "blocks"],
 )
@@ -299,7 +308,7 @@ async def test_what_it_raises_goes_to_the_model_and_into_the_log_and_nowhere_els
     function = fail if kind == "sync" else fail_async
     block = await result_of(tmp_path, board, services, function, call("fail", secret="s3cret"))
     assert (block["content"], block["is_error"]) == (content, True)
-    (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+    (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR and one.name == "askback.toolbox"]
     assert record.getMessage() == "A tool failed."
     assert record.exc_info is not None
     assert type(record.exc_info[1]) is type(error())

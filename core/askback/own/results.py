@@ -9,9 +9,10 @@ from __future__ import annotations
 __all__ = ["Told", "told", "told_error"]
 
 import base64
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Final, Literal, Self, TypeVar, cast
 
 from anthropic.lib.tools import ToolError
 from pydantic import (
@@ -23,15 +24,20 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 from pydantic_core import PydanticSerializationError, to_json
 
 from askback.conversations import Blocks
 from askback.values import Value, whole
 
+T = TypeVar("T")
+
 NOTHING = "Done."
 LARGEST_FILE = 5_000_000
 """Characters of one image or document: what the service takes."""
+LARGEST_FILES = 10_000_000
+"""Characters of all of them together: they are sent again with every turn from then on."""
 MOST_BLOCKS = 100
 
 
@@ -64,7 +70,12 @@ def told_error(error: BaseException, limit: int) -> Told:
     try:
         if isinstance(error, ToolError):
             content: object = error.content
-            return told(content if isinstance(content, str) else list(error.content), limit).evolve(is_error=True)
+            result = told(content if isinstance(content, str) else list(error.content), limit)
+            # With an error, the service takes nothing but texts.
+            texts = tuple(
+                one if one["type"] == "text" else _note(f"[Left out: {one['type']}.]") for one in result.blocks
+            )
+            return result.evolve(blocks=texts, is_error=True)
         words = str(error)
     except BaseException as broken:  # noqa: BLE001 - an error of the operator's may do anything when it is shown
         words = f"(its text cannot be shown: {type(broken).__name__})"
@@ -93,7 +104,7 @@ def _cut(text: str, limit: int) -> str:
 
 def _cut_blocks(blocks: Blocks, limit: int) -> Blocks:
     """The texts share one limit; what is too large to be sent is told of instead."""
-    left = limit
+    left, files = limit, LARGEST_FILES
     kept: list[dict[str, JsonValue]] = []
     for block in blocks:
         text = block.get("text")
@@ -101,9 +112,10 @@ def _cut_blocks(blocks: Blocks, limit: int) -> Blocks:
             if left > 0:
                 kept.append({**block, "text": _cut(text, left)})
             left -= len(text)
-        elif (size := len(to_json(block))) > LARGEST_FILE:
+        elif (size := len(to_json(block))) > min(LARGEST_FILE, files):
             kept.append(_note(f"[Left out: {block['type']} of {size} characters, more than can be sent.]"))
         else:
+            files -= size
             kept.append(block)
     if left < 0 and len(kept) < len(blocks):
         kept.append(_note("[The texts after that are left out.]"))
@@ -114,7 +126,8 @@ def _note(text: str) -> dict[str, JsonValue]:
     return {"type": "text", "text": text}
 
 
-# The blocks that a result may hold, by the service's own reference.
+# The blocks that a result may hold, by the service's own reference. Not those that lead to an address: once that
+# is dead, the service refuses the whole conversation. The model reads the address as text.
 
 _Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 
@@ -127,6 +140,22 @@ def _decodes(data: str) -> str:
 _Base64 = Annotated[str, StringConstraints(min_length=1), AfterValidator(_decodes)]
 
 
+_BEGINNINGS: Final = {
+    "image/jpeg": rb"\xff\xd8\xff",
+    "image/png": rb"\x89PNG\r\n\x1a\n",
+    "image/gif": rb"GIF8[79]a",
+    "image/webp": rb"RIFF.{4}WEBP",
+    "application/pdf": rb"%PDF-",
+}
+
+
+def _checked(block: T, media_type: str, data: str) -> T:
+    """The service refuses a file that is another than it is said to be."""
+    if re.match(_BEGINNINGS[media_type], base64.b64decode(data[:32]), re.DOTALL) is None:
+        raise ValueError(f"is no {media_type}")
+    return block
+
+
 class _Block(BaseModel):
     # What else anthropic's types have in them is for other uses of a block, such as where a cache ends.
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
@@ -137,16 +166,19 @@ class _Encoded(_Block):
     media_type: Literal["image/jpeg", "image/png", "image/gif", "image/webp"]
     data: _Base64
 
-
-class _Linked(_Block):
-    type: Literal["url"]
-    url: str = Field(pattern=r"^https://")
+    @model_validator(mode="after")
+    def _is_what_it_says(self) -> Self:
+        return _checked(self, self.media_type, self.data)
 
 
 class _Pdf(_Block):
     type: Literal["base64"]
     media_type: Literal["application/pdf"]
     data: _Base64
+
+    @model_validator(mode="after")
+    def _is_what_it_says(self) -> Self:
+        return _checked(self, self.media_type, self.data)
 
 
 class _Plain(_Block):
@@ -162,12 +194,12 @@ class _Text(_Block):
 
 class _Image(_Block):
     type: Literal["image"]
-    source: _Encoded | _Linked
+    source: _Encoded
 
 
 class _Document(_Block):
     type: Literal["document"]
-    source: _Pdf | _Plain | _Linked
+    source: _Pdf | _Plain
     title: str | None = None
     context: str | None = None
 
