@@ -36,6 +36,7 @@ class Bot:
         "groups:history",
         "im:history",
         "mpim:history",
+        "usergroups:read",
         "users:read",
     )
 

@@ -14,6 +14,7 @@ SCOPES: Final[Mapping[str, str]] = {
     "groups:history": "it does not hear what is written in its threads in private channels",
     "im:history": "it does not hear direct messages",
     "mpim:history": "it does not hear what is written in group messages",
+    "usergroups:read": "it does not know who is in the user groups that its settings name, and lets none of them in",
     "users:read": "it does not know people's names",
 }
 """Each scope of the bot's token, with what does not work without it."""
