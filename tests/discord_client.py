@@ -76,6 +76,11 @@ class DiscordBot(discord.Client):
         await self.close()
         if self._running is not None:
             await asyncio.gather(self._running, return_exceptions=True)
+        # discord.py lets go of the tasks of its events: those that are left would end with the loop, or never begin.
+        events = [task for task in asyncio.all_tasks() if task.get_name().startswith("discord.py: ")]
+        for task in events:
+            task.cancel()
+        await asyncio.gather(*events, return_exceptions=True)
 
     @property
     def stopped(self) -> BaseException | None:

@@ -349,7 +349,14 @@ class Journal(logging.Handler):
             if record.levelno >= logging.ERROR
             and str(getattr(record, "action", "")) not in self._announced
             and not any(record.name.startswith(name) for name in self._announced if name)
+            and not _left_midway(record)
         ]
+
+
+def _left_midway(record: logging.LogRecord) -> bool:
+    """A bot that is ended in the middle of a request: the services' server logs that as an error of its own."""
+    error = record.exc_info[1] if record.exc_info else None
+    return record.name == "aiohttp.server" and isinstance(error, ConnectionResetError)
 
 
 # Waiting
