@@ -202,6 +202,8 @@ def _block(value: JsonValue, path: str) -> _Block:
                 raise Refused(f"{path}.tool_result.content: Input should be a valid list")
             for number, part in enumerate(inner if isinstance(inner, list) else []):
                 _block(part, f"{path}.tool_result.content.{number}")
+                if value.get("is_error") and is_object(part) and part.get("type") != "text":
+                    raise Refused(f"{path}.tool_result: all content must be type `text` if `is_error` is true")
         case _:
             pass
     return _Block(path, value)

@@ -73,6 +73,12 @@ def result(identifier: str, content: str = "done") -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": identifier, "content": content}
 
 
+PICTURE: dict[str, Any] = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAQABAAAAACw="},
+}
+
+
 async def create(client: AsyncAnthropic, *messages: Any, **more: Any) -> anthropic.types.Message:
     arguments: dict[str, Any] = {"model": "claude-opus-5", "max_tokens": 1000, "messages": list(messages)}
     return await client.messages.create(**{**arguments, **more})
@@ -225,6 +231,11 @@ REFUSED: list[tuple[str, list[Any], str]] = [
             "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with "
             "id: t1"
         ),
+    ),
+    (
+        "a failed call with more than texts",
+        [user("a"), assistant(use("t1")), user({**result("t1"), "is_error": True, "content": [text("b"), PICTURE]})],
+        "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true",
     ),
     (
         "an id twice",
