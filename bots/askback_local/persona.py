@@ -149,6 +149,11 @@ _SAYS = {
     "long": "These answers do not fit on a button.",
     "hostile": "This question tries to ping people and to be formatted. It should do neither.",
 }
+_UNANSWERED = (
+    ("was cancelled", "You cancelled: fine with me."),
+    ("declined to answer", "Not now, then: I do not guess."),
+    ("Nobody answered", "Nobody chose anything this time."),
+)
 _MENU = (
     "- **single**: choose one of a few answers\n"
     "- **several**: tick as many as you like\n"
@@ -308,7 +313,16 @@ def _in_words(result: str) -> str:
     pairs: list[tuple[str, str]] = re.findall(r'"(.*?)"="(.*?)"(?=, "|\. You can)', result, re.DOTALL)
     if pairs:
         return f"Noted: {', '.join(f'for *{question}* you said **{answer}**' for question, answer in pairs)}."
-    return f"I was told: {result}"
+    return _unanswered(result) or f"I was told: {result}"
+
+
+def _unanswered(result: str) -> str | None:
+    """Why there is no answer, where that is what a result says, with what was written about it."""
+    said = next((words for sign, words in _UNANSWERED if sign in result), None)
+    if said is None:
+        return None
+    why = re.search(r'They wrote: "(.*)"', result, re.DOTALL)
+    return f"{said} You wrote: *{why[1]}*" if why else said
 
 
 def _text(result: Mapping[str, JsonValue]) -> str:

@@ -111,6 +111,12 @@ def test_without_a_tool_it_says_so() -> None:
         (json.dumps({"answer": "own words", "isCustom": True, "timestamp": "t"}), ["You wrote **own words**"]),
         (json.dumps({"answer": "timeout", "isCustom": False, "timedOut": True}), ["Nobody chose"]),
         ("Error: something else", ["I was told: Error: something else"]),
+        ("The question was cancelled without an answer. Do not assume one.", ["You cancelled: fine with me."]),
+        (
+            'The person declined to answer for now. They wrote: "Ask me on Monday." Do not assume an answer.',
+            ["Not now, then: I do not guess.", "You wrote: *Ask me on Monday.*"],
+        ),
+        ("Nobody answered in time. This is no answer and no choice.", ["Nobody chose anything this time."]),
     ],
 )
 def test_answers_are_summarised_in_words(result: str, words: list[str]) -> None:

@@ -226,7 +226,7 @@ function drawPane(home, at, thread) {
   const items = mine.map((m) => {
     const replies = thread ? [] : messages.filter((reply) => root(reply) === m.ts);
     return { m, replies: replies.length > 0 && {
-      count: replies.length, last: replies.at(-1).ts, unread: replies.some((reply) => unread(reply, at.person, at.channel)) } };
+      count: replies.length, last: replies.at(-1).ts, unread: m.ts !== at.thread && replies.some((reply) => unread(reply, at.person, at.channel)) } };
   });
   const begun = thread && messages.find((m) => m.ts === thread)?.thread;
   if (begun) shown.about.textContent = `${begun.name}${begun.locked ? " (locked)" : begun.archived ? " (archived)" : ""}`;
