@@ -314,7 +314,7 @@ async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Pa
             advanced.append(conversation_id)
             if conversation_id == bad and advanced.count(bad) == 1:
                 raise RuntimeError("a bug")
-            await one.store.begin_turn(conversation_id, lambda conversation, calls, written: _message())
+            await one.store.begin_turn(conversation_id, lambda *_: _message())
             if advanced.count(bad) >= 2 and good in advanced:
                 done.set()
 
