@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field
 
 from askback import ToolContext, tool
 from askback.actions import Choose
+from askback.store.errors import StoreUnavailable
 from askback_local.hearing import refusals
 from askback_local.model import Model
 from askback_local.script import ToolCall, call, turn
@@ -369,10 +370,11 @@ async def test_an_agent_that_calls_tools_in_a_loop_rests_after_so_many_rounds(
 async def test_one_that_does_not_end_is_told_as_unknown_and_a_coroutine_is_cancelled(
     tmp_path: Path, board: Board, services: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cancelled = threading.Event()
+    began, cancelled = threading.Event(), threading.Event()
 
     @tool(timeout=0.05)
     async def hang() -> None:
+        began.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -381,7 +383,8 @@ async def test_one_that_does_not_end_is_told_as_unknown_and_a_coroutine_is_cance
     block = await result_of(tmp_path, board, services, hang, call("hang"))
     assert block["content"] == "hang did not end within 0.05 s; its outcome is unknown."
     assert block["is_error"] is True
-    assert await asyncio.to_thread(cancelled.wait, 10)
+    # On a machine that is slow enough it had not even begun; then there is nothing to cancel.
+    assert not began.is_set() or await asyncio.to_thread(cancelled.wait, 10)
     assert "A tool did not end within 0.05 s." in caplog.text
 
 
@@ -438,22 +441,14 @@ async def test_a_coroutine_that_blocks_its_loop_holds_up_no_click(
         assert results(last_request(services))[0]["content"] == "at last"
 
 
-async def test_a_thread_that_a_coroutine_uses_keeps_nothing_alive_either(
-    tmp_path: Path, board: Board, services: Services, released: threading.Event
+async def test_a_thread_that_a_coroutine_uses_keeps_no_process_alive_either(
+    tmp_path: Path, board: Board, services: Services
 ) -> None:
-    daemons: list[bool] = []
+    async def look() -> bool:
+        return await asyncio.to_thread(lambda: threading.current_thread().daemon)
 
-    @tool(timeout=0.2)
-    async def hang() -> None:
-        def wait() -> None:
-            daemons.append(threading.current_thread().daemon)
-            released.wait()
-
-        await asyncio.to_thread(wait)
-
-    block = await result_of(tmp_path, board, services, hang, call("hang"))
-    assert "did not end within 0.2 s" in block["content"]
-    assert daemons == [True]
+    block = await result_of(tmp_path, board, services, look, call("look"))
+    assert block["content"] == "true"
 
 
 # Several at once, and beside questions
@@ -640,6 +635,31 @@ async def test_when_the_process_is_to_end_nothing_begins_and_what_runs_may_end(
 async def _left(one: Any) -> bool:
     conversation = await one.store.conversation(HERE)
     return await one.store.calls_to_run(conversation.id) is not None
+
+
+async def test_a_result_that_the_store_cannot_take_is_kept_until_it_can(
+    tmp_path: Path, board: Board, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[int] = []
+
+    def count() -> str:
+        ran.append(1)
+        return f"run {len(ran)}"
+
+    services.model.script(turn(call("count")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(count,)) as one:
+        end_call, failures = one.store.end_call, [StoreUnavailable("The disk is full.")]
+
+        async def failing(*args: Any, **more: Any) -> bool:
+            if failures:
+                raise failures.pop()
+            return await end_call(*args, **more)
+
+        monkeypatch.setattr(one.store, "end_call", failing)
+        await one.write("hello")
+        await one.says("Thanks.")
+        (block,) = results(last_request(services))
+        assert (block["content"], "is_error" in block, len(ran)) == ("run 1", False, 1)
 
 
 async def test_a_tool_that_is_gone_after_a_restart_is_told_as_gone(

@@ -48,26 +48,30 @@ class Threads(ThreadPoolExecutor):
         context = contextvars.copy_context()
 
         def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                self._give_back()
+                return
             try:
-                if future.set_running_or_notify_cancel():
-                    try:
-                        result = context.run(fn, *args, **kwargs)
-                    except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-                        future.set_exception(error)
-                    else:
-                        future.set_result(result)
-            finally:
-                with self._count:
-                    self._taken -= 1
+                result = context.run(fn, *args, **kwargs)
+            except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+                self._give_back()
+                future.set_exception(error)
+            else:
+                # First: whoever hears of the result may want a thread at once.
+                self._give_back()
+                future.set_result(result)
 
         try:
             threading.Thread(target=run, name="askback tool", daemon=True).start()
         except RuntimeError:
             # The system has no more of them.
-            with self._count:
-                self._taken -= 1
+            self._give_back()
             raise NoThread(self._most) from None
         return future
+
+    def _give_back(self) -> None:
+        with self._count:
+            self._taken -= 1
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Waits for nothing, whatever it is asked: the threads may never end."""
