@@ -52,7 +52,12 @@ def reached() -> None:
 
 
 def is_work(job: Any, name: str) -> bool:
-    return job.work.__qualname__.startswith(f"Store.{name}.")
+    return method(job.work) == name
+
+
+def method(work: Any) -> str:
+    """The store's method that a transaction belongs to: `Turning.end_turn.<locals>.work`."""
+    return work.__qualname__.split(".")[1]
 
 
 def arm(point: str) -> None:
@@ -62,7 +67,7 @@ def arm(point: str) -> None:
             run = Writer.run
 
             async def before(self: Writer, work: Any, **more: Any) -> Any:
-                if work.__qualname__.startswith(f"Store.{what}."):
+                if method(work) == what:
                     reached()
                 return await run(self, work, **more)
 

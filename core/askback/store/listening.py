@@ -1,0 +1,167 @@
+"""Conversations, and what people write in them."""
+
+from __future__ import annotations
+
+__all__ = ["Choice", "Listening", "Read"]
+
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from sqlalchemy import Connection
+
+from askback.asks import Ask
+from askback.clock import utc_now
+from askback.conversations import Conversation, Heard, Reading, Received, Say, StartedOver, Step
+from askback.identity import MessageRef, Place
+from askback.store import asks, conversations, decisions, offers, outbox
+from askback.store.offers import Offered
+from askback.store.stopping import end_all, goes_on
+from askback.store.transactions import CLICK_SECONDS, Transactions
+
+T = TypeVar("T")
+
+Read = Callable[[tuple[Ask, ...]], Reading]
+"""Says what a message is to the open asks of the place in which it was written."""
+
+Choice = Callable[[Offered | None, Ask | None], tuple[T, Literal["answer", "message"] | None, tuple[Step, ...]]]
+"""Says what a choice on an offer leads to: an answer for the caller, what the message counts as now, what follows."""
+
+
+class Listening(Transactions):
+    """Conversations, and what people write in them."""
+
+    async def receive(self, heard: Heard, *, begin: bool, read: Read | None = None) -> Received | None:
+        """Keep what a person wrote. None: there is no conversation in this place, and `begin` does not start one.
+
+        `read`: a pure function that says what it is to the open asks of its place, oldest first.
+        """
+
+        def work(connection: Connection) -> Received | None:
+            conversation = conversations.find(connection, heard.place)
+            if conversation is None:
+                if not begin:
+                    return None
+                conversation = conversations.start(
+                    connection, heard.place, heard.author, midway=heard.midway, trace=heard.trace
+                )
+            if conversations.was_heard(connection, heard.place, heard.dedupe_key):
+                return Received(conversation=conversation, duplicate=True)
+            reading = Reading() if read is None else read(asks.pending(connection, heard.place))
+            if reading.steps:
+                conversations.hear(connection, conversation.id, heard, taken=True)
+                settled = decisions.follow(connection, reading.steps)
+                return Received(conversation=conversation, answered=reading.steps[-1].after, settled=settled)
+            inbox_id = conversations.hear(connection, conversation.id, heard)
+            if heard.trace is not None and not goes_on(connection, conversation):
+                conversations.set_trace(connection, conversation.id, heard.trace)
+                conversation = conversation.evolve(trace=heard.trace)
+            conversations.want_turn(connection, conversation.id, True)
+            waiting_for, told = _waiting_for(connection, conversation)
+            if reading.say is not None:
+                told = True
+                if reading.say.offer is not None:
+                    offers.keep(connection, reading.say.offer, conversation.id, inbox_id)
+                outbox.put_say(connection, reading.say, conversation.id, utc_now(), None)
+            return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
+
+        return await self._writer.run(work)
+
+    async def choose(self, offer_id: str, decision: Choice[T]) -> tuple[T, Ask | None, bool]:
+        """Choose on an offer, by a pure function of it and its ask. Returns also the ask, and whether this ended it.
+
+        Raises `StoreBusy` like every click.
+        """
+
+        def work(connection: Connection) -> tuple[T, Ask | None, bool]:
+            offered = offers.find(connection, offer_id)
+            ask = None if offered is None else asks.get(connection, offered.ask_id)
+            answer, state, steps = decision(offered, ask)
+            if offered is not None and state is not None and offered.state == "open":
+                offers.close(connection, offered, state)
+                if state == "answer":
+                    offers.take_out(connection, offered.inbox_id)
+            return answer, steps[-1].after if steps else ask, decisions.follow(connection, steps)
+
+        return await self._writer.run(work, within=CLICK_SECONDS)
+
+    async def offered(self, offer_id: str, messages: tuple[MessageRef, ...]) -> None:
+        """An offer was shown: here, or where it cannot be taken away."""
+
+        def work(connection: Connection) -> None:
+            offered = offers.find(connection, offer_id)
+            ask = None if offered is None else asks.get(connection, offered.ask_id)
+            offers.told(connection, offer_id, next(iter(messages), None), ask)
+
+        await self._writer.run(work)
+
+    async def tell_waiting(self, conversation_id: str, say: Say) -> None:
+        """Say what the conversation waits for, once for each time that it waits."""
+
+        def work(connection: Connection) -> None:
+            last = conversations.last_message(connection, conversation_id)
+            if last is not None and conversations.told(connection, conversation_id) != last.seq:
+                conversations.set_told(connection, conversation_id, last.seq)
+                outbox.put_say(connection, say, conversation_id, utc_now(), None)
+
+        await self._writer.run(work)
+
+    async def start_over(self, heard: Heard, welcome: str, *, begin: bool) -> StartedOver | None:
+        """Begin another conversation in the place of the present one, which is stopped and set aside.
+
+        None: there is none, and `begin` does not start one.
+        """
+
+        def work(connection: Connection) -> StartedOver | None:
+            before = conversations.find(connection, heard.place)
+            if before is None and not begin:
+                return None
+            if before is not None and conversations.was_heard(connection, heard.place, heard.dedupe_key):
+                return StartedOver(conversation=before, duplicate=True)
+            asks_ended: tuple[Ask, ...] = ()
+            if before is not None:
+                asks_ended = end_all(connection, before, heard.author, utc_now())
+                conversations.close(connection, before)
+            conversation = conversations.start(connection, heard.place, heard.author, trace=heard.trace)
+            conversations.hear(connection, conversation.id, heard, taken=True)
+            say = Say(target=f"new:{conversation.id}", text=welcome, markdown=False)
+            outbox.put_say(connection, say, conversation.id, utc_now(), None)
+            return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
+
+        return await self._writer.run(work)
+
+    async def conversation(self, place: Place) -> Conversation | None:
+        return await self._writer.read(lambda connection: conversations.find(connection, place))
+
+    async def conversation_by_id(self, conversation_id: str) -> Conversation | None:
+        return await self._writer.read(lambda connection: conversations.get(connection, conversation_id))
+
+    async def place(self, conversation_id: str) -> Place | None:
+        """Where a conversation happens."""
+
+        def work(connection: Connection) -> Place | None:
+            conversation = conversations.get(connection, conversation_id)
+            return None if conversation is None else conversation.place
+
+        return await self._writer.read(work)
+
+    async def begins_midway(self, conversation_id: str) -> Place | None:
+        """Where to look for what was said before, if this conversation has not begun yet and there may be such."""
+
+        def work(connection: Connection) -> Place | None:
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None or not conversation.midway:
+                return None
+            return conversation.place if conversations.last_message(connection, conversation_id) is None else None
+
+        return await self._writer.read(work)
+
+
+def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
+    """The open asks that the conversation waits for, and whether people were told so."""
+    last = conversations.last_message(connection, conversation.id)
+    if last is None or last.role != "assistant":
+        return (), True
+    calls = conversations.calls_of(connection, conversation.id, last.seq)
+    waiting = tuple(ask for call in calls if call.ask_id and (ask := asks.get(connection, call.ask_id)) is not None)
+    told = conversations.told(connection, conversation.id) == last.seq
+    return tuple(ask for ask in waiting if ask.outcome is None), told

@@ -1,0 +1,98 @@
+"""Stops: what ends a conversation's turn, its calls and its questions."""
+
+from __future__ import annotations
+
+__all__ = ["STOPPED", "Stopping", "end_all", "goes_on"]
+
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from askback.asks import Ask
+from askback.clock import utc_now
+from askback.conversations import Conversation, Heard, Say, Stopped
+from askback.identity import Actor
+from askback.interview import settle
+from askback.questions import Outcome
+from askback.store import asks, conversations, offers, outbox
+from askback.store.transactions import CLICK_SECONDS, Transactions
+
+STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
+"""The result of a call that a stop ended."""
+
+
+class Stopping(Transactions):
+    """Stops: what ends a conversation's turn, its calls and its questions."""
+
+    async def stops(self, conversation_id: str) -> int:
+        """How often a conversation was stopped."""
+
+        def work(connection: Connection) -> int:
+            conversation = conversations.get(connection, conversation_id)
+            return -1 if conversation is None else conversation.stops
+
+        return await self._writer.read(work)
+
+    async def stop(
+        self, conversation_id: str, by: Actor | None, reason: str | None = None, *, heard: Heard | None = None
+    ) -> Stopped | None:
+        """End what goes on in a conversation: the turn, its calls, its open asks. None: nothing goes on.
+
+        `heard`: the message that orders it, which counts once. `by` None: whoever runs askback. Raises
+        `StoreBusy` like every click.
+        """
+
+        def work(connection: Connection) -> Stopped | None:
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None:
+                return None
+            if heard is not None:
+                if conversations.was_heard(connection, heard.place, heard.dedupe_key):
+                    return Stopped(conversation=conversation, duplicate=True)
+                conversations.hear(connection, conversation_id, heard, taken=True)
+            goes_on = conversations.wants_turn(connection, conversation_id)
+            if not goes_on and not asks.open_of(connection, conversation_id):
+                return None
+            now = utc_now()
+            ended = end_all(connection, conversation, by, now, reason)
+            name = "whoever runs me" if by is None else by.name or by.id
+            why = f": {reason}" if reason else "."
+            say = Say(
+                target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False
+            )
+            outbox.put_say(connection, say, conversation_id, now, None)
+            return Stopped(conversation=conversation, asks=ended)
+
+        return await self._writer.run(work, within=CLICK_SECONDS)
+
+
+def goes_on(connection: Connection, conversation: Conversation) -> bool:
+    """Whether a turn runs or is to come, or the model waits for people or tools: no message ends that."""
+    if conversations.wants_turn(connection, conversation.id):
+        return True
+    last = conversations.last_message(connection, conversation.id)
+    if last is None or last.role != "assistant":
+        return False
+    calls = conversations.calls_of(connection, conversation.id, last.seq)
+    return any(call.is_to_run for call in calls) or bool(asks.open_of(connection, conversation.id))
+
+
+def end_all(
+    connection: Connection, conversation: Conversation, by: Actor | None, now: datetime, reason: str | None = None
+) -> tuple[Ask, ...]:
+    """End the open asks and calls of a conversation, and whatever a running turn wants to commit."""
+    ended: list[Ask] = []
+    for ask in asks.open_of(connection, conversation.id):
+        outcome = Outcome(status="cancelled", at=now, by=by, reason=reason)
+        over = ask.evolve(interview=settle(ask.interview, outcome))
+        asks.save(connection, over)
+        outbox.put_card(connection, over, now, None)
+        offers.withdraw(connection, over)
+        ended.append(over)
+    last = conversations.last_message(connection, conversation.id)
+    if last is not None and last.role == "assistant":
+        for call in conversations.calls_of(connection, conversation.id, last.seq):
+            if call.is_to_run:
+                conversations.end_call(connection, conversation.id, last.seq, call.tool_use_id, STOPPED)
+    conversations.set_stopped(connection, conversation.id, by)
+    return tuple(ended)

@@ -1,0 +1,164 @@
+"""The turns of the model: begun and ended in one transaction each, and what they used up."""
+
+from __future__ import annotations
+
+__all__ = ["Results", "Spent", "Turning"]
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from askback.asks import Ask
+from askback.clock import to_micros, utc_now
+from askback.conversations import Call, Conversation, Message, Turn, TurnEnd, Written
+from askback.identity import MessageRef
+from askback.policy import Limits
+from askback.store import asks, conversations, outbox
+from askback.store.asking import store_asks
+from askback.store.decisions import DRAW_SECONDS
+from askback.store.transactions import Transactions
+
+Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[Written, ...], str | None], Message]
+"""Builds the next message to the model from the settled calls, what people wrote, and who stopped it before that."""
+
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the model used up, in tokens, both ways."""
+
+    conversation: int
+    today: int
+
+
+class Turning(Transactions):
+    """The turns of the model: begun and ended in one transaction each, and what they used up."""
+
+    async def runnable(self) -> tuple[str, ...]:
+        """Conversations that have something to do."""
+        return await self._writer.read(conversations.runnable)
+
+    async def begin_turn(self, conversation_id: str, compose: Results) -> Turn | None:
+        """The next turn, its message to the model committed. None: nothing to do, or still waiting for people.
+
+        A turn that a crash broke off is begun again with the same messages.
+        """
+
+        def work(connection: Connection) -> Turn | None:
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None:
+                return None
+            wanted = conversations.wants_turn(connection, conversation_id)
+            last = conversations.last_message(connection, conversation_id)
+            seq = 0 if last is None else last.seq + 1
+            resumed = last is not None and (last.role == "user" or last.unfinished)
+            calls = () if last is None else conversations.calls_of(connection, conversation_id, last.seq)
+            asked = tuple((call, asks.get(connection, call.ask_id) if call.ask_id else None) for call in calls)
+            if any(call.is_to_run or (ask is not None and ask.outcome is None) for call, ask in asked):
+                conversations.want_turn(connection, conversation_id, False)
+                return None
+            if not wanted:
+                # Stopped, or done: what people wrote before a stop waits for what they write next.
+                return None
+            written = conversations.take_inbox(connection, conversation_id, seq)
+            if written or asked:
+                stopped_by = conversations.stopped_by(connection, conversation_id, clear=bool(written))
+                message = compose(conversation, asked, written, stopped_by).evolve(seq=seq)
+                conversations.add_message(connection, conversation_id, message)
+            elif last is None or not (last.role == "user" or last.unfinished):
+                conversations.want_turn(connection, conversation_id, False)
+                return None
+            conversations.want_turn(connection, conversation_id, True)
+            history = conversations.history(connection, conversation_id)
+            return Turn(conversation=conversation, history=history, resumed=resumed)
+
+        return await self._writer.run(work)
+
+    async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...] | None:
+        """Commit what the model said, its calls, their asks and what is to be posted, all together.
+
+        None: somebody stopped the conversation meanwhile, and of all this nothing was committed but the tokens.
+        """
+
+        def work(connection: Connection) -> tuple[Ask, ...] | None:
+            if end.tokens:
+                conversations.spend(connection, end.conversation_id, _day(utc_now()), end.tokens)
+            conversation = conversations.get(connection, end.conversation_id)
+            if conversation is None or conversation.stops != end.stops:
+                return None
+            last = conversations.last_message(connection, end.conversation_id)
+            seq = 0 if last is None else last.seq + 1
+            if end.forget == "all":
+                conversations.forget(connection, end.conversation_id)
+            elif end.forget == "last" and last is not None:
+                conversations.forget(connection, end.conversation_id, from_seq=_exchange(connection, end, last))
+            if end.content:
+                message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
+                conversations.add_message(connection, end.conversation_id, message)
+            now = utc_now()
+            leased = now + timedelta(seconds=DRAW_SECONDS)
+            if end.say is not None:
+                outbox.put_say(connection, end.say, end.conversation_id, now, leased)
+            if end.notice is not None:
+                outbox.put_say(connection, end.notice, end.conversation_id, now, None)
+            stored = store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
+            by_id = {ask.id: ask for ask in stored}
+            for position, call in enumerate(end.calls):
+                conversations.add_call(
+                    connection,
+                    end.conversation_id,
+                    seq,
+                    position,
+                    Call(
+                        tool_use_id=call.tool_use_id,
+                        tool=call.tool,
+                        input=call.input,
+                        ask_id=None if call.ask is None else by_id[call.ask.id].id,
+                        result=call.result,
+                        is_error=call.is_error,
+                    ),
+                )
+            conversations.set_prose(connection, end.conversation_id, ())
+            waits = bool(stored)
+            unheard = conversations.untaken(connection, end.conversation_id)
+            goes_on = any(call.ask is None for call in end.calls) and not end.rest
+            conversations.want_turn(connection, end.conversation_id, end.again or goes_on or (unheard and not waits))
+            return stored
+
+        return await self._writer.run(work)
+
+    async def set_prose(self, conversation: Conversation, messages: tuple[MessageRef, ...]) -> None:
+        """Where the text of the running turn begins to stand, unless somebody stopped it."""
+
+        def work(connection: Connection) -> None:
+            now = conversations.get(connection, conversation.id)
+            if now is not None and now.stops == conversation.stops:
+                conversations.set_prose(connection, conversation.id, messages)
+
+        await self._writer.run(work)
+
+    async def spent(self, conversation_id: str) -> Spent:
+        """What the model used up."""
+        today = _day(utc_now())
+
+        def work(connection: Connection) -> Spent:
+            return Spent(
+                conversation=conversations.spent(connection, conversation_id, None),
+                today=conversations.spent(connection, None, today),
+            )
+
+        return await self._writer.read(work)
+
+
+def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
+    """Where the last exchange begins: results are never kept or dropped without the calls that they answer."""
+    if not any(block.get("type") == "tool_result" for block in last.content):
+        return last.seq
+    return conversations.last_assistant(connection, end.conversation_id) or last.seq
+
+
+def _day(moment: datetime) -> int:
+    return to_micros(moment) // _DAY
