@@ -170,9 +170,10 @@ class Gateway:
         """End the connection without a closing handshake, which a dead peer would let wait."""
         if self._socket is None:
             return
-        connection = self._socket._response.connection  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
-        if connection is not None and connection.transport is not None:
-            connection.transport.abort()
+        response = self._socket._response  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
+        if response.connection is not None and response.connection.transport is not None:
+            response.connection.transport.abort()
+        response.close()
 
 
 def _keep_alive(ws: DiscordWebSocket) -> _KeepAlive | None:

@@ -103,9 +103,10 @@ class _Line:
 
     def cut(self) -> None:
         """End it without a closing handshake, which a dead peer would let wait."""
-        connection = self.socket._response.connection  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
-        if connection is not None and connection.transport is not None:
-            connection.transport.abort()
+        response = self.socket._response  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
+        if response.connection is not None and response.connection.transport is not None:
+            response.connection.transport.abort()
+        response.close()
 
 
 class Lines:
@@ -130,7 +131,7 @@ class Lines:
         return any(line.is_good for line in self._lines)
 
     async def run(self) -> None:
-        """Keep a line open until cancelled. Raises `OperatorError` where Slack refuses the very first for good."""
+        """Keep a line open until cancelled. Raises `OperatorError`, in a group, where Slack refuses the very first."""
         timeout = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(timeout=timeout) as session, asyncio.TaskGroup() as tasks:
             try:

@@ -54,6 +54,8 @@ class Pulse:
 
         A stall of this process is no silence of the other end's: while it lasts, no time passes here.
         """
+        # The first answers come in quick succession: a single one says little where this process was just stalled.
+        pause = self._shortest
         while True:
             before = heard()
             try:
@@ -64,7 +66,8 @@ class Pulse:
                 return
             if not await self._anything(before, heard):
                 return
-            await asyncio.sleep(self.interval)
+            await asyncio.sleep(min(self.interval, pause))
+            pause = min(pause * 2, LONGEST)
 
     async def _anything(self, before: object, heard: Callable[[], object]) -> bool:
         piece = self.patience / SLICES
