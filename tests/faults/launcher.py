@@ -56,8 +56,8 @@ def is_work(job: Any, name: str) -> bool:
 
 
 def method(work: Any) -> str:
-    """The store's method that a transaction belongs to: `Turning.end_turn.<locals>.work`."""
-    return work.__qualname__.split(".")[1]
+    """The store's method that a transaction belongs to: `Turning.end_turn.<locals>.work`. Empty: a bare statement."""
+    return work.__qualname__.partition(".")[2].partition(".")[0]
 
 
 def arm(point: str) -> None:
