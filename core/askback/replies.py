@@ -103,8 +103,9 @@ class Replies:
 def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies) -> Reading:
     """What a message is to the open asks of its place, oldest first. Pure; runs inside the commit.
 
-    The answer where it answers exactly one of them. Otherwise, with `answer`, the written answer where only one is
-    open. Of what is left, its author is asked about the oldest that it could be an answer to.
+    The answer where it answers exactly one of them. Otherwise, with `answer`, the written answer where the agent waits
+    for one alone. Of what is left, its author is asked about the oldest that it could be an answer to. Where a program
+    asks, and the agent does not wait, people go on talking to the agent: then only an exact answer is one.
     """
     mine = tuple(ask for ask in asks if _may_answer(ask, heard.author))
     exact = [
@@ -116,15 +117,16 @@ def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies) -> Reading:
     ]
     if len(exact) == 1:
         return Reading(steps=exact[0])
-    if mode == "answer" and len(mine) == 1 and mine[0].messages and not exact:
-        (ask,) = mine
+    waited_for = tuple(ask for ask in mine if ask.conversation_id is not None)
+    if mode == "answer" and len(waited_for) == 1 and waited_for[0].messages and not exact:
+        (ask,) = waited_for
         said = _meant(ask, heard.text, heard.author)
         if isinstance(said, tuple) and _is_certain(ask, heard.text):
             return Reading(steps=said)
         if isinstance(said, str):
             why = NOT_TAKEN.format(question=_named(ask), why=said)
             return Reading(say=_told(heard, why, f"why:{heard.dedupe_key}"))
-    for ask in mine:
+    for ask in waited_for:
         if isinstance(_meant(ask, heard.text, heard.author), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
             say = _told(heard, QUESTION.format(question=_named(ask)), f"{OFFER}{offer.id}")

@@ -16,7 +16,7 @@ USE, KEEP = "Use this as your answer", "Just a message"
 def offers(desk: Desk, talk: Talk) -> tuple[Card, ...]:
     """All that stand there, oldest first, whoever sees them."""
     found = _on_slack(desk, talk) if isinstance(desk, slack.SlackDesk) else _on_discord(desk, talk)
-    return tuple(one for one in found if one.controls)
+    return tuple(one for one in found if USE in one.buttons)
 
 
 def readers(desk: Desk, offer: Card) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from askback_local.script import turn
 
 from .driver import (
     ADA,
+    BEN,
     Card,
     Desk,
     Talk,
@@ -189,11 +190,11 @@ async def test_a_lost_connection_comes_back_and_what_was_written_meanwhile_is_he
     await desk.lose_connection()
     if desk.platform == "slack":  # Discord delivers the click when the bot is back
         assert "not connected" in await desk.press_in_vain(ADA, shown, "Apple")
-    await desk.say(ADA, "are you there?", talk)
+    await desk.say(BEN, "are you there?", talk)
     await desk.reconnected()
-    await line(desk, talk, "I am waiting for your answer")
+    await line(desk, talk, "I am waiting for ada's answer")
     await answered(desk, talk)
-    assert told(desk, "fruit")[-1].texts == ["ada: are you there?"]
+    assert told(desk, "fruit")[-1].texts == ["ben: are you there?"]
 
 
 async def test_a_polite_disconnect_loses_nothing(desk: Desk) -> None:

@@ -17,15 +17,15 @@ async def fruit(desk: Desk) -> tuple[Talk, Card]:
 
 async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_the_result(desk: Desk) -> None:
     talk, shown = await fruit(desk)
-    await desk.say(ADA, "by the way, hurry", talk)
-    said = await line(desk, talk, "I am waiting for your answer")
+    await desk.say(BEN, "by the way, hurry", talk)
+    said = await line(desk, talk, "I am waiting for ada's answer")
     assert "https://" in said.text
     await desk.say(BEN, "yes, do", talk)
     await desk.say(ADA, "one more thing", talk)
     await desk.press(ADA, shown, "Pear")
     newest = await turn_of(desk, "fruit", 2)
     assert [block["type"] for block in newest.news] == ["tool_result", "text", "text", "text"]
-    assert newest.texts == ["ada: by the way, hurry", "ben: yes, do", "ada: one more thing"]
+    assert newest.texts == ["ben: by the way, hurry", "ben: yes, do", "ada: one more thing"]
     await line(desk, talk, "So be it, then.")
     assert len([one for one in desk.lines(talk) if "I am waiting" in one.text]) == 1
 
@@ -44,14 +44,14 @@ async def test_it_is_said_once_for_each_time_that_the_bot_waits(desk: Desk) -> N
     )
     talk = await desk.mention(ADA, "two, please")
     shown = await card(desk, talk, "First?")
-    await desk.say(ADA, "hm", talk)
+    await desk.say(BEN, "hm", talk)
     await line(desk, talk, "I am waiting")
     await desk.press(ADA, shown, "A")
     shown = await card(desk, talk, "Second?")
-    await desk.say(ADA, "hm again", talk)
+    await desk.say(BEN, "hm again", talk)
     await until(lambda: len([one for one in desk.lines(talk) if "I am waiting" in one.text]) == 2, "it is said again")
     await desk.press(ADA, shown, "D")
-    assert (await turn_of(desk, "two", 3)).texts == ["ada: hm again"]
+    assert (await turn_of(desk, "two", 3)).texts == ["ben: hm again"]
 
 
 async def test_an_open_question_does_not_keep_other_conversations(desk: Desk) -> None:

@@ -287,6 +287,13 @@ def test_who_may_not_answer_and_what_cannot_be_used_is_a_message() -> None:
     assert told.offer is None
 
 
+def test_beside_a_programs_question_people_go_on_talking() -> None:
+    asked = open_ask(asking("Apple", "Pear"), conversation=None)
+    assert read(heard("pear"), (asked,), "answer").steps
+    for mode in ("offer", "answer"):
+        assert read(heard("how are you?"), (asked,), mode) == read(heard("x"), (), "offer")  # type: ignore[arg-type]
+
+
 def test_what_nobody_has_seen_is_not_answered_by_any_text() -> None:
     unseen = open_ask(asking("Apple", "Pear"), seen=False)
     assert not read(heard("mango"), (unseen,), "answer").steps

@@ -61,6 +61,6 @@ def test_a_channel_that_is_told_is_the_one_of_the_message() -> None:
 @pytest.mark.parametrize("told", [{}, {"channel": {"id": CARD.channel}}], ids=["by its id", "without its type"])
 async def test_a_channel_that_discord_py_does_not_read_is_found_by_the_message(told: dict[str, Any]) -> None:
     manager: Any = Manager()
-    await Clicks(manager, Any, Api(), Any).interaction(interaction(**told))  # type: ignore[arg-type]
+    await Clicks(manager, Any, Api(), Any, Any).interaction(interaction(**told))  # type: ignore[arg-type]
     (action,) = manager.acted
     assert action.message == CARD

@@ -75,6 +75,9 @@ class DiscordRig(Rig):
     def drawings(self) -> int:
         return sum(call.operation == "update_message" and "components" in call.body for call in self.guild.log)
 
+    def shown(self) -> list[Post]:
+        return self.bots()
+
     def bots(self) -> list[Post]:
         bot = self.guild.bot.id
         shown = [post for post in self.guild.posts.values() if post.author == bot and post.ephemeral_to is None]

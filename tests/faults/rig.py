@@ -40,6 +40,7 @@ ACK_SECONDS = 1.0
 """How long the workspace waits for an ack: shorter than Slack, so that the dead are not waited for."""
 LAUNCHER = Path(__file__).with_name("launcher.py")
 OURS = ("ASKBACK", "SLACK", "DISCORD")
+USE = "Use this as your answer"
 THREAD = "ship it"
 """What the person begins the conversation with."""
 
@@ -260,11 +261,19 @@ class Rig(ABC):
         """Whether the agent has said this to its end."""
         return any(self.reads(message).strip() == text and self.is_finished(message) for message in self.bots())
 
-    async def ended(self, text: str, *, cards: dict[str, str], texts: tuple[str, ...] = (), turns: int) -> None:
+    async def ended(
+        self,
+        text: str,
+        *,
+        cards: dict[str, str],
+        texts: tuple[str, ...] = (),
+        turns: int,
+        typed: tuple[str, ...] = (),
+    ) -> None:
         """The conversation came to its end, and whatever happened on the way, everything is there exactly once.
 
         `text` is the agent's last; `cards` has the answer of each question; `texts` is what it said before;
-        `turns` is how often the model would have been asked without any kill.
+        `turns` is how often the model would have been asked without any kill; `typed`, what Ada wrote as answers.
         """
         await self.until(lambda: self.whole(text))
         await self.until(lambda: all(self.settled(prompt, label) for prompt, label in cards.items()))
@@ -290,8 +299,17 @@ class Rig(ABC):
         last: Any = log[-1]["request"]
         texts_heard = [block["text"] for message in last["messages"] for block in message["content"] if "text" in block]
         for words in self.written():
-            assert sum(words in heard_text for heard_text in texts_heard) == 1, (words, texts_heard)
+            times = 0 if words in typed else 1
+            assert sum(words in heard_text for heard_text in texts_heard) == times, (words, texts_heard)
         await self.stop()
+
+    async def offer(self) -> Any:
+        """The offer to use a message as the answer, as soon as Ada sees it."""
+        await self.until(self.offers)
+        return self.offers()[0]
+
+    def offers(self) -> list[Any]:
+        return [message for message in self.shown() if any(one.label == USE for one in self.buttons(message))]
 
     def settled(self, prompt: str, label: str) -> bool:
         return any(
@@ -308,6 +326,10 @@ class Rig(ABC):
     @property
     @abstractmethod
     def state(self) -> Revisions: ...
+
+    @abstractmethod
+    def shown(self) -> list[Any]:
+        """All that the bot shows to Ada, be it to her alone."""
 
     @abstractmethod
     def write(self, text: str = f"@askback {THREAD}", thread: str | None = None) -> str:
@@ -362,7 +384,7 @@ class SlackRig(Rig):
     """On Slack."""
 
     platform = "slack"
-    receives = 2  # a mention, and a message
+    receives = 1  # a mention is also a message, and known again
 
     def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
         super().__init__(services, folder, launcher)
@@ -412,6 +434,9 @@ class SlackRig(Rig):
 
     def drawings(self) -> int:
         return sum(call.method == "chat.update" for call in self.workspace.log)
+
+    def shown(self) -> list[Message]:
+        return [message for message in self.workspace.messages.values() if message.bot]
 
     def bots(self) -> list[Message]:
         shown = [message for message in self.workspace.messages.values() if message.bot and not message.ephemeral_to]

@@ -7,7 +7,7 @@ import pytest
 from askback_local.script import Fault as ModelFault
 from askback_local.script import turn
 
-from .rig import Rig, question
+from .rig import USE, Rig, question
 
 COLOUR, SIZE = "Which colour?", "Which size?"
 ASKING, GOING_ON = "Before I ship I have to know something.", "Thank you, it is on its way now."
@@ -202,6 +202,31 @@ async def test_a_message_while_a_question_is_open_is_kept_once_over_a_kill(rig: 
     await rig.start()
     await rig.answer(COLOUR, "Green")
     await all_well(rig, ONE)
+
+
+async def test_between_a_typed_answers_commit_and_its_card_the_answer_counts_once(rig: Rig) -> None:
+    script(rig, ONE)
+    await rig.start("after:receive", rig.receives + 1)
+    root = rig.write()
+    await rig.card(COLOUR)
+    rig.write("#1 Green", root)
+    await rig.killed()
+    await rig.start()
+    await rig.ended(GOING_ON, cards=ONE, texts=(ASKING,), turns=2, typed=("#1 Green",))
+
+
+async def test_an_offer_and_what_was_chosen_on_it_outlive_kills(rig: Rig) -> None:
+    script(rig, ONE)
+    await rig.start("after:receive", rig.receives + 1)
+    root = rig.write()
+    await rig.card(COLOUR)
+    rig.write("Mauve", root)
+    await rig.killed()
+    await rig.start("after:choose")
+    await rig.press(await rig.offer(), USE)
+    await rig.killed()
+    await rig.start()
+    await rig.ended(GOING_ON, cards={COLOUR: "Mauve"}, texts=(ASKING,), turns=2, typed=("Mauve",))
 
 
 async def test_with_a_modal_open_it_can_still_be_sent(rig: Rig) -> None:
