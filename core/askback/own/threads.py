@@ -106,14 +106,20 @@ class ToolLoop:
         return loop
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        left: set[asyncio.Task[object]] = set()
         try:
             asyncio.set_event_loop(loop)
             loop.run_forever()
             if left := asyncio.all_tasks(loop):
                 for task in left:
                     task.cancel()
-                loop.run_until_complete(asyncio.wait(left, timeout=END_SECONDS))
+                _, left = loop.run_until_complete(asyncio.wait(left, timeout=END_SECONDS))
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
+            if left:
+                # Some coroutine takes no cancellation. It is kept until the process has gone: an interpreter that
+                # ends closes those that nobody keeps, and one that catches even that would never let it end.
+                self._ended.set()
+                threading.Event().wait()
             loop.close()
             self._ended.set()

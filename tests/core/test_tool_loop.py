@@ -1,0 +1,43 @@
+"""Where tools run keeps no process from its end, whatever a tool does about its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+SECONDS = 60
+"""Far more than a process takes to end."""
+
+HANGS = """
+import asyncio
+from askback.own import threads
+
+threads.END_SECONDS = 0.01
+begun = asyncio.Event()
+
+
+async def hang():
+    begun.set()
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except BaseException:
+            pass
+
+
+async def main():
+    loop = threads.ToolLoop(threads.Threads(1))
+    loop.submit(hang)
+    loop.submit(begun.wait).result()
+    await loop.close()
+
+
+asyncio.run(main())
+print("ended")
+"""
+
+
+def test_a_coroutine_that_catches_everything_does_not_keep_the_process_from_its_end() -> None:
+    command = [sys.executable, "-c", HANGS]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "ended\n", "")
