@@ -28,7 +28,7 @@ log = logging.getLogger("askback.replies")
 PROMPT = 100
 """Characters of a question that are named in a sentence about it."""
 
-QUESTION = "Is this your answer to {question}?"
+QUESTION = "Is this your answer to {question}"
 NOT_TAKEN = "I did not take that as your answer to {question}, but kept it as a message. {why}"
 USE_CARD = "Please use the card."
 UNKNOWN = "That is settled already."
@@ -129,7 +129,8 @@ def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies) -> Reading:
     for ask in waited_for:
         if isinstance(_meant(ask, heard.text, heard.author), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
-            say = _told(heard, QUESTION.format(question=_named(ask)), f"{OFFER}{offer.id}")
+            asked = QUESTION.format(question=_named(ask))
+            say = _told(heard, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
             return Reading(say=say.evolve(offer=offer))
     return Reading()
 

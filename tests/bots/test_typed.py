@@ -118,7 +118,7 @@ async def test_of_another_text_its_author_is_asked_and_it_becomes_the_answer(des
     talk, _ = await fruit(desk)
     await desk.say(ADA, "mango @channel <!here> *ripe*", talk)
     seen = await offer(desk, talk)
-    assert "Is this your answer to “Which fruit?”?" in seen.text
+    assert "Is this your answer to “Which fruit?”" in seen.text
     assert seen.buttons == (USE, KEEP)
     assert ADA in readers(desk, seen)
     if desk.platform == "slack":
