@@ -92,16 +92,14 @@ class SignedDoor:
             return response
         if not _is_signed(request.headers, body, self._secret):
             return self._refused("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
-        text = _text(body, request.content_type)
-        if text is None:
-            log.warning("Slack sent a body that cannot be read.", extra={"action": "payload_unreadable"})
-            return web.Response(status=400, text="The body cannot be read.\n")
         retry = request.headers.get("X-Slack-Retry-Num")
         if retry is not None:
             log.info("Slack sends an event again.", extra={"action": "event_retried", "attempt": retry[:8]})
-        headers: dict[str, str | Sequence[str]] = {name.lower(): value for name, value in request.headers.items()}
+        bolt = _read(body, request)
+        if bolt is None:
+            log.warning("Slack sent a body that cannot be read.", extra={"action": "payload_unreadable"})
+            return web.Response(status=400, text="The body cannot be read.\n")
         wants_ack = request.content_type == FORM
-        bolt = AsyncBoltRequest(body=text, headers=headers)
         response = await answered(self._app, bolt, interactive=wants_ack)
         acked(bolt, began)  # all but sent
         kind = response.first_headers().get("content-type", "")
@@ -135,6 +133,19 @@ async def _body(request: web.Request) -> bytes | None:
     except TimeoutError:
         raise web.HTTPRequestTimeout(text="The body did not come in time.\n") from None
     return bytes(body)
+
+
+def _read(body: bytes, request: web.Request) -> AsyncBoltRequest | None:
+    """The request for slack-bolt; None where that could not read it."""
+    text = _text(body, request.content_type)
+    if text is None:
+        return None
+    headers: dict[str, str | Sequence[str]] = {name.lower(): value for name, value in request.headers.items()}
+    try:
+        return AsyncBoltRequest(body=text, headers=headers)
+    except (AttributeError, TypeError, KeyError, IndexError, ValueError):
+        # It looks there for whose installation it is, and takes it for granted that lists and objects are some.
+        return None
 
 
 def _text(body: bytes, kind: str) -> str | None:

@@ -218,6 +218,8 @@ async def test_a_body_that_is_played_again_is_heard_once(desk: SlackDesk) -> Non
         (b"payload=%7Bno", FORM),
         (b"payload=%5B1%5D", FORM),
         (b"no form at all", FORM),
+        (b'{"type": "event_callback", "authorizations": "x", "event": {}}', JSON),
+        (b'{"type": "event_callback", "event": {"type": "message", "channel": [], "user": 5, "team": []}}', JSON),
         (urlencode({str(index): "x" for index in range(200)}).encode(), FORM),
     ],
 )
