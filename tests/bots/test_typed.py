@@ -283,6 +283,27 @@ async def test_the_question_of_a_program_can_be_answered_by_typing(desk: Desk) -
     assert len(requests(desk, "hello")) == 1, "the model hears nothing of it"
 
 
+async def test_written_to_the_bot_alone_it_is_the_same(desk: Desk) -> None:
+    desk.model.script(
+        turn(asks(one("Which fruit?", "Apple", "Pear"))),
+        turn(asks(one("Which drink?", "Tea", "Milk"))),
+        turn(GOING_ON),
+        when="fruit",
+    )
+    talk = await desk.direct(ADA, "fruit, please")
+    await card(desk, talk, "Which fruit?")
+    await known(desk)
+    await desk.say(ADA, "2", talk)
+    assert '"Which fruit?"="Pear"' in (await turn_of(desk, "fruit", 2)).result
+    await card(desk, talk, "Which drink?")
+    await known(desk)
+    await desk.say(ADA, "cocoa", talk)
+    await desk.press(ADA, await offer(desk, talk), USE)
+    assert '"Which drink?"="cocoa"' in (await turn_of(desk, "fruit", 3)).result
+    await line(desk, talk, GOING_ON)
+    await no_offer(desk, talk)
+
+
 async def test_set_to_answer_any_text_is_the_written_answer(
     tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

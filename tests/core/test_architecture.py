@@ -16,7 +16,7 @@ CORE = ROOT / "core" / "askback"
 BOTS = ROOT / "bots"
 PLATFORMS = ("slack", "discord")
 
-PURE = ("questions", "interview", "policy", "card", "actions", "asks", "identity", "values", "errors", "tools")
+PURE = ("questions", "interview", "typed", "policy", "card", "actions", "asks", "identity", "values", "errors", "tools")
 EFFECTS = {
     "asyncio",
     "threading",
