@@ -81,13 +81,14 @@ class DiscordBot:
                     platform = DiscordPlatform(api, me.id, reads_everything=reads_everything)
                     # Where Discord does not say so, anybody may have let the bot in anywhere.
                     public = client.application is None or client.application.bot_public
-                    client.clicks = Clicks(doors.manager, platform, api, doors.reply)
+                    client.clicks = Clicks(doors.manager, platform, api, doors.reply, doors.stop)
                     client.hearing = Hearing(platform, doors.hear, reads_everything=reads_everything)
                     client.rooms = Rooms(doors.manager, platform)
                     try:
                         yield DiscordConnection(client, platform, settings.access(public=public))
                     finally:
                         await client.finish()
+                        await platform.close()
 
     async def invite(self) -> str:
         settings = load(DiscordSettings)

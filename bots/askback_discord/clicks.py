@@ -34,15 +34,19 @@ from askback.actions import (
 )
 from askback.asks import Ask
 from askback.bots import Reply as Choice
+from askback.bots import Stop
 from askback.card import AskText, FieldErrors, Notice, Response
 from askback.clock import utc_now
 from askback.manager import UNKNOWN, Paint, QuestionManager
 from askback.platform import Gone, Messages, TryLater, Undeliverable
+from askback.reception import NOTHING_TO_STOP
 from askback.store.errors import StoreError
 from askback_discord import ids, modal, notice, render
 from askback_discord.calls import Body, DiscordApi
 from askback_discord.payloads import Press, indexes, press
+from askback_discord.places import Places
 from askback_discord.posting import DiscordPlatform
+from askback_discord.prose import WORKING
 from askback_discord.replies import LATER, MESSAGE, MODAL, UPDATE, Reply
 
 log = logging.getLogger("askback.discord")
@@ -61,8 +65,12 @@ LATER_SECONDS = 0.8
 class Clicks:
     """Components and modals, through one door."""
 
-    def __init__(self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi, choose: Choice) -> None:
+    def __init__(
+        self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi, choose: Choice, stop: Stop
+    ) -> None:
         self._choose = choose
+        self._stop = stop
+        self._places = Places(platform)
         self._manager = manager
         self._platform = platform
         self._api = api
@@ -100,6 +108,9 @@ class Clicks:
             kind, words = (LATER, None) if chosen.notice is None else (MESSAGE, notice.notice(chosen.notice))
             await self._answer(reply, kind, words)
             return
+        if control is not None and control.kind == "stop":
+            await self._end(reply, pressed, interaction)
+            return
         if control is not None and control.kind == "page":
             await self._page(reply, pressed, control.ask_id, control.arg or 0)
             return
@@ -119,6 +130,28 @@ class Clicks:
             )
         )
         await self._respond(reply, pressed, control, deed, response)
+
+    async def _end(self, reply: Reply, pressed: Press, interaction: discord.Interaction) -> None:
+        """End what goes on where a button was pressed below a text that is being written."""
+        place = await self._places.of(interaction)
+        refusal = NOTHING_TO_STOP if place is None else await self._stop(place, pressed.actor)
+        if refusal is not None and refusal != NOTHING_TO_STOP:
+            await self._answer(reply, MESSAGE, notice.notice(refusal))
+            return
+        message = interaction.message
+        if message is None or message.content == WORKING:
+            await self._answer(reply, LATER, None)  # it goes away whole
+        else:
+            await self._answer(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
+        if refusal is None:
+            return
+        # Left over by a process that ended: nobody else takes it away.
+        try:
+            if message is not None and message.content == WORKING and pressed.message is not None:
+                await self._platform.unbutton((pressed.message,), worded=False)
+            await reply.add(notice.notice(refusal))
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def _respond(
         self, reply: Reply, pressed: Press, control: ids.Control, deed: Deed, response: Response

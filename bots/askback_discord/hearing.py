@@ -21,6 +21,7 @@ from askback.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
 from askback_discord.payloads import PLATFORM, actor, attached, key_of, written_text
+from askback_discord.places import Places
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
@@ -47,13 +48,13 @@ class Hearing:
 
     def __init__(self, platform: DiscordPlatform, hear: Hear, *, reads_everything: bool) -> None:
         self._platform = platform
+        self._places = Places(platform)
         self._hear = hear
         self._reads_everything = reads_everything
         """Whether Discord lets the bot read messages that do not mention it."""
         self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """Rooms in which a message waits to be stored."""
         self._once = Once()
-        self._parents: dict[int, str | None] = {}
         self._newest: dict[int, Seen] = {}
         """The newest message that was heard in each room, those of the last ones that were talked in."""
 
@@ -66,7 +67,7 @@ class Hearing:
         text, files = written_text(message, me), attached(message)
         if not text and not files and not mentioned:
             return  # Discord keeps back what does not mention us
-        parent = None if direct else await self._parent(message.channel)
+        parent = None if direct else await self._places.parent(message.channel)
         if not (direct or mentioned or parent is not None):
             return
         # A resumed session delivers again, and an order to the bot itself must not be carried out twice.
@@ -171,21 +172,6 @@ class Hearing:
             await self._platform.say(place, Say(target=name, text=text, markdown=False))
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("Something could not be said: %s", error, extra={"action": "not_said"})
-
-    async def _parent(self, channel: object) -> str | None:
-        """The channel that a thread belongs to. None: it is no thread."""
-        if isinstance(channel, discord.Thread):
-            return str(channel.parent_id)
-        if not isinstance(channel, discord.PartialMessageable):
-            return None
-        # discord.py has not seen it, and does not even know whether it is a thread: one that was archived.
-        if channel.id not in self._parents:
-            try:
-                self._parents[channel.id] = await self._platform.parent(str(channel.id))
-            except (Gone, TryLater, Undeliverable) as error:
-                log.warning("A channel could not be looked up: %s", error, extra={"action": "thread_unknown"})
-                return None
-        return self._parents[channel.id]
 
 
 def _place(message: discord.Message, parent: str | None) -> Place:

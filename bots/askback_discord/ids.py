@@ -14,12 +14,13 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
-    "postpone", "retry", "field", "decline", "use", "keep",
+    "postpone", "retry", "field", "decline", "use", "keep", "stop",
 ]  # fmt: skip
 """choose: one button per option; pick: a menu of one; tick: a menu of several; page: another page of a menu;
 goto: a button for one question, or a menu of them; retry: the text field again, from a private notice;
 field: the text field itself; postpone, decline: a button for the field for why not now, and that field itself;
-use, keep: the buttons of an offer, whose id stands in the place of the ask's."""
+use, keep: the buttons of an offer, whose id stands in the place of the ask's; stop: below a text that is being written,
+with what stands for the text's name in that place."""
 
 TEXT: Final = "askback:text"
 """The custom_id of the input in the text field."""

@@ -30,13 +30,16 @@ from askback_discord.calls import (
     why,
 )
 from askback_discord.history import History
-from askback_discord.prose import DiscordProse
+from askback_discord.presence import Presence
+from askback_discord.prose import WORKING, DiscordProse
+from askback_discord.stop import stop_id, stop_row
 
 log = logging.getLogger("askback.discord")
 
 LOOK_BACK = 100
 LONGEST_ARCHIVE = 10_080
 """Minutes until Discord archives a silent thread: the longest that it takes."""
+MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 NO_MENTIONS: Body = {"parse": []}
 SUPPRESS_EMBEDS = 1 << 2
 THREAD_NAME = 90
@@ -61,6 +64,7 @@ class DiscordPlatform:
         self._api = api
         self._me = str(me)
         self._history = History(api, self._me, reads_everything=reads_everything)
+        self._presence = Presence(api)
         self._removed: set[str] = set()
 
     async def show(self, ask: Ask) -> Messages:
@@ -117,25 +121,70 @@ class DiscordPlatform:
         body = _plain(texts.plain(text)) | {"message_reference": reference}
         await self.post(Place(platform=self.name, channel=message.channel), body, f"tell:{message.id}", 0)
 
-    async def write(self, place: Place, markdown: str, messages: Messages, nonce: str) -> Messages:
-        """Bring the agent's prose into these messages, and into new ones as far as they do not suffice."""
+    async def write(
+        self, place: Place, markdown: str, messages: Messages, nonce: str, *, being_written: bool = False
+    ) -> Messages:
+        """Bring the agent's prose into these messages, and into new ones as far as they do not suffice.
+
+        While it is `being_written`, there is a button below it that ends the work, and afterwards none.
+        """
+        below: dict[str, JsonValue] = {"components": [stop_row(nonce)] if being_written else []}
         written: list[MessageRef] = []
         for number, part in enumerate(texts.prose_parts(texts.harmless_markdown(markdown))):
             if number < len(messages):
-                await self.change(messages[number], _plain(part))
+                await self.change(messages[number], _plain(part) | below)
                 written.append(messages[number])
             else:
-                written.append(await self.post(place, _plain(part), nonce, number))
+                written.append(await self.post(place, _plain(part) | below, nonce, number))
         for surplus in messages[len(written) :]:
             await self._remove(surplus)
         return tuple(written)
+
+    async def announce(self, place: Place, name: str) -> Messages:
+        """A message in whose place the text of that name is to stand, with the button that ends the work.
+
+        It has a name of its own: were it taken away again, Discord would drop the text under the same one.
+        """
+        body: dict[str, JsonValue] = {**_plain(WORKING), "components": [stop_row(name)]}
+        return (await self.post(place, body, f"working:{name}", 0),)
+
+    async def unbutton(self, messages: Messages, *, worded: bool | None) -> None:
+        """Nothing more will come of a text: its button goes, and with it a message that holds nothing else.
+
+        `worded`: whether it holds more; None where nobody knows. Raises `Gone`, `TryLater` or `Undeliverable`.
+        """
+        for message in messages[:1]:
+            where = {"channel_id": message.channel, "message_id": message.id}
+            if worded if worded is not None else await self._is_worded(message):
+                body: Body = {"components": [], "allowed_mentions": dict(NO_MENTIONS)}
+                await self._api.call("PATCH", MESSAGE, body, **where)
+            else:
+                await self._api.call("DELETE", MESSAGE, None, **where)
+
+    async def _is_worded(self, message: MessageRef) -> bool:
+        try:
+            answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
+        except Undeliverable:
+            return True  # not even to be looked at: then it is left
+        return not isinstance(answer, Mapping) or answer.get("content") != WORKING
+
+    def begun(self, place: Place) -> None:
+        """There is something to read: whoever reads it sees that the bot writes."""
+        self._presence.end(room(place))
+
+    async def close(self) -> None:
+        """End what goes on beside."""
+        await self._presence.close()
 
     def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
         del reader  # Discord shows a text to everybody in the channel alike
         return DiscordProse(self, place, name, messages)
 
     async def find(self, place: Place, nonce: str) -> Messages:
-        """A card is known by the ids of its controls. Other texts: Discord itself drops a repeated nonce."""
+        """A card is known by the ids of its controls, and a text that is being written by that of its button.
+
+        Of other texts Discord itself drops one with a repeated nonce.
+        """
         try:
             answer = await self._api.call(
                 "GET", f"/channels/{{channel_id}}/messages?limit={LOOK_BACK}", channel_id=room(place)
@@ -147,7 +196,8 @@ class DiscordPlatform:
             if not isinstance(message, dict):
                 continue
             found = cast("Json", message)
-            if _author(found) == self._me and nonce.removeprefix(OFFER) in set(_ask_ids(found.get("components"))):
+            names = {nonce.removeprefix(OFFER), stop_id(nonce)}
+            if _author(found) == self._me and not names.isdisjoint(_ask_ids(found.get("components"))):
                 return (MessageRef(channel=room(place), id=str(found.get("id"))),)
         return ()
 
@@ -160,7 +210,11 @@ class DiscordPlatform:
         return await self._history.earlier(place)
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
-        del place, mood, reader
+        del reader
+        if mood == "working":
+            self._presence.begin(room(place))
+        else:
+            self._presence.end(room(place))
 
     async def post(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
         """Post one message under a name. Raises `TryLater` or `Undeliverable`."""

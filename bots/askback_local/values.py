@@ -31,6 +31,7 @@ class Bot:
     app_token: str = "xapp-local"  # noqa: S105
     scopes: tuple[str, ...] = (
         "app_mentions:read",
+        "assistant:write",
         "channels:history",
         "chat:write",
         "groups:history",

@@ -91,8 +91,12 @@ class SlackBot:
                 retry_handlers=[],
             )
             api = SlackApi(client, session)
-            yield SlackConnection(settings, client, api, await _identity(api, token), doors, tasks)
-            await tasks.settle(FINISH_SECONDS)
+            connection = SlackConnection(settings, client, api, await _identity(api, token), doors, tasks)
+            try:
+                yield connection
+                await tasks.settle(FINISH_SECONDS)
+            finally:
+                await connection.close()
 
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
         return [{"text": part.text, "blocks": list[JsonValue](part.blocks)} for part in render.messages(card)]
@@ -122,6 +126,7 @@ class SlackConnection:
         names, groups = Names(api), Groups(api)
         slack = SlackPlatform(api, names, me.bot_user_id)
         self.platform: Platform = slack
+        self._close = slack.close
         home = Home(team=me.team_id, org=me.enterprise_id)
         self.access = settings.access(home.tenant)
         self._settings = settings
@@ -142,6 +147,7 @@ class SlackConnection:
         listeners = cast("Listeners", self._app)
         listeners.event("app_mention")(hearing.message)
         listeners.event("message")(hearing.message)
+        listeners.event("agent_session_stopped")(hearing.stop)
         # Every event is acked, also those that a manifest of the user's own subscribes to.
         listeners.event(ANY)(hearing.ignore)
         listeners.action(ANY)(clicks.pressed)
@@ -149,6 +155,10 @@ class SlackConnection:
         listeners.view(modal.CALLBACK)(clicks.submitted)
         listeners.view(ANY)(clicks.unknown_view)
         listeners.view_closed(ANY)(clicks.closed)
+
+    async def close(self) -> None:
+        """End what goes on beside."""
+        await self._close()
 
     async def serve(self) -> None:
         secret, token = self._settings.signing_secret, self._settings.app_token

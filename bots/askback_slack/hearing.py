@@ -6,18 +6,20 @@ __all__ = ["Hearing"]
 
 import asyncio
 import logging
+import time
 
 from slack_bolt import BoltResponse
 
 from askback.access import Access
 from askback.bots import Doors
 from askback.conversations import Heard
+from askback.identity import Place
 from askback.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
 from askback_slack.groups import Groups
 from askback_slack.names import Names
-from askback_slack.payloads import NOWHERE, Home, Json, Written, written
+from askback_slack.payloads import NOWHERE, Home, Json, Written, at, stopped, written
 from askback_slack.posting import SlackPlatform
 
 log = logging.getLogger("askback.slack")
@@ -88,10 +90,33 @@ class Hearing:
     async def _tell(self, said: Written, text: str) -> None:
         """Behind the ack: a sentence for whoever wrote, and nobody else."""
         place = said.place if said.direct or said.in_thread else said.place.evolve(thread=None)
+        await self._whisper(place, said.author.id, text, direct=said.direct)
+
+    async def _whisper(self, place: Place, person: str, text: str, *, direct: bool) -> None:
         try:
-            await self._platform.tell(place, said.author.id, text, direct=said.direct)
+            await self._platform.tell(place, person, text, direct=direct)
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
+
+    async def stop(self, body: Json) -> BoltResponse | None:
+        """Slack's own Stop was pressed in a thread. Committed before it is acked, like a message."""
+        pressed = stopped(body, self._home)
+        if pressed is None:
+            return None
+        place, person = pressed
+        try:
+            person = person.evolve(name=await self._names.of(person.id))
+            person = await self._groups.fill(person, self._access.wanted_groups)
+            name = at(body, "event_id") or at(body, "event", "event_ts") or f"{place.key}:{time.time()}"
+            async with self._once.entered(f"stop:{name}") as first:
+                refusal = await self._doors.stop(place, person) if first else None
+        except StoreError:
+            log.exception("A stop could not be stored; Slack sends it again.", extra={"action": "message_refused"})
+            return BoltResponse(status=503)
+        if refusal is not None:
+            self._platform.presence_again(place)
+            self._tasks.create_task(self._whisper(place, person.id, refusal, direct=False), name="askback slack notice")
+        return None
 
     async def ignore(self) -> None:
         """An event that means nothing to us."""

@@ -9,6 +9,7 @@ from typing import Final
 
 SCOPES: Final[Mapping[str, str]] = {
     "app_mentions:read": "it does not hear when it is mentioned",
+    "assistant:write": "Slack shows neither that it works nor a button to stop it",
     "channels:history": "it does not hear what is written in its threads in public channels",
     "chat:write": "it cannot post anything",
     "groups:history": "it does not hear what is written in its threads in private channels",

@@ -17,6 +17,7 @@ __all__ = [
     "items",
     "key_of",
     "mapping",
+    "stopped",
     "text_of",
     "written",
 ]
@@ -276,6 +277,18 @@ def key_of(channel: str, ts: str) -> str:
 def file_names(message: object) -> tuple[str, ...]:
     """What is attached to a message."""
     return tuple(at(file, "name") or at(file, "title") or "a file without a name" for file in items(message, "files"))
+
+
+def stopped(body: Json, home: Home = NOWHERE) -> tuple[Place, Actor] | None:
+    """An agent_session_stopped event: where somebody pressed Slack's own Stop, and who. None: it does not say."""
+    channel, author = at(body, "event", "channel"), at(body, "event", "user")
+    if channel is None or author is None:
+        return None
+    here, org = at(body, "team_id"), at(body, "enterprise_id")
+    place = Place(
+        platform=PLATFORM, tenant=home.tenant or org or here, channel=channel, thread=at(body, "event", "thread_ts")
+    )
+    return place, Actor(platform=PLATFORM, id=author, tenant=_tenant(None, here, org, home))
 
 
 def _moment(ts: str) -> datetime:

@@ -19,6 +19,7 @@ from askback_slack.calls import SlackApi
 from askback_slack.history import History, messages
 from askback_slack.names import Names
 from askback_slack.payloads import at, dig
+from askback_slack.presence import Presence
 from askback_slack.prose import SlackProse
 
 log = logging.getLogger("askback.slack")
@@ -38,6 +39,7 @@ class SlackPlatform:
         """`me`: the bot's user."""
         self._api = api
         self._history = History(api, names, me or "")
+        self._presence = Presence(api)
         self._me = me
         self.streams = True
         """Whether this Slack takes streamed texts, as far as is known."""
@@ -165,7 +167,16 @@ class SlackPlatform:
         return await self._history.earlier(place)
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
-        del place, mood, reader
+        del reader  # everybody in the thread sees it
+        self._presence.show(place, mood)
+
+    def presence_again(self, place: Place) -> None:
+        """Show anew what the agent does: what people see may be left over by a process that ended."""
+        self._presence.again(place)
+
+    async def close(self) -> None:
+        """End what goes on beside."""
+        await self._presence.close()
 
     async def post(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
         """Post one message under a name. Raises `Undeliverable` or `TryLater`."""

@@ -272,6 +272,38 @@ class DiscordDesk:
         """The thread, or the channel, as soon as it is there."""
         return await until(lambda: self.guild.place(talk.thread or talk.channel), "the thread begins")
 
+    def can_stop(self, talk: Talk) -> bool:
+        return bool(self.stop_buttons(talk))
+
+    def stop_buttons(self, talk: Talk) -> list[tuple[Post, Control]]:
+        """The buttons below texts that are being written."""
+        return [
+            (post, control)
+            for post in self._posts(talk)
+            for control in _controls(post.components)
+            if as_text(control.handle["custom_id"]).startswith("askback:stop:")
+        ]
+
+    async def stop(self, person: str, talk: Talk) -> None:
+        ((post, control),) = self.stop_buttons(talk)
+        await self.press_stop(person, post, control)
+
+    async def press_stop(self, person: str, post: Post, control: Control) -> Done:
+        """Press such a button, also one that is not there any more."""
+        custom_id, before = as_text(control.handle["custom_id"]), len(self.handled)
+        target = Target(
+            person=person, channel=post.channel, message=post.id, custom_id=custom_id, components=post.components
+        )
+        done = await self.services.discord.clicks.click(target, Delivery())
+        _checked(_clicked(done))
+        await self.handled_since(before)
+        return done
+
+    def mood(self, talk: Talk) -> str | None:
+        room = talk.thread or talk.channel
+        types = any(one.channel == room and one.user == self.guild.bot.id for one in self.guild.typing)
+        return "working" if types or self.stop_buttons(talk) else None
+
     # people use controls
 
     async def press(self, person: str, card: Card, label: str) -> Clicked:

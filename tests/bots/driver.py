@@ -204,6 +204,18 @@ class Desk(Protocol):
         """The platform delivers the next messages twice."""
         ...
 
+    def can_stop(self, talk: Talk) -> bool:
+        """Whether the platform shows people a button that ends what the bot does in a conversation."""
+        ...
+
+    async def stop(self, person: str, talk: Talk) -> None:
+        """Press it; returns when the bot has taken that."""
+        ...
+
+    def mood(self, talk: Talk) -> str | None:
+        """What the platform shows of the bot in a conversation: "working", "waiting", or nothing."""
+        ...
+
     # people use controls
 
     async def press(self, person: str, card: Card, label: str) -> Clicked: ...

@@ -212,6 +212,23 @@ class SlackDesk:
 
         assert await until(acked, "an event is acked")
 
+    def can_stop(self, talk: Talk) -> bool:
+        return self.mood(talk) == "working"
+
+    async def stop(self, person: str, talk: Talk) -> None:
+        assert talk.thread is not None
+        told = self.services.people.stop(person, talk.channel, talk.thread)
+
+        def acked() -> bool | None:
+            return next(one for one in self.workspace.interactions if one.id == told.id).acked
+
+        assert await until(acked, "the stop is acked")
+
+    def mood(self, talk: Talk) -> str | None:
+        session = None if talk.thread is None else self.workspace.session(talk.channel, talk.thread)
+        words = {"processing": "working", "suspended": "waiting"}
+        return None if session is None else words.get(session.status)
+
     # people use controls
 
     async def press(self, person: str, card: Card, label: str) -> Clicked:

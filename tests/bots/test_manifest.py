@@ -33,6 +33,8 @@ SCOPES: dict[str, frozenset[str]] = {
     "auth.test": frozenset(),
     "chat.getPermalink": frozenset(),
     "views.open": frozenset(),
+    "agents.sessions.setStatus": frozenset({"chat:write"}),
+    "assistant.threads.setStatus": frozenset({"chat:write"}),
     "chat.appendStream": frozenset({"chat:write"}),
     "chat.delete": frozenset({"chat:write"}),
     "chat.postEphemeral": frozenset({"chat:write"}),
@@ -48,6 +50,7 @@ SCOPES: dict[str, frozenset[str]] = {
 }
 # What each event that is listened to is subscribed by, and the scope of that subscription.
 EVENTS: dict[str, dict[str, str]] = {
+    "agent_session_stopped": {"agent_session_stopped": "assistant:write"},
     "app_mention": {"app_mention": "app_mentions:read"},
     "message": {
         "message.channels": "channels:history",

@@ -1,0 +1,71 @@
+"""That the bot is at work, as Discord shows it: somebody is typing. Other moods it does not have."""
+
+from __future__ import annotations
+
+__all__ = ["Presence"]
+
+import asyncio
+import logging
+import time
+
+from askback.platform import Gone, TryLater, Undeliverable
+from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal
+
+log = logging.getLogger("askback.discord")
+
+TYPING_SECONDS = 8.0
+"""Discord shows it for ten."""
+THREAD_SECONDS = 1.0
+"""How long a thread that is not there yet is waited for."""
+REFUSED_SECONDS = 3600.0
+"""How long a room is left alone that refused: such requests count towards a ban."""
+KEPT = 2000
+
+
+class Presence:
+    """One task for each room in which the bot types. Nothing here raises."""
+
+    def __init__(self, api: DiscordApi) -> None:
+        self._api = api
+        self._typing: dict[str, asyncio.Task[None]] = {}
+        self._refused: dict[str, float] = {}
+
+    def begin(self, room: str) -> None:
+        """Type until something is said."""
+        if room not in self._typing and time.monotonic() >= self._refused.get(room, 0.0):
+            self._typing[room] = asyncio.create_task(self._type(room), name=f"askback discord typing {room}")
+
+    def end(self, room: str) -> None:
+        typing = self._typing.pop(room, None)
+        if typing is not None:
+            typing.cancel()
+
+    async def close(self) -> None:
+        """End all of it."""
+        tasks = [*self._typing.values()]
+        for room in [*self._typing]:
+            self.end(room)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _type(self, room: str) -> None:
+        while True:
+            try:
+                await self._api.call("POST", "/channels/{channel_id}/typing", channel_id=room)
+                pause = TYPING_SECONDS
+            except TryLater as later:
+                log.debug("Typing is not shown for now: %s", later)
+                pause = max(later.seconds or 0.0, TYPING_SECONDS)
+            except (Gone, Undeliverable) as refusal:
+                if isinstance(refusal, DiscordRefusal) and refusal.code == NO_CHANNEL:
+                    pause = THREAD_SECONDS  # the thread is being started
+                else:
+                    log.debug("Typing is not shown there: %s", refusal)
+                    self._leave_alone(room)
+                    return
+            await asyncio.sleep(pause)
+
+    def _leave_alone(self, room: str) -> None:
+        self._refused.pop(room, None)
+        self._refused[room] = time.monotonic() + REFUSED_SECONDS
+        if len(self._refused) > KEPT:
+            del self._refused[next(iter(self._refused))]

@@ -1,0 +1,167 @@
+"""What the agent does, as Slack shows it: the session of an agent, with Slack's own Stop, and a line below the thread.
+
+Neither is there everywhere: sessions are for apps that are declared as agents. What is missing is left alone.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Presence"]
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from askback.identity import Place
+from askback.platform import Gone, Mood, TryLater, Undeliverable
+from askback_slack.calls import Refused, SlackApi
+
+log = logging.getLogger("askback.slack")
+
+# https://docs.slack.dev/reference/methods/agents.sessions.setStatus
+SESSION: Final = "agents.sessions.setStatus"
+SESSIONS: Final[dict[Mood, str]] = {"working": "processing", "waiting": "suspended", "idle": "active"}
+# https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+LINE: Final = "assistant.threads.setStatus"
+LINES: Final[dict[Mood, str]] = {"working": "is working…", "waiting": "is waiting for your answer", "idle": ""}
+LINE_SECONDS = 90.0
+"""After that the line is set again while the agent works: Slack takes one away after two minutes."""
+MISSING: Final = frozenset(
+    {"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled", "not_an_agent",
+     "access_denied", "no_permission", "team_access_not_granted"}
+)  # fmt: skip
+"""Refusals that hold for every thread."""
+MISSING_SECONDS = 3600.0
+"""How long a method that is not there is left alone."""
+SETTLE_SECONDS = 0.3
+"""How long the end of work is held back: mostly the next turn begins at once, and nothing is to flicker."""
+AGAIN_SECONDS = 5.0
+TRIES = 3
+"""How often in a row one mood is tried to be shown."""
+LONGEST_PAUSE = 60.0
+KEPT = 2000
+CLOSE_SECONDS = 1.0
+"""How long what is on its way at the end is waited for."""
+
+
+@dataclass(slots=True)
+class _Thread:
+    """What is to be shown in one thread, and what is shown there."""
+
+    place: Place
+    mood: Mood
+    shown: Mood | None = None
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+
+class Presence:
+    """One task for each thread in which something has to be shown: only the newest mood matters. Never raises."""
+
+    def __init__(self, api: SlackApi) -> None:
+        self._api = api
+        self._threads: dict[str, _Thread] = {}
+        self._missing: dict[str, float] = {}
+        self._closed = False
+
+    def show(self, place: Place, mood: Mood) -> None:
+        """Bring this to people, as soon as what is on its way is there."""
+        if place.thread is None or self._closed:
+            return
+        thread = self._threads.get(place.key)
+        if thread is None:
+            thread = self._threads[place.key] = _Thread(place, mood)
+            self._forget()
+        thread.mood = mood
+        self._begin(thread)
+
+    def again(self, place: Place) -> None:
+        """Somebody saw a mood that may be an old one, left over by a process that ended: show what holds."""
+        thread = self._threads.get(place.key)
+        if thread is not None:
+            thread.shown = None
+        self.show(place, "idle" if thread is None else thread.mood)
+
+    async def close(self) -> None:
+        """End it all; what is on its way has a moment to get there."""
+        self._closed = True
+        tasks = [thread.task for thread in self._threads.values() if thread.task is not None]
+        for thread in self._threads.values():
+            thread.changed.set()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, thread: _Thread) -> None:
+        thread.changed.set()
+        if thread.task is None or thread.task.done():
+            thread.task = asyncio.create_task(self._bring(thread), name="askback slack presence")
+
+    def _forget(self) -> None:
+        """The oldest threads in which nothing goes on."""
+        for key in [key for key, one in self._threads.items() if one.task is not None and one.task.done()]:
+            if len(self._threads) <= KEPT:
+                return
+            del self._threads[key]
+
+    async def _bring(self, thread: _Thread) -> None:
+        tries = 0
+        while True:
+            thread.changed.clear()
+            mood = thread.mood
+            pause: float | None = None
+            if mood == "idle" and thread.shown == "working":
+                await self._wait(thread, SETTLE_SECONDS)
+                thread.changed.clear()
+                mood = thread.mood
+            if mood != thread.shown:
+                tries += 1
+                pause = await self._tell(thread.place, mood)
+                if pause is None or tries >= TRIES:
+                    thread.shown, tries, pause = mood, 0, None
+            elif mood == "working":
+                await self._set_line(thread.place, mood)  # what holds for long vanishes otherwise
+            if thread.mood != mood or thread.shown is None:
+                tries = 0
+            elif pause is None and (mood != "working" or self._closed):
+                return
+            await self._wait(thread, LINE_SECONDS if pause is None else pause)
+
+    async def _wait(self, thread: _Thread, seconds: float) -> None:
+        if self._closed:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await thread.changed.wait()
+        except TimeoutError:
+            return
+
+    async def _tell(self, place: Place, mood: Mood) -> float | None:
+        """Show a mood. Returns in how many seconds to try again; None: it need not be tried."""
+        pauses = [await self._set_session(place, mood), await self._set_line(place, mood)]
+        return max((pause for pause in pauses if pause is not None), default=None)
+
+    async def _set_session(self, place: Place, mood: Mood) -> float | None:
+        return await self._call(SESSION, channel_id=place.channel, thread_ts=place.thread, status=SESSIONS[mood])
+
+    async def _set_line(self, place: Place, mood: Mood) -> float | None:
+        return await self._call(LINE, channel_id=place.channel, thread_ts=place.thread, status=LINES[mood])
+
+    async def _call(self, method: str, **arguments: str | None) -> float | None:
+        if time.monotonic() < self._missing.get(method, 0.0):
+            return None
+        try:
+            await self._api.write(method, **arguments)
+        except TryLater as later:
+            log.debug("%s is not possible for now: %s", method, later)
+            return min(AGAIN_SECONDS if later.seconds is None else later.seconds, LONGEST_PAUSE)
+        except (Gone, Undeliverable) as refusal:
+            if isinstance(refusal, Refused) and refusal.code in MISSING:
+                self._missing[method] = time.monotonic() + MISSING_SECONDS
+                log.debug("%s is not there (%s): it is left alone for an hour.", method, refusal.code)
+            else:
+                log.debug("%s is not possible there: %s", method, refusal)
+        return None
