@@ -218,5 +218,6 @@ def _agent_settings(settings: Settings, tools: Tools) -> AgentSettings:
         max_tokens=settings.max_tokens,
         timeout=settings.timeout,
         compact_at=settings.compact_at,
+        rounds=settings.rounds,
         budget=Budget(conversation=settings.budget_conversation, day=settings.budget_day),
     )

@@ -101,6 +101,9 @@ class Settings(TomlSettings):
     budget_day: int | None = Field(
         default=None, ge=1, description="Give the most tokens that all conversations may use up on one day (UTC)."
     )
+    rounds: int = Field(
+        default=25, ge=1, description="Give how often the model is called without a word from a person."
+    )
     compact_at: int | None = Field(
         default=COMPACT_AT,
         ge=LEAST,
