@@ -33,6 +33,8 @@ LONGEST_PAUSE = 30.0
 SHORTEST = 0.6
 """Seconds between two heartbeats at least: Discord closes a connection on which more than 120 frames a minute come."""
 PRIVILEGED, CLOSED_CLEANLY = 4014, 1000
+UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)
+"""What reading a payload raises where something is missing in it, or is of another kind."""
 
 
 class _KeepAlive(Protocol):
@@ -136,7 +138,13 @@ class Gateway:
         watch = asyncio.create_task(self._watch(ws, opening), name="askback discord pulse")
         try:
             while True:
-                await ws.poll_event()
+                try:
+                    await ws.poll_event()
+                except UNREADABLE:
+                    if ws.socket.closed:
+                        raise
+                    # One frame of another shape than discord.py takes for granted; it would end with it.
+                    log.exception("Something that Discord sent could not be read.", extra={"action": "payload_failed"})
         finally:
             watch.cancel()
             keep_alive = _keep_alive(ws)

@@ -240,6 +240,17 @@ async def test_what_a_resume_delivers_a_second_time_counts_once(desk: DiscordDes
     assert len(told(desk, "hello")) == 2
 
 
+async def test_an_event_of_another_shape_than_discord_py_expects_does_not_end_the_bot(desk: DiscordDesk) -> None:
+    desk.journal.announce("payload_failed")
+    desk.model.script(turn("Good morning to you."), when="hello")
+    connections = desk.connection_count()
+    for data in ({}, {"channel_id": "no number"}, {"channel_id": [], "message_reference": {"message_id": "1"}}):
+        desk.gateway.dispatch("MESSAGE_CREATE", data)
+    await line(desk, await desk.mention(ADA, "hello"), "Good morning to you.")
+    assert desk.journal.actions().count("payload_failed") == 3
+    assert desk.connection_count() == connections
+
+
 async def ended_by(desk: DiscordDesk, code: int) -> None:
     async with desk.bot():
         await desk.gateway.close_all(code)
