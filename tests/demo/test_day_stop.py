@@ -1,0 +1,53 @@
+"""On the page in a real browser: what the bot is doing is seen, and work that takes too long can be ended."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from askback_local.script import turn
+from askback_local.services import Services
+from demo.conftest import CHROMIUM, Opener, Shot
+from demo.test_conversation import button, write
+from demo.test_day import PlatformName, card, living, opened
+
+playwright_api = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
+expect = playwright_api.expect
+
+if CHROMIUM is None and os.environ.get("CI") != "true":
+    pytest.skip("no Chromium here to open the page with", allow_module_level=True)
+
+ENDLESS = "And one more thing that takes its time. " * 400
+STOPPED = "Stopped by"
+
+
+async def test_slack_says_that_the_bot_waits_for_an_answer(services: Services, open_page: Opener) -> None:
+    async with living(services, "slack"):
+        page: Any = await opened(open_page, services, "slack")
+        await write(page, "@askback single")
+        await expect(button(card(page), "Production")).to_be_visible()
+        await expect(page.locator(".thread .status")).to_have_text("askback is waiting for your answer")
+
+
+@pytest.mark.parametrize("platform", ["slack", "discord"])
+async def test_work_that_takes_too_long_is_ended(
+    services: Services, open_page: Opener, shot: Shot, platform: PlatformName
+) -> None:
+    services.model.script(turn(ENDLESS), when="explain everything")
+    services.model.delay = 0.05
+    async with living(services, platform):
+        page = await opened(open_page, services, platform)
+        thread = page.locator(".thread")
+        await write(page, "@askback explain everything")
+        stop = button(thread, "Stop")
+        await expect(thread).to_contain_text("one more thing")
+        await expect(stop).to_be_visible()
+        await shot(page, f"day-{platform}-08-at-work")
+        await stop.click()
+        await expect(stop).to_have_count(0)
+        await expect(thread.get_by_text(STOPPED)).to_be_visible()
+        await expect(thread.locator(".status")).to_have_text("")
+        await shot(page, f"day-{platform}-09-stopped")
+        await expect(thread).not_to_contain_text(ENDLESS.strip())
