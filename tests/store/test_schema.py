@@ -7,7 +7,8 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,15 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, select
+from sqlalchemy import Connection, create_engine, event, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from askback.clock import utc_now
 from askback.errors import OperatorError
-from askback.store import schema
+from askback.identity import Place
+from askback.store import asks, conversations, offers, outbox, pruning, schema
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.writer import Writer
 
@@ -195,3 +198,65 @@ def test_what_is_looked_up_all_the_time_has_an_index(connection: Connection, que
     plan = " ".join(str(row[-1]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}"))
     assert index in plan
     assert "TEMP B-TREE" not in plan
+
+
+NOW = utc_now()
+HERE = Place(platform="slack", channel="C1")
+
+
+@pytest.mark.parametrize(
+    ("look", "indexes"),
+    [
+        # A message is heard, a question asked, a turn taken: however many are open, and lie there, elsewhere.
+        (lambda connection: asks.pending(connection, HERE), ["ix_asks_place_key_status"]),
+        (lambda connection: asks.open_in(connection, HERE), ["ix_asks_place_key_status"]),
+        (lambda connection: asks.latest_post(connection, HERE), ["ix_asks_place_key_post_after"]),
+        (lambda connection: asks.open_of(connection, "c"), ["ix_asks_conversation_id_status"]),
+        (lambda connection: asks.by_key(connection, "k"), ["sqlite_autoindex_asks_2"]),
+        (asks.count_open, ["ix_asks_status_deadline"]),
+        (asks.next_deadline, ["ix_asks_status_deadline"]),
+        (lambda connection: asks.due(connection, NOW, 100), ["ix_asks_status_deadline"]),
+        (lambda connection: conversations.was_heard(connection, HERE, "k"), ["ix_inbox_dedupe_key"]),
+        (conversations.runnable, ["ix_conversations_wants_turn"]),
+        (lambda connection: conversations.untaken(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
+        (lambda connection: conversations.last_message(connection, "c"), ["sqlite_autoindex_transcript_1"]),
+        (lambda connection: conversations.history(connection, "c"), ["sqlite_autoindex_transcript_1"]),
+        (lambda connection: conversations.calls_of(connection, "c", 1), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: conversations.start_call(connection, "c", 1, "t"), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: conversations.spent(connection, "c", None), ["sqlite_autoindex_usage_1"]),
+        (lambda connection: conversations.spent(connection, None, 1), ["ix_usage_day"]),
+        (lambda connection: offers.find(connection, "o"), ["sqlite_autoindex_offers_1"]),
+        (lambda connection: outbox.lease(connection, NOW, NOW + timedelta(seconds=90), 16), ["ix_outbox_due_at"]),
+        # It runs before whatever people click meanwhile.
+        (
+            lambda connection: pruning.prune(connection, NOW, 20),
+            [
+                "ix_conversations_updated_at", "ix_asks_conversation_id_status", "ix_outbox_conversation_id",
+                "ix_asks_conversation_id_settled_at", "sqlite_autoindex_outbox_1", "ix_actions_ask_id",
+                "ix_offers_conversation_id",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_store_does_all_the_time_reads_no_table_through(
+    connection: Connection, look: Callable[[Connection], object], indexes: list[str]
+):
+    prepare(connection)
+    done: list[tuple[str, object]] = []
+
+    def note(_: object, __: object, statement: str, values: object, *more: object) -> None:
+        done.append((statement, values))
+
+    event.listen(connection, "before_cursor_execute", note)
+    look(connection)
+    event.remove(connection, "before_cursor_execute", note)
+    plan = [
+        str(row[-1])
+        for statement, values in done
+        for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)  # type: ignore[arg-type]
+    ]
+    used = {word for step in plan for word in step.split()}
+    assert used.issuperset(indexes), plan
+    tables = set(schema.metadata.tables)
+    # "SCAN conversations USING INDEX …" reads an index that holds only what is wanted.
+    assert not [step for step in plan if step.split()[:1] == ["SCAN"] and tables & {step.split()[-1]}], plan

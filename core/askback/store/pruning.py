@@ -37,7 +37,7 @@ def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
     )
     ids = tuple(connection.execute(resting).scalars())
     owned = tuple(connection.execute(select(asks.c.id).where(asks.c.conversation_id.in_(ids))).scalars())
-    showing = select(outbox.c.id).where(outbox.c.ask_id == asks.c.id)
+    showing = select(outbox.c.id).where(outbox.c.target == "ask:" + asks.c.id)
     settled = (
         select(asks.c.id)
         .where(asks.c.conversation_id.is_(None), asks.c.settled_at < moment, ~showing.exists())

@@ -116,7 +116,7 @@ calls = Table(
     Column("position", Integer, nullable=False),
     Column("tool", Text, nullable=False),
     Column("input", Text, nullable=False),
-    Column("ask_id", Text, index=True),
+    Column("ask_id", Text),
     Column("result", Text),
     Column("is_error", Boolean, nullable=False, server_default=false()),
     Column("started_at", BigInteger),
@@ -129,9 +129,9 @@ asks = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("key", Text, unique=True),
-    Column("conversation_id", Text, index=True),
+    Column("conversation_id", Text),
     Column("place", Text, nullable=False),
-    Column("place_key", Text, nullable=False, index=True),
+    Column("place_key", Text, nullable=False),
     Column("form", Text, nullable=False),
     Column("policy", Text, nullable=False),
     Column("interview", Text, nullable=False),
@@ -144,7 +144,7 @@ asks = Table(
     Column("post_after", BigInteger, nullable=False),
     Column("deadline", BigInteger),
     Column("created_at", BigInteger, nullable=False),
-    Column("settled_at", BigInteger, index=True),
+    Column("settled_at", BigInteger),
     Column("trace", Text),
     CheckConstraint("length(id) <= 22", name="id"),
     CheckConstraint(
@@ -152,6 +152,11 @@ asks = Table(
     ),
     # Also serves a search by the status alone.
     Index(None, "status", "deadline"),
+    # Each with what it is searched for: else SQLite takes the index above, and looks at all that are open anywhere.
+    Index(None, "conversation_id", "status"),
+    Index(None, "conversation_id", "settled_at"),
+    Index(None, "place_key", "status"),
+    Index(None, "place_key", "post_after"),
 )
 
 actions = Table(
