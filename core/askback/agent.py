@@ -18,9 +18,10 @@ from pydantic import JsonValue
 
 from askback import telemetry
 from askback.asks import Ask
+from askback.before import NOTHING, Before, read_before
 from askback.budget import Budget
 from askback.compaction import COMPACT_AT
-from askback.conversations import PROSE, Call, Conversation, Message, Said, Say, ToolCall, Turn, TurnEnd, Written
+from askback.conversations import PROSE, Call, Conversation, Message, Say, ToolCall, Turn, TurnEnd, Written
 from askback.errors import CallerError, ModelError
 from askback.manager import QuestionManager
 from askback.model import ModelTurn, Request, stream_turn
@@ -39,8 +40,6 @@ PAUSES = 8
 """How often in a row a paused turn is gone on with, before people are asked."""
 MISTAKES = 5
 """How often in a row the model may call tools wrongly, before people are asked."""
-EARLIER_SECONDS = 20.0
-"""How long is waited for what was said in a thread before."""
 ROUNDS = 25
 """How often the model is called without a word from a person, before it rests."""
 
@@ -113,7 +112,7 @@ class Agent:
     async def _step(self, conversation_id: str) -> bool:
         """One turn. False: there is nothing to do for now."""
         await self._run_tools(conversation_id)
-        before = await self._earlier(conversation_id)
+        before = await self._before(conversation_id)
         answered: list[tuple[Call, Ask]] = []
 
         def compose(
@@ -167,19 +166,11 @@ class Agent:
         self._presence(turn.conversation, "idle")
         self._manager.nudge()
 
-    async def _earlier(self, conversation_id: str) -> _Earlier:
+    async def _before(self, conversation_id: str) -> Before:
         """What was said in the thread before the conversation, where there was something."""
         place = await self._store.begins_midway(conversation_id)
         platform = None if place is None else self._platforms.get(place.platform)
-        if place is None or platform is None:
-            return _Earlier()
-        try:
-            async with asyncio.timeout(EARLIER_SECONDS):
-                return _Earlier(await platform.earlier(place))
-        except (Undeliverable, Gone, TryLater, TimeoutError) as error:
-            why = str(error) or "the platform does not answer."
-            log.warning("What was said before cannot be read: %s", why, extra={"action": "no_earlier"})
-            return _Earlier(problem=why)
+        return NOTHING if place is None or platform is None else await read_before(platform, place)
 
     def _presence(self, conversation: Conversation, mood: Mood) -> None:
         if mood == "working":
@@ -344,7 +335,7 @@ class Agent:
 
     def _compose(
         self,
-        before: _Earlier,
+        before: Before,
         calls: tuple[tuple[Call, Ask | None], ...],
         written: tuple[Written, ...],
         stopped_by: str | None,
@@ -375,14 +366,6 @@ class Agent:
         if is_error:
             block["is_error"] = True
         return block
-
-
-@dataclass(frozen=True, slots=True)
-class _Earlier:
-    """What was said before a conversation, or why that cannot be told."""
-
-    said: tuple[Said, ...] = ()
-    problem: str | None = None
 
 
 def _mood(end: TurnEnd) -> Mood:

@@ -126,6 +126,33 @@ async def test_stopping_in_the_thread_of_others_is_no_beginning(desk: Desk) -> N
 # Where it may not be read
 
 
+async def test_a_platform_that_is_busy_for_a_moment_is_asked_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askback.before.PAUSE", 0.01)
+    desk.model.script(turn("I see the whole of it now."))
+    talk = await desk.thread(ADA, "the build is red")
+    if isinstance(desk, SlackDesk):
+        desk.workspace.faults.fail("conversations.replies", "internal_error", times=2)
+    elif isinstance(desk, DiscordDesk):
+        desk.guild.faults.ratelimit("list_messages", retry_after=0.01, via=False, times=2)
+    await desk.mention_in(ADA, "what do you make of it?", talk)
+    await line(desk, talk, "I see the whole of it now.")
+    (first,) = told(desk, "the build is red")
+    assert first.texts[0].startswith(BEFORE)
+
+
+async def test_a_platform_that_is_busy_for_long_is_not_waited_for(desk: Desk) -> None:
+    desk.model.script(turn("Then tell me, please."))
+    talk = await desk.thread(ADA, "the build is red")
+    if isinstance(desk, SlackDesk):
+        desk.workspace.faults.ratelimit("conversations.replies", retry_after=3600, times=9)
+    elif isinstance(desk, DiscordDesk):
+        desk.guild.faults.ratelimit("list_messages", retry_after=3600, via=False, times=9)
+    await desk.mention_in(ADA, "what do you make of it?", talk)
+    await line(desk, talk, "Then tell me, please.")
+    (first,) = told(desk, "cannot read")
+    assert first.texts[1] == "ada: what do you make of it?"
+
+
 @pytest.mark.only("slack", reason="permissions have other names on Discord")
 async def test_without_the_scope_the_model_is_told_that_it_cannot_read(desk: SlackDesk) -> None:
     desk.model.script(turn("Then tell me, please."))
