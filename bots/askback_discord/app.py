@@ -39,6 +39,11 @@ log = logging.getLogger("askback.discord")
 ANSWER_SECONDS = 10
 NOBODY = "1000000000000000000"
 """Stands in a preview for the id of a person; as long as one."""
+CLOSED = {
+    4004: "Copy DISCORD_TOKEN again from the page Bot of your application in the developer portal",
+    4011: "The bot is on more servers than one connection may serve, and askback opens one only",
+}
+"""What to do where Discord closes for good: https://discord.com/developers/docs/topics/opcodes-and-status-codes"""
 FINISH_SECONDS = 3.0
 RATE_LIMIT_SECONDS = 30
 """Longest wait of discord.py for a rate limit; beyond it, the outbox comes back later."""
@@ -130,7 +135,8 @@ class DiscordConnection:
                 "developer portal: after switching Message Content Intent on or off there, start askback again."
             ) from None
         except discord.ConnectionClosed as error:
-            raise OperatorError(f"Discord closed the gateway for good (code {error.code}).") from None
+            why = CLOSED.get(error.code, "Please report that")
+            raise OperatorError(f"Discord closed the gateway for good (code {error.code}). {why}.") from None
 
 
 class _Client(discord.Client):

@@ -258,7 +258,7 @@ async def ended_by(desk: DiscordDesk, code: int) -> None:
         await asyncio.wait_for(asyncio.Event().wait(), 10)
 
 
-@pytest.mark.parametrize(("code", "words"), [(4004, "4004"), (4014, "Message Content Intent")])
+@pytest.mark.parametrize(("code", "words"), [(4004, "DISCORD_TOKEN"), (4014, "Message Content Intent")])
 async def test_a_gateway_that_closes_for_good_ends_the_bot_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, words: str
 ) -> None:

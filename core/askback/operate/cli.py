@@ -74,7 +74,7 @@ def cancel(
     ask_id: AskId,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Told to the agent, and on the card.")] = None,
 ) -> None:
-    """End a question without an answer. The card is settled and the agent goes on.
+    """End a question without an answer, and settle its card. One of the agent's ends with the whole turn.
 
     Ends with 1 where the question was settled already, with 2 where there is no such question.
     """
