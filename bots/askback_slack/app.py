@@ -1,4 +1,7 @@
-"""The Slack bot: slack-bolt in Socket Mode. Translates payloads into the core's words, and answers back."""
+"""The Slack bot: slack-bolt, by a socket or over signed HTTP. Translates payloads into the core's words, and answers.
+
+What Slack sends comes in by `lines` or by `http`; both hand it to slack-bolt through `dispatch`.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,6 @@ class SlackBot:
     """What is registered as the bot for Slack."""
 
     name = "slack"
-    summary = "Run the Slack bot (Socket Mode): needs SLACK_BOT_TOKEN, SLACK_APP_TOKEN and ANTHROPIC_API_KEY."
 
     def __init__(self, http: str | None = None) -> None:
         """`http`: where it listens for Slack's requests, whatever the settings say."""

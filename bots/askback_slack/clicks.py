@@ -158,7 +158,6 @@ class Clicks:
             turn=field.turn,
             channel=pressed.message.channel,
             message_ts=pressed.message.id,
-            thread_ts=pressed.thread,
             declines=field.declines,
         )
         try:

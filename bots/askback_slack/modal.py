@@ -32,7 +32,6 @@ class FieldRef(Value):
     turn: int = Field(ge=0)
     channel: str = Field(max_length=64)
     message_ts: str = Field(max_length=64)
-    thread_ts: str | None = Field(default=None, max_length=64)
     declines: bool = False
     """Whether what is sent says why there is no answer for now."""
 

@@ -89,11 +89,6 @@ class Bot(Protocol):
         """The platform's name in places and actors, and the command that runs the bot."""
         ...
 
-    @property
-    def summary(self) -> str:
-        """One line for `--help`."""
-        ...
-
     def check(self) -> None:
         """Read the bot's own settings. Raises `OperatorError` with one line for each that is missing or wrong."""
         ...

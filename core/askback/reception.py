@@ -96,13 +96,6 @@ class Reception:
             return NOTHING_TO_STOP
         return await self._stop(conversation, by)
 
-    async def stop_conversation(self, conversation_id: str, by: Actor) -> str | None:
-        """The same where only the conversation's id is known."""
-        conversation = await self._store.conversation_by_id(conversation_id)
-        if conversation is None:
-            return NOTHING_TO_STOP
-        return await self._stop(conversation, by)
-
     async def _stop(self, conversation: Conversation, by: Actor, heard: Heard | None = None) -> str | None:
         if not self._may_stop(conversation, by):
             whose = conversation.starter.name or conversation.starter.id

@@ -80,9 +80,6 @@ class Asking(Transactions):
         """The same after whatever is being committed at this moment, however long the disk takes."""
         return await self._writer.run(lambda connection: asks.get(connection, ask_id))
 
-    async def by_key(self, key: str) -> Ask | None:
-        return await self._writer.read(lambda connection: asks.by_key(connection, key))
-
     async def pending(self, place: Place | None = None) -> tuple[Ask, ...]:
         """Open asks, oldest first."""
         return await self._writer.read(lambda connection: asks.pending(connection, place))

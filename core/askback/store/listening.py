@@ -132,9 +132,6 @@ class Listening(Transactions):
     async def conversation(self, place: Place) -> Conversation | None:
         return await self._writer.read(lambda connection: conversations.find(connection, place))
 
-    async def conversation_by_id(self, conversation_id: str) -> Conversation | None:
-        return await self._writer.read(lambda connection: conversations.get(connection, conversation_id))
-
     async def place(self, conversation_id: str) -> Place | None:
         """Where a conversation happens."""
 
