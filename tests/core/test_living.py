@@ -58,7 +58,7 @@ async def test_a_stop_ends_a_turn_in_the_middle_and_says_who_stopped_it(
     services.model.fail(Fault(kind="stall", after=16))
     async with engine(tmp_path, board, services, patience=30) as one:
         await one.write("hello")
-        await one.says("A text")
+        await one.says("A text that ")  # all that comes before the silence
         assert await one.reception.stop(HERE, ANN) is None
         await one.says("Stopped by Ann.")
         await board.until(lambda: board.moods[-1] == "idle")
