@@ -263,26 +263,17 @@ class Agent:
         )
 
     def _end(self, conversation: Conversation, name: str, said: ModelTurn, prose: Prose) -> TurnEnd:
-        paused = 0
-        if said.paused:
-            paused = self._paused.get(conversation.id, 0) + 1
-        self._paused[conversation.id] = paused
         problem = said.problem
-        if paused > PAUSES:
-            problem = "I paused too often without getting on. Write “go on” and I try again."
-        if not paused:
+        stuck = _in_a_row(self._paused, conversation.id, said.paused) > PAUSES
+        if stuck:
             del self._paused[conversation.id]
+            problem = "I paused too often without getting on. Write “go on” and I try again."
         calls = tuple(self._call(conversation, block) for block in said.calls)
         # Calls that failed at once go straight back to the model: it must not go on like that for ever.
-        mistakes = 0
-        if calls and all(call.result is not None for call in calls):
-            mistakes = self._mistakes.get(conversation.id, 0) + 1
-        if 0 < mistakes < MISTAKES:
-            self._mistakes[conversation.id] = mistakes
-        else:
-            self._mistakes.pop(conversation.id, None)
-        rest = mistakes >= MISTAKES
+        mistaken = bool(calls) and all(call.result is not None for call in calls)
+        rest = _in_a_row(self._mistakes, conversation.id, mistaken) >= MISTAKES
         if rest:
+            del self._mistakes[conversation.id]
             problem = "I tried to ask you something and did not manage to. Write “go on” and I try again."
         return TurnEnd(
             conversation_id=conversation.id,
@@ -293,7 +284,7 @@ class Agent:
             else None,
             notice=None if problem is None else Say(target=f"problem:{name}", text=problem, markdown=False),
             forget=said.forget,
-            again=said.paused and paused <= PAUSES,
+            again=said.paused and not stuck,
             rest=rest,
             stops=conversation.stops,
             tokens=said.tokens,
@@ -373,6 +364,15 @@ def _mood(end: TurnEnd) -> Mood:
     if any(call.ask is None and call.result is None for call in end.calls):
         return "working"
     return "waiting" if any(call.ask is not None for call in end.calls) else "idle"
+
+
+def _in_a_row(counts: dict[str, int], conversation_id: str, happened: bool) -> int:
+    """Count something that a conversation must not do for ever. How often it did so in a row, this time included."""
+    before = counts.pop(conversation_id, 0)
+    if not happened:
+        return 0
+    counts[conversation_id] = before + 1
+    return before + 1
 
 
 def _name(turn: Turn) -> str:

@@ -275,7 +275,7 @@ async def test_an_answer_that_is_cut_off_says_so_and_goes_on(tmp_path: Path, boa
 async def test_a_paused_turn_goes_on_by_itself_and_not_for_ever(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
-    pauses = [turn(f"Working {n}.", stop="pause_turn") for n in range(PAUSES + 1)]
+    pauses = [turn(f"Working {n}.", stop="pause_turn") for n in range(PAUSES + 3)]
     services.model.script(*pauses, turn("Done."))
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
@@ -283,7 +283,7 @@ async def test_a_paused_turn_goes_on_by_itself_and_not_for_ever(
         assert len(services.model.log) == PAUSES + 1
         await one.write("go on")
         await one.says("Done.")
-        assert all(f"Working {n}." in board.texts() for n in range(PAUSES + 1))
+        assert all(f"Working {n}." in board.texts() for n in range(PAUSES + 3)), "counting begins anew"
 
 
 FULL: dict[str, Turn] = {
