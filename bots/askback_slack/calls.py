@@ -4,13 +4,14 @@ from __future__ import annotations
 
 __all__ = ["Refused", "SlackApi", "slack_errors", "why"]
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackRequestError
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.webhook import WebhookResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from askback.platform import Gone, TryLater, Undeliverable
@@ -97,19 +98,21 @@ class SlackApi:
         replace_original: bool,
     ) -> None:
         """Answer a click by its own address. Raises `TryLater`, also when the address is used up."""
-        webhook = AsyncWebhookClient(url, session=self._session, retry_handlers=[])
-        with slack_errors():
-            response = await webhook.send(
+        await self._send(
+            url,
+            lambda webhook: webhook.send(
                 text=text, blocks=blocks, response_type=response_type, replace_original=replace_original
-            )
-        if response.status_code != 200:
-            raise TryLater(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
+            ),
+        )
 
     async def take_away(self, url: str) -> None:
         """Delete the message that was clicked, by the click's own address. Raises the same."""
+        await self._send(url, lambda webhook: webhook.send(delete_original=True))
+
+    async def _send(self, url: str, send: Callable[[AsyncWebhookClient], Awaitable[WebhookResponse]]) -> None:
         webhook = AsyncWebhookClient(url, session=self._session, retry_handlers=[])
         with slack_errors():
-            response = await webhook.send(delete_original=True)
+            response = await send(webhook)
         if response.status_code != 200:
             raise TryLater(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
 

@@ -13,7 +13,7 @@ from slack_bolt import BoltResponse
 from askback.access import Access
 from askback.bots import Doors
 from askback.conversations import Heard
-from askback.identity import Place
+from askback.identity import Actor, Place
 from askback.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
@@ -71,11 +71,12 @@ class Hearing:
                 await self._hear(said, begin=begin)
 
     async def _hear(self, said: Written, *, begin: bool) -> None:
-        author = said.author.evolve(name=await self._names.of(said.author.id))
+        # Side by side: the ack waits for them.
+        author, text = await asyncio.gather(self._known(said.author), self._names.filled_in(said.text, said.mentioned))
         heard = Heard(
             place=said.place,
-            author=await self._groups.fill(author, self._access.wanted_groups),
-            text=await self._names.filled_in(said.text, said.mentioned),
+            author=author,
+            text=text,
             dedupe_key=said.key,
             at=said.at,
             files=said.files,
@@ -86,6 +87,13 @@ class Hearing:
         taken = await self._doors.hear(heard, begin=begin)
         if taken.notice is not None:
             self._tasks.create_task(self._tell(said, taken.notice), name="askback slack notice")
+
+    async def _known(self, person: Actor) -> Actor:
+        """The same person, with their name and those of the groups in the settings in which they are."""
+        name, person = await asyncio.gather(
+            self._names.of(person.id), self._groups.fill(person, self._access.wanted_groups)
+        )
+        return person.evolve(name=name)
 
     async def _tell(self, said: Written, text: str) -> None:
         """Behind the ack: a sentence for whoever wrote, and nobody else."""
@@ -105,8 +113,7 @@ class Hearing:
             return None
         place, person = pressed
         try:
-            person = person.evolve(name=await self._names.of(person.id))
-            person = await self._groups.fill(person, self._access.wanted_groups)
+            person = await self._known(person)
             name = at(body, "event_id") or at(body, "event", "event_ts") or f"{place.key}:{time.time()}"
             async with self._once.entered(f"stop:{name}") as first:
                 refusal = await self._doors.stop(place, person) if first else None

@@ -51,6 +51,7 @@ class Names:
 
     async def filled_in(self, text: str, mentioned: tuple[str, ...]) -> str:
         """A text in which people stand as `@ID`, with their names in the place of those ids."""
-        for person in dict.fromkeys(mentioned):
-            text = text.replace(f"@{person}", f"@{await self.of(person)}")
+        people = tuple(dict.fromkeys(mentioned))
+        for person, name in zip(people, await asyncio.gather(*map(self.of, people)), strict=True):
+            text = text.replace(f"@{person}", f"@{name}")
         return text
