@@ -43,6 +43,8 @@ MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 NO_MENTIONS: Body = {"parse": []}
 SUPPRESS_EMBEDS = 1 << 2
 THREAD_NAME = 90
+REMEMBERED = 2000
+"""Rooms that are known to be gone: whoever may make threads can delete any number."""
 UNTITLED = "askback"
 EDITIONS = string.digits + string.ascii_letters
 """Tell a card that is posted anew from the one that was deleted."""
@@ -65,7 +67,8 @@ class DiscordPlatform:
         self._me = str(me)
         self._history = History(api, self._me, reads_everything=reads_everything)
         self._presence = Presence(api)
-        self._removed: set[str] = set()
+        self._removed: dict[str, None] = {}
+        """Rooms that are gone, those that went last."""
 
     async def show(self, ask: Ask) -> Messages:
         if not ask.messages:
@@ -294,7 +297,9 @@ class DiscordPlatform:
 
     def removed(self, place: str) -> None:
         """A channel or thread was deleted: nothing is posted there any more, and no thread started anew."""
-        self._removed.add(place)
+        self._removed[place] = None
+        if len(self._removed) > REMEMBERED:
+            del self._removed[next(iter(self._removed))]
 
     async def parent(self, thread: str) -> str | None:
         """The channel that a thread belongs to; None for what is no thread. Raises `TryLater` or `Undeliverable`."""
