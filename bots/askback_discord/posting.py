@@ -336,7 +336,9 @@ class DiscordPlatform:
                 channel_id=message.channel,
                 message_id=message.id,
             )
-        except (Gone, Undeliverable) as error:
+        except Gone as gone:
+            log.debug("A part that is not needed any more is gone already: %s", gone)
+        except Undeliverable as error:
             log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
 
 

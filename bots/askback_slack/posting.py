@@ -225,7 +225,9 @@ class SlackPlatform:
     async def _remove(self, message: MessageRef) -> None:
         try:
             await self._api.write("chat.delete", channel=message.channel, ts=message.id)
-        except (Gone, Undeliverable) as error:
+        except Gone as gone:
+            log.debug("A part that is not needed any more is gone already: %s", gone)
+        except Undeliverable as error:
             log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
 
     @staticmethod

@@ -166,6 +166,17 @@ async def test_an_offer_whose_question_was_answered_goes_and_says_so(desk: Desk)
     await went_on(desk, talk)
 
 
+@pytest.mark.only("discord", reason="what one person alone is shown on Slack, nobody can delete for them")
+async def test_an_offer_that_somebody_deleted_leaves_nothing_to_be_done(desk: Desk) -> None:
+    talk, shown = await fruit(desk)
+    await desk.say(ADA, "mango", talk)
+    await desk.delete(await offer(desk, talk))
+    await desk.press(ADA, shown, "Pear")
+    await until(lambda: [one for one, _ in desk.api_calls() if one == "delete_message"], "the bot wants to remove it")
+    await went_on(desk, talk)
+    assert "remove_refused" not in desk.journal.actions()
+
+
 async def test_nobody_else_can_choose_on_an_offer(desk: Desk) -> None:
     talk, _ = await fruit(desk)
     await desk.say(ADA, "mango", talk)
