@@ -12,16 +12,44 @@ from types import FrameType
 
 from askback.errors import AskbackError
 
+LOST_SECONDS = 1.0
+"""After so long without an end, a signal's cancellation is given again."""
+
 
 def run_to_end(work: Coroutine[object, object, int]) -> int:
     """Run to the end, and return the exit code. SIGINT and SIGTERM end it cleanly."""
 
+    signals: list[int] = []
+
     async def ended_by_signals() -> int:
         task = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        if task is not None:
-            loop.add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work
+        cancelling = signal.getsignal(signal.SIGINT)
+
+        def end() -> None:
+            """Cancel, again and again: before Python 3.12, libraries lose a cancellation now and then."""
+            if task is not None and not task.done():
+                task.cancel()
+                loop.call_later(LOST_SECONDS, end)
+
+        def terminated() -> None:
+            signals.append(signal.SIGTERM)
+            end()
+
+        def interrupted(number: int, frame: FrameType | None) -> None:
+            signals.append(number)
+            loop.call_soon_threadsafe(loop.call_later, LOST_SECONDS, end)
+            if callable(cancelling):
+                cancelling(number, frame)  # asyncio's own: the second one raises at once
+
+        loop.add_signal_handler(signal.SIGTERM, terminated)
+        if callable(cancelling):
+            signal.signal(signal.SIGINT, interrupted)
+        try:
+            return await work
+        finally:
+            if signal.getsignal(signal.SIGINT) is interrupted:
+                signal.signal(signal.SIGINT, cancelling)
 
     from askback.logs import catch_crashes
 
@@ -33,7 +61,7 @@ def run_to_end(work: Coroutine[object, object, int]) -> int:
     except KeyboardInterrupt:
         return 130
     except asyncio.CancelledError:
-        return 0
+        return 130 if signal.SIGINT in signals else 0
     except BaseExceptionGroup as group:
         known, rest = group.split(AskbackError)
         if rest is not None or known is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -31,12 +32,15 @@ async def ask(desk: Desk, path: str) -> tuple[int, str]:
 
 
 @pytest.fixture(autouse=True)
-def told(monkeypatch: pytest.MonkeyPatch) -> None:
-    import logging
-
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("ASKBACK_HEALTH", ":0")
     monkeypatch.setattr(health, "FRESH_SECONDS", 0.0)
-    monkeypatch.setattr(logging.getLogger("askback.host"), "level", logging.INFO)
+    log = logging.getLogger("askback.host")
+    before = log.level
+    # Not by its attribute: a logger remembers what it answered before.
+    log.setLevel(logging.INFO)
+    yield
+    log.setLevel(before)
 
 
 async def until_answered(desk: Desk, path: str, status: int) -> str:

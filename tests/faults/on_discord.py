@@ -84,7 +84,8 @@ class DiscordRig(Rig):
         return sorted(shown, key=lambda post: int(post.id))
 
     def reads(self, message: Post) -> str:
-        return body([*message.components], {}) if message.components else message.content
+        # A text that is being written has both: its words, and a button.
+        return message.content + (body([*message.components], {}) if message.components else "")
 
     def buttons(self, message: Post) -> tuple[Control, ...]:
         return tuple(controls([*message.components]))

@@ -28,9 +28,11 @@ async def ends(rig: Rig, *signals: int) -> tuple[int, float]:
     process = rig._process
     assert process is not None
     began = time.monotonic()
-    for number in signals:
+    for count, number in enumerate(signals):
+        if count:
+            # A signal that is still pending is not sent twice: the one before was taken.
+            await rig.until(lambda: "action=draining" in rig.log())
         os.kill(process.pid, number)
-        await asyncio.sleep(0.2 if number != signals[-1] else 0)  # a signal that is still pending is not sent twice
     async with asyncio.timeout(30):
         code = await process.wait()
     return code, time.monotonic() - began
