@@ -83,7 +83,7 @@ class SlackBot:
     async def connect(self, doors: Doors) -> AsyncGenerator[SlackConnection]:
         settings = slack_settings(self._http)
         timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
-        async with aiohttp.ClientSession(timeout=timeout) as session, Background() as tasks:
+        async with aiohttp.ClientSession(timeout=timeout) as session, Background() as behind:
             token = settings.bot_token.get_secret_value()
             client = AsyncWebClient(
                 token=token,
@@ -93,10 +93,10 @@ class SlackBot:
                 retry_handlers=[],
             )
             api = SlackApi(client, session)
-            connection = SlackConnection(settings, client, api, await _identity(api, token), doors, tasks)
+            connection = SlackConnection(settings, client, api, await _identity(api, token), doors, behind)
             try:
                 yield connection
-                await tasks.settle(FINISH_SECONDS)
+                await behind.settle(FINISH_SECONDS)
             finally:
                 await connection.close()
 
@@ -114,7 +114,7 @@ class SlackConnection:
         api: SlackApi,
         me: AuthorizeResult,
         doors: Doors,
-        tasks: asyncio.TaskGroup,
+        behind: Background,
     ) -> None:
         async def authorize() -> AuthorizeResult:
             return me  # asked once at the start: no click waits for it
@@ -144,8 +144,8 @@ class SlackConnection:
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
         )
-        clicks = Clicks(doors.manager, slack, api, tasks, groups, doors.reply, home)
-        hearing = Hearing(doors, slack, names, groups, self.access, tasks, me.bot_user_id or "", home)
+        clicks = Clicks(doors.manager, slack, api, behind, groups, doors.reply, home)
+        hearing = Hearing(doors, slack, names, groups, self.access, behind, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)
         listeners.event("app_mention")(hearing.message)
         listeners.event("message")(hearing.message)
@@ -196,7 +196,12 @@ class SlackConnection:
         began = time.monotonic()
         again = {"x-slack-retry-num": str(dig(envelope, "retry_attempt") or 0)}
         body = cast("dict[str, object]", mapping(envelope, "payload"))
-        request = AsyncBoltRequest(mode="socket_mode", body=body, headers={**again})
+        try:
+            request = AsyncBoltRequest(mode="socket_mode", body=body, headers={**again})
+        except (TypeError, ValueError, AttributeError, KeyError):
+            # slack-bolt looks into the payload at once. Nobody else reads it better at a second delivery.
+            log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
+            return Reply({}, lambda: None)
         response = await answered(self._app, request, interactive=at(envelope, "type") != "events_api")
         if response.status != 200:
             return None
