@@ -5,27 +5,46 @@ from __future__ import annotations
 __all__ = ["Background"]
 
 import asyncio
+import logging
 from collections.abc import Coroutine
-from contextvars import Context
-from typing import TypeVar
+from types import TracebackType
+from typing import Self
 
-T = TypeVar("T")
+log = logging.getLogger("askback.slack")
 
 
-class Background(asyncio.TaskGroup):
-    """A task group that can be told to come to its end."""
+class Background:
+    """Its tasks end nothing but themselves."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._going: set[asyncio.Task[object]] = set()
+        self._tasks = asyncio.TaskGroup()
+        self._going: set[asyncio.Task[None]] = set()
 
-    def create_task(  # pyright: ignore[reportIncompatibleMethodOverride] - nobody here gives it a generator
-        self, coro: Coroutine[object, object, T], *, name: str | None = None, context: Context | None = None
-    ) -> asyncio.Task[T]:
-        task = super().create_task(coro, name=name, context=context)
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._tasks.__aexit__(kind, error, trace)
+
+    def soon(self, work: Coroutine[object, object, None], name: str) -> None:
+        """Do it behind the ack. An error ends the task and nothing else; it is named in the log."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except Exception:
+                log.exception("Something failed behind an ack.", extra={"action": "behind_ack_failed"})
+
+        def over(task: asyncio.Task[None]) -> None:
+            self._going.discard(task)
+            work.close()  # where it was cancelled before it began
+
+        task = self._tasks.create_task(guarded(), name=f"askback slack {name}")
         self._going.add(task)
-        task.add_done_callback(self._going.discard)
-        return task
+        task.add_done_callback(over)
 
     async def settle(self, seconds: float) -> None:
         """Wait for what goes on, so many seconds at most; what does not end then is the outbox's, or lost."""

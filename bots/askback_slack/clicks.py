@@ -8,9 +8,7 @@ from __future__ import annotations
 
 __all__ = ["Clicks"]
 
-import asyncio
 import logging
-from collections.abc import Coroutine
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
@@ -41,6 +39,7 @@ from askback.manager import UNKNOWN, QuestionManager
 from askback.platform import Gone, Messages, TryLater, Undeliverable
 from askback.store.errors import StoreError
 from askback_slack import ids, modal, render
+from askback_slack.background import Background
 from askback_slack.blocks import Block
 from askback_slack.calls import SlackApi
 from askback_slack.groups import Groups
@@ -64,7 +63,7 @@ class Clicks:
         manager: QuestionManager,
         platform: SlackPlatform,
         api: SlackApi,
-        tasks: asyncio.TaskGroup,
+        behind: Background,
         groups: Groups,
         reply: Reply,
         home: Home = NOWHERE,
@@ -75,7 +74,7 @@ class Clicks:
         self._manager = manager
         self._platform = platform
         self._api = api
-        self._tasks = tasks
+        self._behind = behind
 
     async def pressed(self, ack: AsyncAck, body: Json) -> None:
         """A button, a menu or a set of boxes."""
@@ -85,10 +84,10 @@ class Clicks:
                 await self._press(pressed)
         except StoreError as error:
             log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
-            self._soon(self._tell(pressed, _not_saved(error)))
+            self._behind.soon(self._tell(pressed, _not_saved(error)), "click")
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
-            self._soon(self._tell(pressed, IN_DOUBT))
+            self._behind.soon(self._tell(pressed, IN_DOUBT), "click")
         finally:
             await ack()
 
@@ -96,12 +95,12 @@ class Clicks:
         control = pressed.control
         if control is not None and control.kind in {"use", "keep"}:
             chosen = await self._reply(control.ask_id, pressed.actor, use=control.kind == "use")
-            self._soon(self._chosen(pressed, chosen))
+            self._behind.soon(self._chosen(pressed, chosen), "click")
             return
         deed = None if control is None else _deed(control, pressed)
         if control is None or deed is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
-            self._soon(self._tell(pressed, UNKNOWN))
+            self._behind.soon(self._tell(pressed, UNKNOWN), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -113,7 +112,7 @@ class Clicks:
             message=pressed.message,
         )
         response = await self._manager.act(action)
-        self._soon(self._answer(pressed, control.ask_id, response))
+        self._behind.soon(self._answer(pressed, control.ask_id, response), "click")
 
     async def _chosen(self, pressed: Click, chosen: Chosen) -> None:
         """Behind the ack: an offer goes when it has served; what became of it, the card shows."""
@@ -204,7 +203,7 @@ class Clicks:
             kept = " Your text is still here: copy it if you need it." if text else ""
             return f"{response.text}{kept}"
         # No address to answer this view's card by: the outbox draws it, at once.
-        self._soon(self._manager.hand_over(ref.ask_id))
+        self._behind.soon(self._manager.hand_over(ref.ask_id), "click")
         return response.message if isinstance(response, FieldErrors) else None
 
     async def unknown_view(self, ack: AsyncAck) -> None:
@@ -268,17 +267,6 @@ class Clicks:
             return False
         await self._api.respond(pressed.response_url, text, response_type="ephemeral", replace_original=False)
         return True
-
-    def _soon(self, work: Coroutine[object, object, None]) -> None:
-        """Do it behind the ack. An error ends the task and nothing else; it is named in the log."""
-
-        async def guarded() -> None:
-            try:
-                await work
-            except Exception:
-                log.exception("Something failed behind a click.", extra={"action": "behind_click_failed"})
-
-        self._tasks.create_task(guarded(), name="askback slack click")
 
 
 def _not_saved(error: StoreError) -> str:

@@ -17,6 +17,7 @@ from askback.identity import Actor, Place
 from askback.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
+from askback_slack.background import Background
 from askback_slack.groups import Groups
 from askback_slack.names import Names
 from askback_slack.payloads import NOWHERE, Home, Json, Written, at, stopped, written
@@ -35,7 +36,7 @@ class Hearing:
         names: Names,
         groups: Groups,
         access: Access,
-        tasks: asyncio.TaskGroup,
+        behind: Background,
         me: str,
         home: Home = NOWHERE,
     ) -> None:
@@ -44,7 +45,7 @@ class Hearing:
         self._names = names
         self._groups = groups
         self._access = access
-        self._tasks = tasks
+        self._behind = behind
         self._me = me
         self._home = home
         self._once = Once()
@@ -86,7 +87,7 @@ class Hearing:
         )
         taken = await self._doors.hear(heard, begin=begin)
         if taken.notice is not None:
-            self._tasks.create_task(self._tell(said, taken.notice), name="askback slack notice")
+            self._behind.soon(self._tell(said, taken.notice), "notice")
 
     async def _known(self, person: Actor) -> Actor:
         """The same person, with their name and those of the groups in the settings in which they are."""
@@ -122,7 +123,7 @@ class Hearing:
             return BoltResponse(status=503)
         if refusal is not None:
             self._platform.presence_again(place)
-            self._tasks.create_task(self._whisper(place, person.id, refusal, direct=False), name="askback slack notice")
+            self._behind.soon(self._whisper(place, person.id, refusal, direct=False), "notice")
         return None
 
     async def ignore(self) -> None:

@@ -13,7 +13,7 @@ from askback.card import TextField, text_field
 from askback_slack import limits, modal
 from slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
-REF = modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100", thread_ts="1700000000.000001")
+REF = modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
 FIELD = TextField(
     ask_id=ASK, turn=3, header="", prompt="Which one?", placeholder="Enter…", value="", longest=1000, multi=False
 )
@@ -69,7 +69,7 @@ def test_any_field_is_accepted(prompt: str, placeholder: str, value: str) -> Non
     shown(FIELD.evolve(prompt=prompt, placeholder=placeholder, value=value))
 
 
-@pytest.mark.parametrize("reference", [REF, REF.evolve(thread_ts=None)])
+@pytest.mark.parametrize("reference", [REF, REF.evolve(declines=True)])
 def test_what_it_belongs_to_is_read_back(reference: modal.FieldRef) -> None:
     view = modal.view(FIELD, reference)
     assert modal.ref(view) == reference
