@@ -21,7 +21,7 @@ from askback.policy import Limits, Who
 from askback.questions import Form, Option, Outcome, Question
 from askback.store.errors import StoreBusy
 from askback.store.store import Store
-from core_engine import ANN, BEN, HERE, Board, Engine, engine
+from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually
 
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
 COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
@@ -322,6 +322,30 @@ async def test_the_pace_delays_a_card_and_never_the_ask(tmp_path: Path, board: B
         to_utc = utc_now().timestamp() - asyncio.get_running_loop().time()
         shown = [at + to_utc for name, at in zip(board.calls, board.at, strict=True) if name == "show"]
         assert all(at > after.timestamp() - 0.05 for at, after in zip(shown, due, strict=True)), (shown, due)
+        for task in asking:
+            task.cancel()
+
+
+async def pending(one: Engine, count: int) -> tuple[Ask, ...]:
+    """What is open, as soon as there are so many."""
+
+    async def there() -> bool:
+        return len(await one.manager.pending()) == count
+
+    await eventually(there)
+    return tuple(await one.manager.pending())
+
+
+async def test_a_question_that_nobody_came_to_see_delays_no_later_one(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board, limits=Limits(seconds_between_asks=3600)) as one:
+        asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(3)]
+        (shown,) = await one.asked(1)
+        for ask in await pending(one, 3):
+            if ask.id != shown.id:
+                await one.manager.cancel(ask.id)
+        asking.append(asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)))
+        first, later = sorted(ask.post_after for ask in await pending(one, 2))
+        assert later == first + timedelta(seconds=3600)
         for task in asking:
             task.cancel()
 

@@ -11,7 +11,7 @@ import json
 from datetime import datetime
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, func, select, update
+from sqlalchemy import Connection, RowMapping, func, or_, select, update
 from sqlalchemy import insert as insert_into
 
 from askback.actions import Action
@@ -89,8 +89,10 @@ def open_in(connection: Connection, place: Place) -> int:
 
 
 def latest_post(connection: Connection, place: Place) -> datetime | None:
-    """When the newest card of a place was, or will be, posted."""
-    newest = connection.execute(select(func.max(asks.c.post_after)).where(asks.c.place_key == place.key)).scalar_one()
+    """When the newest card of a place was, or will be, posted. One that was settled before its time never will be."""
+    posted = or_(asks.c.settled_at.is_(None), asks.c.settled_at >= asks.c.post_after)
+    query = select(asks.c.post_after).where(asks.c.place_key == place.key, posted)
+    newest = connection.execute(query.order_by(asks.c.post_after.desc()).limit(1)).scalar_one_or_none()
     return None if newest is None else from_micros(newest)
 
 
