@@ -159,7 +159,7 @@ def spoil(what: str) -> None:
                 async def late() -> None:
                     await pressed(self, ack, body)
 
-                self._tasks.create_task(late())
+                self._behind.soon(late(), "click")
                 await ack()
 
             Clicks.pressed = pressing  # type: ignore[method-assign]
