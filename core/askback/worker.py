@@ -169,7 +169,7 @@ class Worker:
                     count += pruned.conversations
                     await asyncio.sleep(0)
                 if count:
-                    log.info("%d old conversations were deleted.", count, extra={"action": "pruned", "count": count})
+                    log.info("Old conversations were deleted: %d.", count, extra={"action": "pruned", "count": count})
             except StoreError:
                 log.exception("Old conversations could not be deleted; trying again.", extra={"action": "store_failed"})
             await asyncio.sleep(PRUNE_SECONDS)
