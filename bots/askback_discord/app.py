@@ -53,7 +53,6 @@ class DiscordBot:
     """What is registered as the bot for Discord."""
 
     name = "discord"
-    summary = "Run the Discord bot: needs DISCORD_TOKEN and ANTHROPIC_API_KEY."
 
     def check(self) -> None:
         load(DiscordSettings)
@@ -86,7 +85,7 @@ class DiscordBot:
                     platform = DiscordPlatform(api, me.id, reads_everything=reads_everything)
                     # Where Discord does not say so, anybody may have let the bot in anywhere.
                     public = client.application is None or client.application.bot_public
-                    client.clicks = Clicks(doors.manager, platform, api, doors.reply, doors.stop)
+                    client.clicks = Clicks(doors.manager, platform, api, doors.choose, doors.stop)
                     client.hearing = Hearing(platform, doors.hear, reads_everything=reads_everything)
                     client.rooms = Rooms(doors.manager, platform)
                     try:

@@ -33,8 +33,7 @@ from askback.actions import (
     Write,
 )
 from askback.asks import Ask
-from askback.bots import Reply as Choice
-from askback.bots import Stop
+from askback.bots import ChooseOffer, Stop
 from askback.card import AskText, FieldErrors, Notice, Response
 from askback.clock import utc_now
 from askback.manager import UNKNOWN, Paint, QuestionManager
@@ -66,7 +65,7 @@ class Clicks:
     """Components and modals, through one door."""
 
     def __init__(
-        self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi, choose: Choice, stop: Stop
+        self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi, choose: ChooseOffer, stop: Stop
     ) -> None:
         self._choose = choose
         self._stop = stop

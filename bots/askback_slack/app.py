@@ -38,7 +38,7 @@ from askback_slack.dispatch import acked, answered
 from askback_slack.groups import Groups
 from askback_slack.hearing import Hearing
 from askback_slack.http import SignedDoor
-from askback_slack.lines import Lines, Reply
+from askback_slack.lines import Ack, Lines
 from askback_slack.names import Names
 from askback_slack.payloads import Home, Json, at, dig, mapping
 from askback_slack.posting import SlackPlatform
@@ -144,7 +144,7 @@ class SlackConnection:
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
         )
-        clicks = Clicks(doors.manager, slack, api, behind, groups, doors.reply, home)
+        clicks = Clicks(doors.manager, slack, api, behind, groups, doors.choose, home)
         hearing = Hearing(doors, slack, names, groups, self.access, behind, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)
         listeners.event("app_mention")(hearing.message)
@@ -192,7 +192,7 @@ class SlackConnection:
         self._lines = Lines(lambda: self._api.socket_address(token), self._take)
         await self._lines.run()
 
-    async def _take(self, envelope: Json) -> Reply | None:
+    async def _take(self, envelope: Json) -> Ack | None:
         began = time.monotonic()
         again = {"x-slack-retry-num": str(dig(envelope, "retry_attempt") or 0)}
         body = cast("dict[str, object]", mapping(envelope, "payload"))
@@ -201,11 +201,11 @@ class SlackConnection:
         except (TypeError, ValueError, AttributeError, KeyError):
             # slack-bolt looks into the payload at once. Nobody else reads it better at a second delivery.
             log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
-            return Reply({}, lambda: None)
+            return Ack({}, lambda: None)
         response = await answered(self._app, request, interactive=at(envelope, "type") != "events_api")
         if response.status != 200:
             return None
-        return Reply(mapping(json.loads(response.body)) if response.body else {}, lambda: acked(request, began))
+        return Ack(mapping(json.loads(response.body)) if response.body else {}, lambda: acked(request, began))
 
 
 class _Essential(logging.Filter):

@@ -30,7 +30,7 @@ from askback.actions import (
     Write,
 )
 from askback.asks import Ask
-from askback.bots import Reply
+from askback.bots import ChooseOffer
 from askback.card import AskText, FieldErrors, Notice, Response, TextField
 from askback.clock import utc_now
 from askback.conversations import Chosen
@@ -65,10 +65,10 @@ class Clicks:
         api: SlackApi,
         behind: Background,
         groups: Groups,
-        reply: Reply,
+        choose: ChooseOffer,
         home: Home = NOWHERE,
     ) -> None:
-        self._reply = reply
+        self._choose = choose
         self._home = home
         self._groups = groups
         self._manager = manager
@@ -94,7 +94,7 @@ class Clicks:
     async def _press(self, pressed: Click) -> None:
         control = pressed.control
         if control is not None and control.kind in {"use", "keep"}:
-            chosen = await self._reply(control.ask_id, pressed.actor, use=control.kind == "use")
+            chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
             self._behind.soon(self._chosen(pressed, chosen), "click")
             return
         deed = None if control is None else _deed(control, pressed)

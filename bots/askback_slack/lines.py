@@ -6,7 +6,7 @@ does not say when an ack got lost: here the next one is open before the old one 
 
 from __future__ import annotations
 
-__all__ = ["Lines", "Reply"]
+__all__ = ["Ack", "Lines"]
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ LARGEST = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Ack:
     """What an envelope is acked with."""
 
     payload: Json
@@ -54,7 +54,7 @@ class Reply:
     """Called when the ack is sent."""
 
 
-Take: TypeAlias = Callable[[Json], Awaitable[Reply | None]]
+Take: TypeAlias = Callable[[Json], Awaitable[Ack | None]]
 """Takes an envelope. None: it must not be acked."""
 
 

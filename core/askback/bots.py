@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["Bot", "Connection", "Doors", "Hear", "Reply", "Stop", "bot_named", "bot_names", "bots", "configured_bots"]
+__all__ = [
+    "Bot", "ChooseOffer", "Connection", "Doors", "Hear", "Stop", "bot_named", "bot_names", "bots", "configured_bots",
+]  # fmt: skip
 
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -39,7 +41,7 @@ class Stop(Protocol):
     def __call__(self, place: Place, by: Actor) -> Awaitable[str | None]: ...
 
 
-class Reply(Protocol):
+class ChooseOffer(Protocol):
     """Takes what a person chose on an offer, whoever they are; see `Replies.choose`."""
 
     def __call__(self, offer_id: str, by: Actor, *, use: bool) -> Awaitable[Chosen]: ...
@@ -52,7 +54,7 @@ class Doors:
     manager: QuestionManager
     hear: Hear
     stop: Stop
-    reply: Reply
+    choose: ChooseOffer
     routes: Sequence[web.RouteDef] = ()
     """What else is served where the bot itself listens for HTTP: whether this process is well."""
 

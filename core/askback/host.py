@@ -146,10 +146,10 @@ async def _running(
 
         manager.may_end = lambda actor: actor.platform in access and access[actor.platform].is_admin(actor)
 
-        async def reply(offer_id: str, by: Actor, *, use: bool) -> Chosen:
+        async def choose(offer_id: str, by: Actor, *, use: bool) -> Chosen:
             return Chosen(over=True) if reception is None else await reception.replies.choose(offer_id, by, use=use)
 
-        doors = Doors(manager=manager, hear=hear, stop=stop, reply=reply, routes=health.routes())
+        doors = Doors(manager=manager, hear=hear, stop=stop, choose=choose, routes=health.routes())
         connections = [await stack.enter_async_context(bot.connect(doors)) for bot in bots]
         for connection in connections:
             name = connection.platform.name

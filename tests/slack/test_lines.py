@@ -16,7 +16,7 @@ from askback.errors import OperatorError
 from askback.platform import TryLater
 from askback_slack import lines as module
 from askback_slack.calls import Refused
-from askback_slack.lines import Lines, Reply
+from askback_slack.lines import Ack, Lines
 
 
 class Slack:
@@ -76,12 +76,12 @@ async def slack() -> AsyncIterator[Slack]:
     await runner.cleanup()
 
 
-async def at_once(_: object) -> Reply:
-    return Reply({}, lambda: None)
+async def at_once(_: object) -> Ack:
+    return Ack({}, lambda: None)
 
 
 @asynccontextmanager
-async def running(slack: Slack, take: Callable[[Any], Awaitable[Reply | None]] = at_once) -> AsyncIterator[Lines]:
+async def running(slack: Slack, take: Callable[[Any], Awaitable[Ack | None]] = at_once) -> AsyncIterator[Lines]:
     lines = Lines(slack.address, take)
     task = asyncio.create_task(lines.run())
     try:
@@ -111,9 +111,9 @@ async def test_a_late_ack_goes_by_another_line_when_its_own_is_gone(slack: Slack
     go_on = asyncio.Event()
     sent: list[str] = []
 
-    async def slowly(envelope: Any) -> Reply:
+    async def slowly(envelope: Any) -> Ack:
         await go_on.wait()
-        return Reply({}, lambda: sent.append(envelope["envelope_id"]))
+        return Ack({}, lambda: sent.append(envelope["envelope_id"]))
 
     async with running(slack, slowly) as lines:
         await until(lambda: lines.is_connected)
@@ -143,9 +143,9 @@ async def test_an_ack_that_no_line_takes_is_told(
     monkeypatch.setattr(module, "ACK_SECONDS", 0.05)
     go_on = asyncio.Event()
 
-    async def slowly(_: object) -> Reply:
+    async def slowly(_: object) -> Ack:
         await go_on.wait()
-        return Reply({}, lambda: pytest.fail("it was not sent"))
+        return Ack({}, lambda: pytest.fail("it was not sent"))
 
     async def never() -> None:
         await asyncio.Event().wait()
@@ -246,9 +246,9 @@ async def test_what_makes_no_sense_is_passed_over(slack: Slack) -> None:
 async def test_draining_acks_what_came_in_and_closes(slack: Slack) -> None:
     go_on = asyncio.Event()
 
-    async def slowly(_: object) -> Reply:
+    async def slowly(_: object) -> Ack:
         await go_on.wait()
-        return Reply({}, lambda: None)
+        return Ack({}, lambda: None)
 
     async with running(slack, slowly) as lines:
         await until(lambda: lines.is_connected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Choice", "Listening", "Read"]
+__all__ = ["Decision", "Listening", "Read"]
 
 from collections.abc import Callable
 from typing import Literal, TypeVar
@@ -23,7 +23,7 @@ T = TypeVar("T")
 Read = Callable[[tuple[Ask, ...]], Reading]
 """Says what a message is to the open asks of the place in which it was written."""
 
-Choice = Callable[[Offered | None, Ask | None], tuple[T, Literal["answer", "message"] | None, tuple[Step, ...]]]
+Decision = Callable[[Offered | None, Ask | None], tuple[T, Literal["answer", "message"] | None, tuple[Step, ...]]]
 """Says what a choice on an offer leads to: an answer for the caller, what the message counts as now, what follows."""
 
 
@@ -66,7 +66,7 @@ class Listening(Transactions):
 
         return await self._writer.run(work)
 
-    async def choose(self, offer_id: str, decision: Choice[T]) -> tuple[T, Ask | None, bool]:
+    async def choose(self, offer_id: str, decision: Decision[T]) -> tuple[T, Ask | None, bool]:
         """Choose on an offer, by a pure function of it and its ask. Returns also the ask, and whether this ended it.
 
         Raises `StoreBusy` like every click.
