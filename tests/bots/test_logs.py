@@ -84,6 +84,9 @@ async def test_a_conversation_with_all_its_faults_leaves_no_secret_and_no_text_i
     async with tests_of.open_desk(tmp_path, monkeypatch) as desk:
         await converse(desk)
         secrets = secrets_of(desk)
+        # Whatever the libraries of today show at this level, there is one that shows it all.
+        for secret in (*secrets.values(), WRITTEN):
+            logging.getLogger("a.library").debug("I was told %s.", secret)
     shown = capsys.readouterr().err
     assert "action=delivery_refused" in shown
     assert "action=model_failed" in shown
