@@ -87,7 +87,14 @@ async def test_the_command_ends_with_0_or_1_and_shows_no_token(ward: Ward) -> No
 async def test_ctrl_c_ends_it_at_once_and_quietly(ward: Ward) -> None:
     ward.services.workspace.faults.add(Fault(kind="delay", method="auth.test", seconds=60, times=None))
     process = await asyncio.create_subprocess_exec(
-        ASKBACK, "doctor", "--wait", "60", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        ASKBACK,
+        "doctor",
+        "--wait",
+        "60",
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        # Tests that run in the background ignore it, and so would the command then.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     async with asyncio.timeout(90):
         await until(lambda: ward.services.socket.ticket_count, within=60)  # it has come as far as the network
