@@ -131,7 +131,7 @@ def arm(point: str) -> None:
 
             async def calling_discord(self: DiscordApi, verb: Any, path: str, body: Any = None, **ids: str) -> Any:
                 posts = verb == "POST" and path.endswith("/messages")
-                hit = posts and ("components" in body) == (what == "card")
+                hit = posts and ("content" not in body) == (what == "card")
                 if hit and moment == "call":
                     reached()
                 answer = await discord_call(self, verb, path, body, **ids)
