@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -279,9 +280,32 @@ def test_the_tour_plays_and_prints_what_it_reads_back(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
-def test_an_unseen_scenario_plays(tmp_path: Path, scenario: str | dict[str, Any]) -> None:
-    done = play(tmp_path, scenario)
+Played = dict[str, subprocess.CompletedProcess[str]]
+AT_ONCE = 3
+"""Processes side by side: each waits most of its time."""
+
+
+def all_of(folder: Path, plays: dict[str, tuple[str | dict[str, Any], dict[str, Any] | None]]) -> Played:
+    """Play scenarios side by side, each in a folder of its own; by name, what came of each."""
+
+    def one(number: int, scenario: str | dict[str, Any], harm: dict[str, Any] | None) -> Any:
+        own = folder / str(number)
+        own.mkdir()
+        return play(own, scenario, harm)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        done = [pool.submit(one, number, *what) for number, what in enumerate(plays.values())]
+        return dict(zip(plays, [one.result() for one in done], strict=True))
+
+
+@pytest.fixture(scope="module")
+def unseen(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return all_of(tmp_path_factory.mktemp("unseen"), {name: (what, None) for name, what in SCENARIOS.items()})
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_an_unseen_scenario_plays(unseen: Played, name: str) -> None:
+    done = unseen[name]
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -310,12 +334,22 @@ HARM: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("harm", "waits", "words"), HARM.values(), ids=HARM)
-def test_what_goes_wrong_between_bot_and_services_ends_it_with_1(
-    tmp_path: Path, harm: dict[str, Any], waits: str, words: str
-) -> None:
+@pytest.fixture(scope="module")
+def harmed(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return all_of(
+        tmp_path_factory.mktemp("harmed"),
+        {
+            name: (SINGLE.replace(waits, f"{waits}\nwithin = 4") if waits else SINGLE, harm)
+            for name, (harm, waits, _) in HARM.items()
+        },
+    )
+
+
+@pytest.mark.parametrize("name", HARM)
+def test_what_goes_wrong_between_bot_and_services_ends_it_with_1(harmed: Played, name: str) -> None:
+    _, waits, words = HARM[name]
     assert waits in SINGLE
-    done = play(tmp_path, SINGLE.replace(waits, f"{waits}\nwithin = 4") if waits else SINGLE, harm)
+    done = harmed[name]
     assert done.returncode == 1, done.stdout + done.stderr
     _, _, problems = done.stdout.partition("went wrong:")
     assert re.search(words, problems), done.stdout
