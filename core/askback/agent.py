@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from askback import telemetry
 from askback.asks import Ask
 from askback.before import NOTHING, Before, read_before
-from askback.budget import Budget
+from askback.budget import ROUNDS, Budget
 from askback.compaction import COMPACT_AT
 from askback.conversations import PROSE, Call, Conversation, Message, Say, ToolCall, Turn, TurnEnd, Written
 from askback.errors import CallerError, ModelError
@@ -40,8 +40,6 @@ PAUSES = 8
 """How often in a row a paused turn is gone on with, before people are asked."""
 MISTAKES = 5
 """How often in a row the model may call tools wrongly, before people are asked."""
-ROUNDS = 25
-"""How often the model is called without a word from a person, before it rests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,11 @@ class Agent:
     def recheck(self) -> None:
         """Somebody stopped a conversation, here or in another process: what runs of it ends, since nothing counts."""
         self._steps.recheck()
+
+    def rests(self, conversation: Conversation) -> None:
+        """A commit of somebody's ended what goes on there: what runs of it ends, and people see that nothing does."""
+        self._steps.recheck()
+        self._presence(conversation, "idle")
 
     async def advance(self, conversation_id: str) -> None:
         """Take turns until the conversation waits for people or is done."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["Budget"]
+__all__ = ["ROUNDS", "Budget"]
 
 from pydantic import Field
 
 from askback.values import Value
+
+ROUNDS = 25
+"""How often the model is called without a word from a person, before it rests."""
 
 
 class Budget(Value):

@@ -141,9 +141,8 @@ class QuestionManager:
         Raises `StoreBusy` when it cannot be committed within 2 s: nothing changed then, and the person
         has to be told.
         """
-        acted = await self._decide(
-            action.ask_id, lambda ask: decided(ask, action, ends_any=self.may_end(action.actor)), action
-        )
+        ends_any = self.may_end(action.actor)  # looked up here: the decision itself is pure, and may run twice
+        acted = await self._decide(action.ask_id, lambda ask: decided(ask, action, ends_any=ends_any), action)
         if acted.ask is None:
             log.warning(
                 "An answer came for a question that is not known here; it was ignored.",

@@ -73,10 +73,10 @@ class Reception:
             received = await self._store.start_over(heard, NEW, begin=begin)
             if received is None or received.duplicate:
                 return Taken(new=False)
-            self._agent.recheck()
             hearing.end(received.conversation.trace)
             self._manager.settled(received.asks)
-            self._rests(received.ended)
+            if received.ended is not None:
+                self._agent.rests(received.ended)
             return Taken(new=True)
         received = await self.replies.receive(heard, begin=begin)
         if received is None or received.duplicate:
@@ -103,16 +103,9 @@ class Reception:
         stopped = await self._store.stop(conversation.id, by, heard=heard)
         if stopped is None:
             return NOTHING_TO_STOP
-        self._agent.recheck()
         self._manager.settled(stopped.asks)
-        self._rests(conversation)
+        self._agent.rests(conversation)
         return None
-
-    def _rests(self, conversation: Conversation | None) -> None:
-        """Nothing goes on there any more, nor is anything waited for."""
-        platform = None if conversation is None else self._platforms.get(conversation.place.platform)
-        if platform is not None and conversation is not None:
-            platform.presence(conversation.place, "idle", conversation.starter)
 
     async def _stop_by_word(self, heard: Heard, *, begin: bool) -> Taken:
         conversation = await self._store.conversation(heard.place)

@@ -24,6 +24,7 @@ from pydantic_settings import (
 )
 
 from askback.address import Address
+from askback.budget import ROUNDS
 from askback.compaction import COMPACT_AT, LEAST
 from askback.durations import seconds_of
 from askback.errors import OperatorError
@@ -102,7 +103,7 @@ class Settings(TomlSettings):
         default=None, ge=1, description="Give the most tokens that all conversations may use up on one day (UTC)."
     )
     rounds: int = Field(
-        default=25, ge=1, description="Give how often the model is called without a word from a person."
+        default=ROUNDS, ge=1, description="Give how often the model is called without a word from a person."
     )
     compact_at: int | None = Field(
         default=COMPACT_AT,
