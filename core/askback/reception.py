@@ -70,14 +70,7 @@ class Reception:
         if command == "stop":
             return await self._stop_by_word(heard, begin=begin)
         if command == "new":
-            received = await self._store.start_over(heard, NEW, begin=begin)
-            if received is None or received.duplicate:
-                return Taken(new=False)
-            hearing.end(received.conversation.trace)
-            self._manager.settled(received.asks)
-            if received.ended is not None:
-                self._agent.rests(received.ended)
-            return Taken(new=True)
+            return await self._start_over(heard, hearing, begin=begin)
         received = await self.replies.receive(heard, begin=begin)
         if received is None or received.duplicate:
             return Taken(new=False)
@@ -89,6 +82,20 @@ class Reception:
         self._manager.nudge()
         return Taken(new=True)
 
+    async def _start_over(self, heard: Heard, hearing: telemetry.Hearing, *, begin: bool) -> Taken:
+        """Another conversation in the place of the present one. That ends what goes on, so it takes the same right."""
+        before = await self._store.conversation(heard.place)
+        if before is not None and not self._may_stop(before, heard.author):
+            return Taken(new=False, notice=_not_yours(before, "begin anew here"))
+        received = await self._store.start_over(heard, NEW, begin=begin)
+        if received is None or received.duplicate:
+            return Taken(new=False)
+        hearing.end(received.conversation.trace)
+        self._manager.settled(received.asks)
+        if received.ended is not None:
+            self._agent.rests(received.ended)
+        return Taken(new=True)
+
     async def stop(self, place: Place, by: Actor) -> str | None:
         """End what goes on in a place: the turn, its tools and its questions. Returns why not, for this person."""
         conversation = await self._store.conversation(place)
@@ -98,11 +105,12 @@ class Reception:
 
     async def _stop(self, conversation: Conversation, by: Actor, heard: Heard | None = None) -> str | None:
         if not self._may_stop(conversation, by):
-            whose = conversation.starter.name or conversation.starter.id
-            return f"Only {whose}, who began this, or an administrator may stop it."
+            return _not_yours(conversation, "stop it")
         stopped = await self._store.stop(conversation.id, by, heard=heard)
         if stopped is None:
             return NOTHING_TO_STOP
+        if stopped.duplicate:
+            return None  # what goes on now began after it
         self._manager.settled(stopped.asks)
         self._agent.rests(conversation)
         return None
@@ -166,6 +174,11 @@ class Reception:
         except (Undeliverable, Gone, TryLater, TimeoutError) as error:
             log.warning("The link to a question is not to be had: %s", error, extra={"action": "no_link"})
             return None
+
+
+def _not_yours(conversation: Conversation, what: str) -> str:
+    whose = conversation.starter.name or conversation.starter.id
+    return f"Only {whose}, who began this, or an administrator may {what}."
 
 
 def _whose(people: tuple[Actor, ...]) -> str:

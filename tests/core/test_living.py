@@ -12,8 +12,10 @@ from askback.access import Access
 from askback.actions import Choose
 from askback.budget import Budget
 from askback.clock import utc_now
-from askback.conversations import Heard, Said, Taken
+from askback.conversations import Heard, Message, Said, Say, Taken, ToolCall, TurnEnd
 from askback.identity import Actor, Place
+from askback.policy import Who
+from askback.questions import Form, Question
 from askback_local.hearing import refusals
 from askback_local.model import Model
 from askback_local.script import Fault, turn
@@ -156,6 +158,55 @@ async def test_what_was_heard_before_new_is_not_heard_again_after_it(
         assert not await one.write("hello", key="k1")
         assert await one.write("hello again", key="k2")
         await one.says("Hi again.")
+
+
+async def test_others_may_not_end_a_conversation_by_beginning_anew(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question()), when="hello")
+    async with engine(tmp_path, board, services, access=Access(open=True, admins=("U9",))) as one:
+        await one.write("hello")
+        await one.asked()
+        taken = await hear(one, "new", author=BEN)
+        assert (taken.new, taken.notice) == (
+            False,
+            "Only Ann, who began this, or an administrator may begin anew here.",
+        )
+        assert board.open()
+        assert (await hear(one, "new", author=Actor(platform="board", tenant="T1", id="U9", name="Root"))).new
+        await board.until(lambda: not board.open())
+
+
+async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    """The other end of the race: the model has answered, and the stop is committed first."""
+    async with engine(tmp_path, board, services, work=False) as one:
+        await hear(one, "hello")
+        conversation = await one.store.conversation(HERE)
+        assert conversation is not None
+        begun = await one.store.begin_turn(conversation.id, lambda *_: Message(seq=0, role="user", content=()))
+        assert begun is not None
+        ask = one.manager.new_ask(
+            Form(questions=(Question(id="q", prompt="Go on?", options=()),)),
+            to=HERE,
+            policy=one.manager.policy(Who.only(ANN), None),
+            conversation_id=conversation.id,
+        )
+        end = TurnEnd(
+            conversation_id=conversation.id,
+            content=({"type": "text", "text": "Done."},),
+            calls=(ToolCall(tool_use_id="t1", tool="question", input={}, ask=ask),),
+            say=Say(target="say:1", text="Done.", markdown=True),
+            stops=begun.conversation.stops,
+            tokens=7,
+        )
+        assert await one.store.stop(conversation.id, ANN) is not None
+        assert await one.store.end_turn(end, one.manager.limits) is None
+        assert await one.store.pending() == ()
+        assert [item.target for item in await one.store.lease(10)] == [f"stop:{conversation.id}:0"]
+        assert (await one.store.spent(conversation.id)).conversation == 7, "what it cost counts all the same"
+        assert await one.store.runnable() == ()
 
 
 # Budgets and loops
