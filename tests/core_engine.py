@@ -16,28 +16,33 @@ from typing import Any
 
 from anthropic import AsyncAnthropic
 
-from askback.access import Access
 from askback.actions import Action, Deed
-from askback.agent import Agent, AgentSettings
+from askback.agent.approvals import ApprovalRules
+from askback.agent.budget import Budget
+from askback.agent.loop import Agent, AgentSettings
+from askback.agent.toolbox import Toolbox
 from askback.asks import Ask
-from askback.budget import Budget
 from askback.card import Notice
 from askback.clock import utc_now
 from askback.conversations import Heard, Said, Say
 from askback.identity import Actor, MessageRef, Place
 from askback.manager import QuestionManager
+from askback.messages.access import Access
+from askback.messages.reception import Reception
+from askback.messages.typed import TypedReplies
 from askback.own.function import OwnTool
 from askback.platform import Gone, Messages, Mood, Prose
 from askback.policy import Limits
-from askback.reception import Reception
+from askback.serving.backing import backing, recheck
+from askback.serving.turns import LOOK_AGAIN, LocalTurns
+from askback.serving.worker import Worker
+from askback.store.database import Database
 from askback.store.store import Store
 from askback.store.writer import Writer
-from askback.toolbox import Toolbox
 from askback.tools import tool_named
-from askback.typed import TypedReplies
-from askback.worker import Worker
-from askback_local.script import ToolCall, call
+from askback_local.model.script import ToolCall, call
 from askback_local.services import Services
+from stores import url_in
 
 WITHIN = 30.0
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
@@ -73,6 +78,8 @@ class Board:
         self.before: tuple[Said, ...] = ()
         """What was said in the thread before."""
         self.moods: list[Mood] = []
+        self.said: list[Say] = []
+        """What the bot said, each time that it did."""
         self._changed = asyncio.Event()
         self._last = 0
 
@@ -136,6 +143,7 @@ class Board:
             where = say.messages
         else:
             where = (self.post(Posted(place, say.target, say.text)),)
+        self.said.append(say)
         self._end("say")
         return where
 
@@ -157,6 +165,9 @@ class Board:
     async def earlier(self, place: Place) -> tuple[Said, ...]:
         await self._begin("earlier")
         return self.before
+
+    async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
+        return person if place.channel.startswith("D") else None
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         if not self.moods or self.moods[-1] != mood:
@@ -233,6 +244,10 @@ class Engine:
         self.worker.wake()
         return taken.new
 
+    async def stop(self, by: Actor, place: Place = HERE) -> str | None:
+        self._written += 1
+        return await self.reception.stop(place, by, key=f"{id(self)}:{self._written}")
+
     async def press(
         self, ask: Ask, deed: Deed, actor: Actor = ANN, message: MessageRef | None = None, *, draw: bool = True
     ) -> Any:
@@ -282,14 +297,24 @@ async def engine(
     rounds: int = 25,
     compact_at: int | None = None,
     own: tuple[object, ...] = (),
+    approvals: ApprovalRules | None = None,
     tool_timeout: float = WITHIN,
     **toolbox: int,
 ) -> AsyncGenerator[Engine]:
-    """One process's life; a second one over the same folder is a restart."""
+    """One process's life; a second one over the same folder is a restart.
+
+    It works on a file in that folder, or on the PostgreSQL database that is named there (`stores.stored`).
+    """
     async with AsyncExitStack() as stack:
-        writer = await asyncio.to_thread(Writer, folder / "askback.db")
-        stack.push_async_callback(writer.close)
-        store = Store(writer)
+        shared = url_in(folder)
+        if shared is None:
+            kept = None
+            database: Database = await asyncio.to_thread(Writer, folder / "askback.db")
+            stack.push_async_callback(database.close)
+        else:
+            kept = await stack.enter_async_context(backing(shared))
+            database = kept.database
+        store = Store(database)
         manager = QuestionManager(store, limits or Limits(seconds_between_asks=0))
         url = services.anthropic_url if services is not None else "http://127.0.0.1:9"
         client = await stack.enter_async_context(AsyncAnthropic(api_key=key, base_url=url, max_retries=0))
@@ -301,20 +326,30 @@ async def engine(
             budget=budget or Budget(),
             rounds=rounds,
             compact_at=compact_at,
+            approvals=approvals or ApprovalRules(),
         )
         box = Toolbox(store, tuple(map(OwnTool.of, own)), timeout=tool_timeout, **toolbox)
         await stack.enter_async_context(box)
-        agent = Agent(client, store, manager, {board.name: board}, settings, box)
+
+        async def opened() -> AsyncAnthropic:
+            return client
+
+        agent = Agent(opened, store, manager, {board.name: board}, settings, box)
         access = {board.name: access} if access is not None else {}
         reception = Reception(store, manager, agent, {board.name: board}, access, typed)
+        turns = LocalTurns(store, agent.advance) if kept is None else kept.turns(store, agent.advance)
         worker = Worker(
             store,
             manager,
             {board.name: board},
-            agent.advance if services is not None else None,
+            turns if services is not None else None,
+            alone=kept is None,
+            look_again=LOOK_AGAIN if kept is None else kept.look_again,
             give_up=timedelta(seconds=give_up),
             first_pause=first_pause,
         )
+        if kept is not None:
+            await stack.enter_async_context(kept.hearing(recheck(manager, worker, agent)))
         before = asyncio.all_tasks()
         task = asyncio.create_task(worker.run()) if work else None
         try:
@@ -338,7 +373,8 @@ def question(prompt: str = "Which colour?", *labels: str) -> ToolCall:
 
 def last_request(services: Services) -> list[dict[str, Any]]:
     """The messages of the model's newest request."""
-    request: Any = services.model.log[-1].request
+    # By when it was made: one that was broken off may be noted after the next.
+    request: Any = max(services.model.log, key=lambda exchange: exchange.number).request
     return request["messages"]
 
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
+
 from askback.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, Write
 from askback.card import Card, draw
 from askback.identity import Actor
@@ -15,10 +17,10 @@ from askback.interview import Interview, start, step
 from askback.policy import Policy, Who
 from askback.questions import Form, Option, Question
 from askback_discord import ids, limits
-from askback_local.discord_bodies import read_wording
-from askback_local.discord_modal_rules import check_modal as accept_modal
-from askback_local.discord_openapi import OpenApi
-from askback_local.discord_refusals import Found
+from askback_local.discord.bodies import read_wording
+from askback_local.discord.modal_rules import check_modal as accept_modal
+from askback_local.discord.openapi import OpenApi
+from askback_local.discord.refusals import Found
 from discord_markdown import read, seen
 
 ASK = "Abc-_0123456789Abc-_01"
@@ -27,6 +29,14 @@ NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
 POLICY = Policy(who=Who.only(ADA))
 OPENAPI = Path(__file__).parents[2] / "shared/schemas/discord-openapi.json"
 Body = dict[str, Any]
+HOSTILE = st.text(
+    st.one_of(
+        st.characters(codec="utf-8"),
+        st.sampled_from("\0\x1b\r\n\t<>&@*_~`#-|:\\[]().1 \u202e\u2066\u2069\u200d\u0301\U0001f469"),
+    ),
+    min_size=1,
+    max_size=60,
+)
 
 
 def options(count: int, label: str = "Option {}", **more: Any) -> tuple[Option, ...]:

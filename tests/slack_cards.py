@@ -17,8 +17,8 @@ from askback.identity import Actor
 from askback.interview import Interview, start, step
 from askback.policy import Policy, Who
 from askback.questions import Form, Option, Question
-from askback_local.slack_blocks import check_message_blocks, check_options
-from askback_local.slack_blocks import check_view as accept_view
+from askback_local.slack.blocks import check_message_blocks, check_options
+from askback_local.slack.blocks import check_view as accept_view
 from askback_slack import limits
 from askback_slack.render import SlackMessage
 

@@ -17,22 +17,24 @@ from discord.http import Route
 from pydantic import JsonValue
 
 import discord
-from askback.access import Access
 from askback.bots import Bot, Doors
 from askback.card import Card
 from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
+from askback.messages.access import Access
 from askback.platform import Platform
-from askback.settings import is_configured, load
+from askback.settings.reading import is_configured, load
 from askback_discord import doctor, render
 from askback_discord.calls import DiscordApi
 from askback_discord.clicks import Clicks
+from askback_discord.directory import DiscordDirectory
 from askback_discord.hearing import Hearing
 from askback_discord.install import INTENTS, invite_link
 from askback_discord.liveness import Gateway
 from askback_discord.posting import DiscordPlatform
 from askback_discord.rooms import Rooms
-from askback_discord.settings import DiscordSettings
+from askback_discord.settings import DiscordSettings, discord_settings
+from askback_discord.shards import Shard
 
 log = logging.getLogger("askback.discord")
 
@@ -41,12 +43,14 @@ NOBODY = "1000000000000000000"
 """Stands in a preview for the id of a person; as long as one."""
 CLOSED = {
     4004: "Copy DISCORD_TOKEN again from the page Bot of your application in the developer portal",
-    4011: "The bot is on more servers than one connection may serve, and askback opens one only",
+    4010: "Discord takes no such shard: look at --shard and ASKBACK_DISCORD_SHARD",
+    4011: "The bot is on more servers than so few sessions may serve. askback doctor says how many processes it takes, "
+    "each with a shard of its own: askback discord --shard 0/2, askback discord --shard 1/2",
 }
 """What to do where Discord closes for good: https://discord.com/developers/docs/topics/opcodes-and-status-codes"""
 FINISH_SECONDS = 3.0
 RATE_LIMIT_SECONDS = 30
-"""Longest wait of discord.py for a rate limit; beyond it, the outbox comes back later."""
+"""Longest wait of discord.py for a rate limit; beyond it, the outbox comes back later, and a look-up gives up."""
 
 
 class DiscordBot:
@@ -54,8 +58,12 @@ class DiscordBot:
 
     name = "discord"
 
+    def __init__(self, shard: str | None = None) -> None:
+        """`shard`: what it listens to, whatever the settings say."""
+        self._shard = shard
+
     def check(self) -> None:
-        load(DiscordSettings)
+        discord_settings(self._shard)
 
     def is_configured(self) -> bool:
         return is_configured(DiscordSettings)
@@ -64,19 +72,25 @@ class DiscordBot:
         del address
         raise OperatorError("Discord is served over its gateway: leave --http out.")
 
+    def of_shard(self, shard: str) -> Bot:
+        try:
+            return DiscordBot(str(Shard.read(shard)))
+        except ValueError as error:
+            raise OperatorError(f"--shard {shard} {error}.") from None
+
     async def examine(self, scene: Scene) -> Sequence[Finding]:
         return await doctor.examine(scene)
 
     @asynccontextmanager
     async def connect(self, doors: Doors) -> AsyncGenerator[DiscordConnection]:
-        settings = load(DiscordSettings)
+        settings = discord_settings(self._shard)
         # It warns about libraries for voice, which nobody here speaks with.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with _addresses(settings):
             async with aiohttp.ClientSession(timeout=timeout) as session:
                 reads_everything = await _reads_everything(settings)
-                async with _Client(reads_everything) as client:
+                async with _Client(settings.part, reads_everything=reads_everything) as client:
                     await _login(client, settings)
                     me = client.user
                     if me is None:
@@ -87,7 +101,7 @@ class DiscordBot:
                     public = client.application is None or client.application.bot_public
                     client.clicks = Clicks(doors.manager, platform, api, doors.choose, doors.stop)
                     client.hearing = Hearing(platform, doors.hear, reads_everything=reads_everything)
-                    client.rooms = Rooms(doors.manager, platform)
+                    client.rooms = Rooms(doors.manager, platform, settings.part)
                     try:
                         yield DiscordConnection(client, platform, settings.access(public=public))
                     finally:
@@ -102,6 +116,16 @@ class DiscordBot:
                 if client.application_id is None:
                     raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")
                 return invite_link(client.application_id)
+
+    @asynccontextmanager
+    async def directory(self) -> AsyncGenerator[DiscordDirectory]:
+        settings = discord_settings(self._shard)
+        timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
+        with _addresses(settings):
+            looking = discord.Client(intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS)
+            async with aiohttp.ClientSession(timeout=timeout) as session, looking as client:
+                await _login(client, settings)
+                yield DiscordDirectory(DiscordApi(client.http, session, settings.api_url))
 
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
         people = tuple(one.evolve(id=NOBODY) if not one.id.isdigit() else one for one in card.who.people)
@@ -145,7 +169,7 @@ class _Client(discord.Client):
     hearing: Hearing
     rooms: Rooms
 
-    def __init__(self, reads_everything: bool) -> None:
+    def __init__(self, shard: Shard, *, reads_everything: bool) -> None:
         intents = INTENTS | discord.Intents(message_content=reads_everything)
         super().__init__(
             intents=intents,
@@ -155,6 +179,8 @@ class _Client(discord.Client):
             allowed_mentions=discord.AllowedMentions.none(),
             guild_ready_timeout=0.5,
             max_ratelimit_timeout=RATE_LIMIT_SECONDS,
+            shard_id=shard.number,
+            shard_count=shard.count,
         )
         self._at_work: set[asyncio.Task[object]] = set()
 
@@ -184,8 +210,12 @@ class _Client(discord.Client):
         finally:
             self._at_work.discard(task)
 
+    async def on_connect(self) -> None:
+        self.hearing.new_session()  # before any message of it
+
     async def on_ready(self) -> None:
-        log.info("Listening on Discord.", extra={"action": "discord_connected"})
+        part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
+        log.info("Listening on Discord%s.", part, extra={"action": "discord_connected"})
         with self._working():
             await self.rooms.open_all()
             if self.user is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 __all__ = [
-    "ARCHIVED", "INVALID", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi", "DiscordRefusal", "Json",
-    "NotAnswerable", "why",
+    "ARCHIVED", "INVALID", "MESSAGE", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi", "DiscordRefusal", "File",
+    "Json", "NotAnswerable", "why",
 ]  # fmt: skip
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 import aiohttp
@@ -20,6 +22,8 @@ from askback.platform import Gone, TryLater, Undeliverable
 Json: TypeAlias = Mapping[str, object]
 Body: TypeAlias = Mapping[str, JsonValue]
 
+MESSAGE = "/channels/{channel_id}/messages/{message_id}"
+
 # https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 NO_CHANNEL = 10003
 NO_MESSAGE = 10008
@@ -29,6 +33,7 @@ ACKNOWLEDGED = 40060
 INVALID = 50035
 ARCHIVED = 50083
 THREAD_EXISTS = 160004
+LOCKED = 160005
 
 _WHY = {
     NO_CHANNEL: "the channel or thread does not exist any more.",
@@ -38,7 +43,16 @@ _WHY = {
     50013: "I lack a permission there: View Channel, Send Messages, Create Public Threads, "
     "Send Messages in Threads and Read Message History.",
     ARCHIVED: "the thread is archived, and I may not open it: give me the permission Manage Threads.",
+    LOCKED: "the thread is locked, and I may not write there: give me the permission Manage Threads.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A text that goes along with a message."""
+
+    name: str
+    content: str
 
 
 class DiscordRefusal(Undeliverable):
@@ -92,6 +106,11 @@ class DiscordApi:
             return cast("list[object]", answer)
         return cast("Json", answer) if isinstance(answer, dict) else {}
 
+    async def message(self, channel: str, message: str) -> Json:
+        """One message, as Discord has it. Raises as `call`."""
+        answer = await self.call("GET", MESSAGE, channel_id=channel, message_id=message)
+        return {} if isinstance(answer, list) else answer
+
     async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
         """Give an interaction its first answer. Raises `Gone`, `TryLater` or `DiscordRefusal`.
 
@@ -100,14 +119,15 @@ class DiscordApi:
         """
         await self._post(f"/interactions/{interaction_id}/{token}/callback", body, seconds)
 
-    async def follow_up(self, application_id: int, token: str, body: Body) -> None:
+    async def follow_up(self, application_id: int, token: str, body: Body, file: File | None = None) -> None:
         """Give an interaction that has its first answer a further one. Raises as `respond`."""
-        await self._post(f"/webhooks/{application_id}/{token}", body, None)
+        await self._post(f"/webhooks/{application_id}/{token}", body, None, file)
 
-    async def _post(self, path: str, body: Body, seconds: float | None) -> None:
+    async def _post(self, path: str, body: Body, seconds: float | None, file: File | None = None) -> None:
         timeout = self._session.timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
+        sent = aiohttp.JsonPayload(dict(body)) if file is None else _with_file(body, file)
         try:
-            async with self._session.post(f"{self._api_url}{path}", json=dict(body), timeout=timeout) as response:
+            async with self._session.post(f"{self._api_url}{path}", data=sent, timeout=timeout) as response:
                 if response.status < 300:
                     return
                 try:
@@ -125,6 +145,13 @@ class DiscordApi:
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Only the kind: the text of such an error can hold the address, and with it the token.
             raise TryLater(f"Discord cannot be reached ({type(error).__name__}).") from None
+
+
+def _with_file(body: Body, file: File) -> aiohttp.FormData:
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps(dict(body)), content_type="application/json")
+    form.add_field("files[0]", file.content.encode(), filename=file.name, content_type="text/plain; charset=utf-8")
+    return form
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:

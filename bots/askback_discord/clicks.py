@@ -10,8 +10,7 @@ __all__ = ["Clicks"]
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import discord
@@ -24,6 +23,7 @@ from askback.actions import (
     Deed,
     Erase,
     GoTo,
+    Look,
     Next,
     Open,
     Postpone,
@@ -34,25 +34,32 @@ from askback.actions import (
 )
 from askback.asks import Ask
 from askback.bots import ChooseOffer, Stop
-from askback.card import AskText, FieldErrors, Notice, Response
+from askback.card import AskText, FieldErrors, Notice, Response, Whole
 from askback.clock import utc_now
-from askback.manager import UNKNOWN, Paint, QuestionManager
+from askback.deciding import UNKNOWN
+from askback.manager import Paint, QuestionManager
+from askback.messages.reception import NOTHING_TO_STOP
 from askback.platform import Gone, Messages, TryLater, Undeliverable
-from askback.reception import NOTHING_TO_STOP
+from askback.recent import Recent
 from askback.store.errors import StoreError
 from askback_discord import ids, modal, notice, render
-from askback_discord.calls import Body, DiscordApi
+from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import Press, indexes, press
 from askback_discord.places import Places
 from askback_discord.posting import DiscordPlatform
 from askback_discord.prose import WORKING
 from askback_discord.replies import LATER, MESSAGE, MODAL, UPDATE, Reply
+from askback_discord.whole import whole
 
 log = logging.getLogger("askback.discord")
 
 NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
 IN_DOUBT = (
     "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
+)
+NOT_WHOLE = (
+    "The rest could not be shown: please press the button again. Where it is a file, I may lack the permission Attach "
+    "Files here."
 )
 TAKEN = "Thank you, that was taken."
 REMEMBERED = 2000
@@ -73,7 +80,7 @@ class Clicks:
         self._manager = manager
         self._platform = platform
         self._api = api
-        self._seen: OrderedDict[int, None] = OrderedDict()
+        self._seen: Recent[int, None] = Recent(REMEMBERED)
 
     async def interaction(self, interaction: discord.Interaction) -> None:
         """Whatever a person did to one of our messages. Never raises; never leaves it without an answer."""
@@ -82,8 +89,6 @@ class Clicks:
         if interaction.id in self._seen:
             return
         self._seen[interaction.id] = None
-        if len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
         reply = Reply(self._api, interaction)
         try:
             await self._take(reply, interaction)
@@ -126,6 +131,7 @@ class Clicks:
                 turn=control.turn,
                 deed=deed,
                 message=pressed.message,
+                delivery=str(interaction.id),
             )
         )
         await self._respond(reply, pressed, control, deed, response)
@@ -133,16 +139,18 @@ class Clicks:
     async def _end(self, reply: Reply, pressed: Press, interaction: discord.Interaction) -> None:
         """End what goes on where a button was pressed below a text that is being written."""
         place = await self._places.of(interaction)
-        refusal = NOTHING_TO_STOP if place is None else await self._stop(place, pressed.actor)
+        refusal = NOTHING_TO_STOP
+        if place is not None:
+            refusal = await self._stop(place, pressed.actor, key=str(interaction.id))
         if refusal is not None and refusal != NOTHING_TO_STOP:
             await self._answer(reply, MESSAGE, notice.notice(refusal))
             return
         message = interaction.message
         if message is None or message.content == WORKING:
-            await self._answer(reply, LATER, None)  # it goes away whole
+            given = await self._answer(reply, LATER, None)  # it goes away whole
         else:
-            await self._answer(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
-        if refusal is None:
+            given = await self._answer(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
+        if refusal is None or not given:
             return
         # Left over by a process that ended: nobody else takes it away.
         try:
@@ -159,18 +167,29 @@ class Clicks:
         match response:
             case AskText(field=field):
                 await self._answer(reply, MODAL, modal.modal(field))
+            case FieldErrors(message=message, field=field) if field.choice is not None:
+                # What is wrong with a reason is not kept on the card.
+                again = notice.retry(field.ask_id, field.turn, field.choice)
+                await self._give_back(reply, pressed, message, field.value, again)
+                await self._manager.hand_over(control.ask_id)
             case FieldErrors(message=message, field=field):
                 await self._notify(reply, pressed, notice.try_again(message, field))
                 await self._manager.hand_over(control.ask_id)
-            case Notice(text=text, card=card):
-                if isinstance(deed, Write):
+            case Notice(text=text, card=card, kept=kept):
+                if kept:
+                    await self._notify(reply, pressed, notice.notice(text))
+                elif isinstance(deed, Write):
                     await self._give_back(reply, pressed, text, deed.text)
-                elif isinstance(deed, Decline):
+                elif isinstance(deed, Decline | Choose):
                     await self._give_back(reply, pressed, text, deed.reason or "")
                 else:
                     await self._notify(reply, pressed, notice.notice(text))
                 if card is not None and pressed.message is not None:
                     await self._manager.hand_over(control.ask_id)
+            case Whole():
+                first, *more = (made := whole(response))[0]
+                if await self._answer(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
+                    await self._add(reply, [notice.notice(NOT_WHOLE)])
             case _ if pressed.message is None:
                 # Sent from a private notice, which is not the card.
                 await self._notify(reply, pressed, notice.notice(TAKEN))
@@ -204,12 +223,19 @@ class Clicks:
         try:
             try:
                 await self._manager.redraw(ask_id, paint, anyway=anyway)
+            except NotAnswerable as error:
+                # Answered by another process that heard the same click: it draws, or the outbox when the lease is over.
+                if not error.answered:
+                    await self._leave(ask_id, error)
             except (Gone, TryLater, Undeliverable) as error:
-                log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
-                await self._manager.hand_over(ask_id)
+                await self._leave(ask_id, error)
         except Exception:
             # Its row is still there, and the outbox draws it when the lease runs out.
             log.exception("A card could not be drawn for now.", extra={"action": "card_left", "ask_id": ask_id})
+
+    async def _leave(self, ask_id: str, error: Exception) -> None:
+        log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
+        await self._manager.hand_over(ask_id)
 
     async def _page(self, reply: Reply, pressed: Press, ask_id: str, page: int) -> None:
         """Another page of a long menu: nothing about the ask changes, so nothing is committed."""
@@ -230,6 +256,9 @@ class Clicks:
             if control is not None and control.kind == "field":
                 again = notice.retry(control.ask_id, control.turn)
                 await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
+            elif control is not None and control.kind == "vote":
+                again = notice.retry(control.ask_id, control.turn, control.arg)
+                await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
             elif control is not None and control.kind == "decline":
                 await self._give_back(reply, pressed, text, modal.text(interaction.data or {}))
             else:
@@ -237,32 +266,48 @@ class Clicks:
         except Exception:
             log.exception("A click could not even be refused.", extra={"action": "answer_lost"})
 
-    async def _notify(self, reply: Reply, pressed: Press, words: Body) -> None:
+    async def _notify(self, reply: Reply, pressed: Press, words: Body) -> bool:
         """A sentence for whoever clicked, and nobody else. It takes the place of the notice that a text came from,
         but not of one whose button was pressed only now: that may hold the text."""
-        if pressed.on_notice and pressed.control is not None and pressed.control.kind == "field":
-            await self._answer(reply, UPDATE, notice.replacing(words))
-        else:
-            await self._answer(reply, MESSAGE, words)
+        if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "vote"}:
+            return await self._answer(reply, UPDATE, notice.replacing(words))
+        return await self._answer(reply, MESSAGE, words)
 
     async def _give_back(
         self, reply: Reply, pressed: Press, text: str, written: str, again: notice.Component | None = None
     ) -> None:
         """Say why a text was not taken, and what it was: its field is closed, and it must not be lost."""
         first, *more = notice.returned(text, written, again)
-        await self._notify(reply, pressed, first)
-        for words in more:
-            try:
-                await reply.add(words)
-            except (Gone, TryLater, Undeliverable) as error:
-                log.warning("A text could not be given back: %s", error, extra={"action": "notice_lost"})
-                return
+        if await self._notify(reply, pressed, first):
+            await self._add(reply, more)
 
-    async def _answer(self, reply: Reply, kind: int, data: Body | None) -> None:
+    async def _add(self, reply: Reply, more: Sequence[Body], file: File | None = None) -> bool:
+        """What does not fit into a first answer; a file goes with the last of it. Whether all of it got through.
+
+        Never raises what Discord says.
+        """
+        for number, words in enumerate(more, 1):
+            try:
+                await reply.add(words, file if number == len(more) else None)
+            except (Gone, TryLater, Undeliverable) as error:
+                log.warning("The rest of a text did not get through: %s", error, extra={"action": "notice_lost"})
+                return False
+        return True
+
+    async def _answer(self, reply: Reply, kind: int, data: Body | None) -> bool:
+        """Give the first answer. Whether it got through. Never raises what Discord says."""
         try:
             await reply.give(kind, data)
+        except NotAnswerable as error:
+            if error.answered:
+                log.debug("Another process has answered the same click.")
+            else:
+                log.warning("A click could not be answered: %s", error, extra={"action": "answer_lost"})
+            return False
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A click could not be answered: %s", error, extra={"action": "answer_lost"})
+            return False
+        return True
 
 
 def _page_of(pressed: Press, ask: Ask) -> int | None:
@@ -275,7 +320,8 @@ def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction
     picked = indexes(pressed.values)
     simple: Mapping[str, Deed] = {
         "write": Open(),
-        "retry": Open(),
+        "retry": Open() if control.arg is None else Choose(index=control.arg),
+        "look": Look(),
         "erase": Erase(),
         "next": Next(),
         "back": Back(),
@@ -295,6 +341,8 @@ def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction
             return GoTo(index=picked[0] if control.arg is None else control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
             return Write(text=modal.text(interaction.data or {}))
+        case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
+            return Choose(index=control.arg, reason=modal.text(interaction.data or {}))
         case "decline" if interaction.type is discord.InteractionType.modal_submit:
             return Decline(reason=modal.text(interaction.data or {}) or None)
         case _:

@@ -21,9 +21,9 @@ Component: TypeAlias = dict[str, JsonValue]
 """A component, or a part of one."""
 
 _SNOWFLAKE = re.compile(r"[0-9]{1,20}")
-_STYLES = {"primary": 1, "secondary": 2, "success": 3}
+_STYLES = {"primary": 1, "secondary": 2, "success": 3, "danger": 4}
 
-Style: TypeAlias = Literal["primary", "secondary", "success"]
+Style: TypeAlias = Literal["primary", "secondary", "success", "danger"]
 
 
 def display(markdown: str) -> Component:

@@ -6,8 +6,9 @@ __all__ = ["controls", "menu_pages", "tabs"]
 
 from collections.abc import Iterator, Sequence
 
-from askback.card import NOT_NOW, SOMETHING_ELSE, Card, Item
-from askback.literal import size
+from askback import standing
+from askback.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
+from askback.text.literal import size
 from askback_discord import ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
 from askback_discord.texts import fit, one_line
@@ -58,7 +59,7 @@ def controls(card: Card, page: int | None = None) -> list[Component]:
     """The rows below the text."""
     match card.view:
         case "question":
-            rows = [*_choices(card, page), [*_ways_on(card)]]
+            rows = [*_choices(card, page), *_split([*_everything(card), *_ways_on(card)])]
         case "review":
             rows = [[*_edits(card)], [*_ways_on(card)]]
         case "ended":
@@ -77,8 +78,12 @@ def _choices(card: Card, page: int | None) -> Iterator[list[Component]]:
         yield [*_writing(card)]
     else:
         buttons = [*_option_buttons(card), *_writing(card)]
-        yield buttons[: limits.ROW_BUTTONS]
-        yield buttons[limits.ROW_BUTTONS :]
+        yield from _split(buttons)
+
+
+def _split(buttons: list[Component]) -> tuple[list[Component], list[Component]]:
+    """Buttons in as many rows as they take, which are two at the most."""
+    return buttons[: limits.ROW_BUTTONS], buttons[limits.ROW_BUTTONS :]
 
 
 def _as_buttons(card: Card) -> bool:
@@ -90,10 +95,15 @@ def _as_buttons(card: Card) -> bool:
 def _option_buttons(card: Card) -> Iterator[Component]:
     labels = [one_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
+    agreeing = standing.agreeing(card)
     recommended = next((item.number for item in card.items if item.recommended), None)
     for item in card.items:
         label = item.label if plain_enough else f"{item.number}. {item.label}"
         style: Style = "primary" if item.number == recommended else "secondary"
+        if card.tally is not None and item.number - 1 in card.tally.refusing:
+            style = "danger"
+        elif item.number == agreeing:
+            style = "success"
         yield button(label, _control(card, "choose", item.number - 1), style)
 
 
@@ -170,8 +180,15 @@ def _ways_on(card: Card) -> Iterator[Component]:
         answered = any(tab.current and tab.answered for tab in card.tabs)
         yield button("Next", _control(card, "next"), "primary" if answered or card.several else "secondary")
         yield button("Review", _control(card, "review"))
-    yield button(NOT_NOW, _control(card, "postpone"))
-    yield button("Cancel", _control(card, "cancel"))
+    if card.can_decline:
+        yield button(NOT_NOW, _control(card, "postpone"))
+    if card.can_cancel:
+        yield button("Cancel" if card.tally is None else TAKE_BACK, _control(card, "cancel"))
+
+
+def _everything(card: Card) -> Iterator[Component]:
+    if card.details is not None:
+        yield button(EVERYTHING, _control(card, "look"))
 
 
 def _edits(card: Card) -> Iterator[Component]:

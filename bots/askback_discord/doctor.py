@@ -18,7 +18,7 @@ from askback.clock import utc_now
 from askback.doctor.clock import clock_finding
 from askback.doctor.findings import Finding, Scene, broken, good, told_by, warning
 from askback.errors import OperatorError
-from askback.settings import load
+from askback.settings.reading import load
 from askback_discord.calls import Json
 from askback_discord.install import INTENTS, PERMISSIONS, invite_link
 from askback_discord.settings import DiscordSettings
@@ -28,6 +28,10 @@ TOKEN = "Reset the token on the page Bot in Discord's developer portal, and set 
 CONTENT = "Switch on Message Content Intent on the page Bot in Discord's developer portal, and start the bot again."
 AGAIN = "Wait a minute, and run askback doctor again."
 GATEWAY = "Let WebSockets (wss://*.discord.gg, port 443) through the firewall or proxy, and check the network."
+SPLIT = (
+    "Run {some}, each with a shard of its own (askback discord --shard {first} up to {last}), on one database in "
+    "PostgreSQL."
+)
 SEEN_GUILDS = 10
 """On more servers than so, what is missing is only counted."""
 _HELLO, _IDENTIFY, _DISPATCH, _INVALID = 10, 2, 0, 9
@@ -81,10 +85,12 @@ async def examine(scene: Scene) -> Sequence[Finding]:
             return [refused, *clock]
         reads_all, found = _application(application.json)
         found.append(_access(settings, application.json))
-        guilds, gateway = await asyncio.gather(
-            _guilds(session, settings, application.json, scene), _gateway(session, settings, reads_all, scene)
+        guilds, gateway, shards = await asyncio.gather(
+            _guilds(session, settings, application.json, scene),
+            _gateway(session, settings, reads_all, scene),
+            _shards(session, settings, scene.seconds),
         )
-        return [*found, *gateway, *guilds, *clock]
+        return [*found, *gateway, *shards, *guilds, *clock]
 
 
 async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: str, seconds: float) -> _Answer:
@@ -189,7 +195,8 @@ async def _ready(session: aiohttp.ClientSession, settings: DiscordSettings, inte
             operation = frame.get("op")
             if operation == _HELLO:
                 token = settings.token.get_secret_value()
-                identify = {"token": token, "intents": intents.value, "properties": properties}
+                shard = [settings.part.number, settings.part.count]
+                identify = {"token": token, "intents": intents.value, "properties": properties, "shard": shard}
                 await socket.send_json({"op": _IDENTIFY, "d": identify})
             elif operation == _DISPATCH and frame.get("t") == "READY":
                 await socket.close(code=1000)
@@ -205,13 +212,44 @@ def _closed(code: int | None) -> Finding:
         case 4013 | 4014:
             says = "Discord does not grant the intents that the bot asks for (4014)."
             return broken("gateway", says.replace("4014", str(code)), CONTENT)
-        case 4010 | 4011:
-            says = f"Discord wants the bot to be split up, since it is on too many servers ({code})."
-            return broken("gateway", says, "Leave servers: askback runs as one process.")
+        case 4010:
+            return broken("gateway", "Discord takes no such shard (4010).", "Look at ASKBACK_DISCORD_SHARD.")
+        case 4011:
+            says = "Discord wants the bot to be split up further, since it is on too many servers (4011)."
+            return broken("gateway", says, SPLIT.format(some="several processes", first="0/2", last="1/2"))
         case 9:
             return warning("gateway", "Discord refused the session, as it does when sessions begin too often.", AGAIN)
         case _:
             return broken("gateway", f"Discord's gateway closed the connection ({code}).", AGAIN)
+
+
+async def _shards(session: aiohttp.ClientSession, settings: DiscordSettings, seconds: float) -> list[Finding]:
+    """Into how many parts Discord would share out what happens, and how often the bot may still begin today."""
+    try:
+        answer = await _get(session, settings, "/gateway/bot", seconds)
+    except _Unreachable as error:
+        return [broken("shards", str(error), NETWORK)]
+    wanted, limit = answer.json.get("shards"), answer.json.get("session_start_limit")
+    if answer.status != 200 or not isinstance(wanted, int) or not isinstance(limit, dict):
+        return [warning("shards", f"Discord does not say how many it recommends (HTTP {answer.status}).", AGAIN)]
+    part, found = settings.part, list[Finding]()
+    if part.count == 1:
+        says = "One process hears everything"
+    else:
+        also = ", and direct messages" if part.serves(None) else ""
+        says = f"With shard {part}, a process hears the servers of that part{also}"
+    if part.count >= wanted:
+        found.append(good("shards", f"{says}; Discord recommends {_count(wanted, 'shard')}."))
+    else:
+        cure = SPLIT.format(some=f"{wanted} processes", first=f"0/{wanted}", last=f"{wanted - 1}/{wanted}")
+        found.append(warning("shards", f"{says}; Discord recommends {_count(wanted, 'shard')}.", cure))
+    left = cast("Json", limit).get("remaining")
+    total, again = cast("Json", limit).get("total"), cast("Json", limit).get("reset_after")
+    if isinstance(left, int) and isinstance(total, int) and left * 10 < total:
+        when = f" in {round(again / 60_000)} minutes" if isinstance(again, int | float) else " within a day"
+        says = f"The bot may begin {_count(left, 'more session')} of {total} before Discord counts anew{when}."
+        found.append(warning("sessions", says, "Find out what starts the bot so often, and leave it running."))
+    return found
 
 
 # The servers
@@ -247,7 +285,12 @@ async def _guilds(
     if guilds and not lacking:
         count = f"all {len(guilds)} servers" if len(guilds) > 1 else f"the server {_text(guilds[0], 'name')}"
         found.append(good("permissions", f"It may do what it needs on {count}."))
-    gone = scene.tenants - {_text(guild, "id") for guild in guilds}
+    there = {_text(guild, "id") for guild in guilds}
+    heard = [one for one in there if settings.part.serves(one)]
+    if guilds and len(heard) < len(guilds):
+        says = f"Of {_count(len(guilds), 'server')}, shard {settings.part} hears {len(heard)}."
+        found.append(good("servers", f"{says} The others take processes with the other shards."))
+    gone = scene.tenants - there
     if gone:
         says = f"Questions are open on a server where the bot is not any more ({', '.join(sorted(gone))})."
         cure = f"Let it in again with {link} or end those questions: askback pending, askback cancel ID"
@@ -261,6 +304,10 @@ def _missing(guild: Mapping[str, object]) -> list[str]:
     if held.administrator:
         return []
     return [name for name, wanted in PERMISSIONS if wanted and not getattr(held, name)]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _title(name: str) -> str:

@@ -17,8 +17,9 @@ from askback.bots import Hear
 from askback.clock import utc_now
 from askback.conversations import NO_TEXT, Heard, Say, Taken
 from askback.identity import MessageRef, Place
-from askback.once import Once
+from askback.messages.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
+from askback.recent import Recent
 from askback.store.errors import StoreError
 from askback_discord.payloads import PLATFORM, actor, attached, key_of, written_text
 from askback_discord.places import Places
@@ -55,14 +56,16 @@ class Hearing:
         self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """Rooms in which a message waits to be stored."""
         self._once = Once()
-        self._newest: dict[int, Seen] = {}
+        self._newest: Recent[int, Seen] = Recent(REMEMBERED)
         """The newest message that was heard in each room, those of the last ones that were talked in."""
+        self._before: dict[int, Seen] = {}
+        """As it was when a session began that has not caught up yet."""
 
     async def message(self, message: discord.Message, me: discord.ClientUser) -> None:
         """A message. Our own, other bots' and the platform's own are not meant for us."""
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
-        direct = message.guild is None
+        direct = _guild(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
         text, files = written_text(message, me), attached(message)
         if not text and not files and not mentioned:
@@ -78,7 +81,7 @@ class Hearing:
     async def _take(
         self, message: discord.Message, text: str, files: tuple[str, ...], parent: str | None, *, begin: bool
     ) -> None:
-        direct, place = message.guild is None, _place(message, parent)
+        guild, place = _guild(message), _place(message, parent)
         ref = MessageRef(channel=str(message.channel.id), id=str(message.id))
         heard = Heard(
             place=place,
@@ -87,7 +90,7 @@ class Hearing:
             dedupe_key=key_of(message),
             at=utc_now(),
             files=files,
-            direct=direct,
+            direct=guild is None,
             midway=parent is not None,
             ref=ref,
         )
@@ -97,11 +100,8 @@ class Hearing:
         if not taken.new:
             return
         room = int(place.thread or place.channel)
-        self._newest.pop(room, None)
-        self._newest[room] = message.id, None if message.guild is None else message.guild.id
-        if len(self._newest) > REMEMBERED:
-            del self._newest[next(iter(self._newest))]
-        if not direct and parent is None:
+        self._newest[room] = message.id, guild
+        if guild is not None and parent is None:
             await self._open(place, text)
 
     async def _tell(self, ref: MessageRef, text: str) -> None:
@@ -110,18 +110,24 @@ class Hearing:
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
+    def new_session(self) -> None:
+        """A session begins: what it delivers comes after what was missed, and hides none of that."""
+        self._before = {**self._newest, **self._before}
+
     async def catch_up(self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, Seen]) -> None:
         """After a new session: what was written in the rooms that are talked in and did not come through the gateway.
 
         A session that could not be resumed is told nothing of what it missed. `since`: more rooms, each with a
         message after which to look.
         """
-        for where, (newest, guild) in sorted({**since, **self._newest}.items()):
+        before, self._before = self._before, {}
+        for where, (newest, guild) in sorted({**since, **before}.items()):
             room = client.get_partial_messageable(where, guild_id=guild)
             try:
                 async for message in room.history(after=discord.Object(newest), limit=CATCH_UP, oldest_first=True):
                     await self.message(message, me)
             except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
+                self._before[where] = newest, guild  # for the next session
                 log.warning(
                     "What was written meanwhile cannot be read: %s",
                     type(error).__name__,
@@ -176,9 +182,16 @@ class Hearing:
 
 def _place(message: discord.Message, parent: str | None) -> Place:
     """Where it was written. A thread that is started from a message has the id of that message."""
-    if message.guild is None:
+    guild = _guild(message)
+    if guild is None:
         return Place(platform=PLATFORM, channel=str(message.channel.id))
-    guild = str(message.guild.id)
     if parent is None:
-        return Place(platform=PLATFORM, tenant=guild, channel=str(message.channel.id), thread=str(message.id))
-    return Place(platform=PLATFORM, tenant=guild, channel=parent, thread=str(message.channel.id))
+        return Place(platform=PLATFORM, tenant=str(guild), channel=str(message.channel.id), thread=str(message.id))
+    return Place(platform=PLATFORM, tenant=str(guild), channel=parent, thread=str(message.channel.id))
+
+
+def _guild(message: discord.Message) -> int | None:
+    """The server that it was written on; None: a direct message. discord.py may not know that server by now."""
+    if message.guild is not None:
+        return message.guild.id
+    return message.channel.guild_id if isinstance(message.channel, discord.PartialMessageable) else None

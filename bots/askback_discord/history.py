@@ -5,12 +5,12 @@ from __future__ import annotations
 __all__ = ["History", "said"]
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import cast
 
 import discord
+from askback.agent.earlier import MESSAGES, newest
 from askback.conversations import Said
-from askback.earlier import MESSAGES, newest
 from askback.identity import Actor, Place
 from askback.platform import Gone, Undeliverable
 from askback_discord.calls import DiscordApi, DiscordRefusal, Json
@@ -60,15 +60,9 @@ class History:
     async def _starter(self, place: Place) -> list[Json]:
         """The message that the thread hangs from; a forum's has none outside of itself."""
         try:
-            answer = await self._api.call(
-                "GET",
-                "/channels/{channel_id}/messages/{message_id}",
-                channel_id=place.channel,
-                message_id=place.thread or "",
-            )
+            return [await self._api.message(place.channel, place.thread or "")]
         except (Gone, DiscordRefusal):
             return []
-        return [answer] if isinstance(answer, Mapping) else []
 
     def _is_hidden(self, message: Json) -> bool:
         """Whether somebody wrote it, and Discord keeps back what."""

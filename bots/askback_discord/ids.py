@@ -14,11 +14,12 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
-    "postpone", "retry", "field", "decline", "use", "keep", "stop",
+    "postpone", "retry", "field", "decline", "vote", "look", "use", "keep", "stop",
 ]  # fmt: skip
 """choose: one button per option; pick: a menu of one; tick: a menu of several; page: another page of a menu;
 goto: a button for one question, or a menu of them; retry: the text field again, from a private notice;
 field: the text field itself; postpone, decline: a button for the field for why not now, and that field itself;
+vote: the field for why somebody chooses an option; look: everything that the card shows a part of;
 use, keep: the buttons of an offer, whose id stands in the place of the ask's; stop: below a text that is being written,
 with what stands for the text's name in that place."""
 
@@ -26,8 +27,8 @@ TEXT: Final = "askback:text"
 """The custom_id of the input in the text field."""
 
 KINDS: Final[dict[str, Kind]] = {kind: kind for kind in get_args(Kind)}
-_WITH_ARGUMENT: Final = frozenset({"choose", "pick", "tick", "page"})
-_WITH_OR_WITHOUT: Final = frozenset({"goto"})
+_WITH_ARGUMENT: Final = frozenset({"choose", "pick", "tick", "page", "vote"})
+_WITH_OR_WITHOUT: Final = frozenset({"goto", "retry"})
 _PAGES: Final = 1_000
 _NUMBER = r"(0|[1-9][0-9]{0,8})"
 _CUSTOM_ID = re.compile(rf"askback:([a-z]+):([A-Za-z0-9_-]{{1,48}}):{_NUMBER}:{_NUMBER}(?::{_NUMBER})?")
@@ -42,7 +43,8 @@ class Control:
     turn: int
     revision: int = 0
     arg: int | None = None
-    """The option (choose), the question (goto; none in a menu) or the menu's page (pick, tick, page), from 0."""
+    """The option (choose, vote; retry: why that one), the question (goto; none in a menu) or the menu's page (pick,
+    tick, page), from 0."""
 
     @property
     def drawing(self) -> int:

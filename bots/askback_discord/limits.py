@@ -44,7 +44,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.errors import OperatorError
-from askback.literal import size
+from askback.text.literal import size
 
 # flags of a message [ref resources/message#message-object-message-flags]
 EPHEMERAL: Final = 1 << 6

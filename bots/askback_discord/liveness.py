@@ -19,7 +19,7 @@ import aiohttp
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
 import discord
-from askback.pulse import Pulse
+from askback.serving.pulse import Pulse
 
 log = logging.getLogger("askback.discord")
 
@@ -73,7 +73,7 @@ class Gateway:
 
     async def run(self) -> None:
         """Stay connected until cancelled. Raises `discord.ConnectionClosed` where Discord closes for good."""
-        session: dict[str, object] = {"initial": True, "shard_id": None}
+        session: dict[str, object] = {"initial": True, "shard_id": self._client.shard_id}
         try:
             while not self._draining:
                 await self._pause()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 from askback.card import TextField
-from askback.literal import size, visible
+from askback.text.literal import size, visible
 from askback_discord import ids, limits
 from askback_discord.components import Component
 from askback_discord.texts import cut, fit, plain
@@ -28,21 +28,21 @@ def modal(field: TextField) -> Component:
         "custom_id": ids.TEXT,
         "style": 2,
         "required": False,  # an empty text comes back to us, and we say what is wrong with it
-        "max_length": field.longest if field.declines else limits.INPUT_VALUE,
-        "placeholder": fit(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…",
+        "max_length": field.longest if field.declines or field.choice is not None else limits.INPUT_VALUE,
+        "placeholder": _placeholder(field),
     }
     if kept:
         entry["value"] = kept
     labelled: Component = {
         "type": limits.LABELLED,
-        "label": "Why, or when? (optional)" if field.declines else "Your answer",
+        "label": _label(field),
         "description": _hint(field, whole=kept == value),
         "component": entry,
     }
-    kind: ids.Kind = "decline" if field.declines else "field"
+    kind: ids.Kind = "decline" if field.declines else "field" if field.choice is None else "vote"
     made: Component = {
-        "custom_id": ids.custom_id(ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn)),
-        "title": "Not now" if field.declines else _title(field.header),
+        "custom_id": ids.custom_id(ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn, arg=field.choice)),
+        "title": "Not now" if field.declines else _title(field.header if field.choice is None else field.placeholder),
         "components": [_prompt(field.prompt), labelled],
     }
     limits.check_modal(made)
@@ -58,6 +58,18 @@ def ref(data: Json) -> ids.Control | None:
 def text(data: Json) -> str:
     """What was written in a submitted field (the interaction's `data`); empty where nothing was. Never raises."""
     return next(_texts(data.get("components"), 0), "")
+
+
+def _label(field: TextField) -> str:
+    if field.declines:
+        return "Why, or when? (optional)"
+    return "Your answer" if field.choice is None else "Your reason"
+
+
+def _placeholder(field: TextField) -> str:
+    if field.choice is not None:
+        return "Enter your reason…"  # what it is for stands above the field
+    return fit(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…"
 
 
 def _title(header: str) -> str:
@@ -78,7 +90,7 @@ def _hint(field: TextField, *, whole: bool) -> str:
     if not whole:
         return "The text that was kept is too long for this field: only its beginning stands here."
     longest = f"Up to {field.longest:,} characters."
-    if field.declines:
+    if field.declines or field.choice is not None:
         return f"It goes to whoever asked, and stands on the card. {longest}"
     return f"{longest} It goes along with the options that are chosen." if field.multi else longest
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from askback.card import TextField
-from askback.literal import breaking, cut, size
+from askback.text.literal import breaking, cut, size
 from askback_discord import ids, limits
 from askback_discord.components import Component, button, row
 from askback_discord.texts import plain
@@ -35,9 +35,9 @@ def try_again(words: str, field: TextField) -> Component:
     return _checked(words, [retry(field.ask_id, field.turn)])
 
 
-def retry(ask_id: str, turn: int) -> Component:
-    """The row with that button."""
-    return row([button("Try again", ids.Control(kind="retry", ask_id=ask_id, turn=turn), "primary")])
+def retry(ask_id: str, turn: int, choice: int | None = None) -> Component:
+    """The row with that button. `choice`: the field is that for why somebody chooses this option."""
+    return row([button("Try again", ids.Control(kind="retry", ask_id=ask_id, turn=turn, arg=choice), "primary")])
 
 
 def returned(words: str, written: str, again: Component | None = None) -> list[Component]:

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from askback.literal import size
+from askback.text.literal import size
 from askback_discord import limits
 from askback_discord.components import Component, display
-from askback_discord.content import Block, Part, Text, Unit
+from askback_discord.parts import Block, Part, Text, Unit
 
 GOES_ON: Final = "-# Goes on in the next message ↓"
 CONTINUED: Final = "-# (continued)"

@@ -40,11 +40,12 @@ def actor(user: discord.User | discord.Member) -> Actor:
     """A person. Ids of people are the same everywhere on Discord, so no tenant is needed to tell them apart.
 
     Roles are taken as the payload has them: what discord.py makes of them depends on what it has
-    seen of the guild, and a role that it does not know would be missing.
+    seen of the guild, and a role that it does not know would be missing. The role @everyone, which bears
+    the server's own id and which every member has, stands in no payload.
     """
     groups: tuple[str, ...] = ()
     if isinstance(user, discord.Member):
-        groups = tuple(str(role) for role in user._roles)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - see above
+        groups = *(str(role) for role in user._roles), str(user.guild.id)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - see above
     return Actor(platform=PLATFORM, id=str(user.id), name=user.display_name, groups=groups)
 
 

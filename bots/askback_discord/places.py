@@ -9,6 +9,7 @@ import logging
 import discord
 from askback.identity import Place
 from askback.platform import Gone, TryLater, Undeliverable
+from askback.recent import Recent
 from askback_discord.payloads import PLATFORM
 from askback_discord.posting import DiscordPlatform
 
@@ -22,7 +23,7 @@ class Places:
 
     def __init__(self, platform: DiscordPlatform) -> None:
         self._platform = platform
-        self._parents: dict[int, str | None] = {}
+        self._parents: Recent[int, str | None] = Recent(KEPT)
 
     async def parent(self, channel: object) -> str | None:
         """The channel that a thread belongs to. None: it is no thread, or nobody knows."""
@@ -37,8 +38,6 @@ class Places:
             except (Gone, TryLater, Undeliverable) as error:
                 log.warning("A channel could not be looked up: %s", error, extra={"action": "thread_unknown"})
                 return None
-            if len(self._parents) > KEPT:
-                del self._parents[next(iter(self._parents))]
         return self._parents[channel.id]
 
     async def of(self, interaction: discord.Interaction) -> Place | None:

@@ -14,13 +14,16 @@ from typing import TypeVar, cast
 from pydantic import JsonValue
 
 from askback.asks import Ask
-from askback.conversations import OFFER, Said, Say
+from askback.conversations import OFFER, PROSE, Said, Say
 from askback.identity import Actor, MessageRef, Place
+from askback.messages.parts import bring
 from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
+from askback.recent import Recent
 from askback_discord import ids, limits, offers, render, texts
 from askback_discord.calls import (
     ARCHIVED,
     INVALID,
+    MESSAGE,
     NO_CHANNEL,
     THREAD_EXISTS,
     Body,
@@ -32,14 +35,14 @@ from askback_discord.calls import (
 from askback_discord.history import History
 from askback_discord.presence import Presence
 from askback_discord.prose import WORKING, DiscordProse
-from askback_discord.stop import stop_id, stop_row
+from askback_discord.remarks import pinged, sentence, without_everybody
+from askback_discord.stop import stop_row
 
 log = logging.getLogger("askback.discord")
 
 LOOK_BACK = 100
 LONGEST_ARCHIVE = 10_080
 """Minutes until Discord archives a silent thread: the longest that it takes."""
-MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 NO_MENTIONS: Body = {"parse": []}
 SUPPRESS_EMBEDS = 1 << 2
 THREAD_NAME = 90
@@ -67,7 +70,7 @@ class DiscordPlatform:
         self._me = str(me)
         self._history = History(api, self._me, reads_everything=reads_everything)
         self._presence = Presence(api)
-        self._removed: dict[str, None] = {}
+        self._removed: Recent[str, None] = Recent(REMEMBERED)
         """Rooms that are gone, those that went last."""
 
     async def show(self, ask: Ask) -> Messages:
@@ -77,23 +80,12 @@ class DiscordPlatform:
 
     async def show_parts(self, ask: Ask, parts: tuple[Body, ...], done: Messages) -> Messages:
         """Bring the parts of a card to people, but for the first ones, which are `done` already."""
-        shown = list(done)
-        for number, part in enumerate(parts[len(done) :], len(done)):
-            known = ask.messages[number] if number < len(ask.messages) else None
-            if known is not None:
-                try:
-                    await self.change(known, part)
-                except Gone:
-                    if number == 0:
-                        raise
-                else:
-                    shown.append(known)
-                    continue
+
+        async def post(part: Body, number: int) -> MessageRef:
             # A card that was deleted is posted anew by another name: under the same one Discord drops it.
-            shown.append(await self.post(ask.place, part, ask.id, number, ask.interview.revision))
-        for surplus in ask.messages[len(parts) :]:
-            await self._remove(surplus)
-        return tuple(shown)
+            return await self.post(ask.place, part, ask.id, number, ask.interview.revision)
+
+        return await bring(parts, ask.messages, change=self.change, post=post, remove=self._remove, done=done)
 
     async def say(self, place: Place, say: Say) -> Messages:
         if say.gone:
@@ -102,11 +94,7 @@ class DiscordPlatform:
             return ()
         if say.markdown:
             return await self.write(place, say.text, say.messages, say.target)
-        mention = f"<@{say.to.id}> " if say.to is not None and say.to.id.isdigit() else ""
-        allowed: dict[str, JsonValue] = {"parse": []}
-        if say.to is not None and mention:
-            allowed["users"] = [say.to.id]
-        body = _plain(mention + texts.escape(say.text)) | {"allowed_mentions": allowed}
+        body = _plain(sentence(say)) | {"allowed_mentions": pinged(say.mention)}
         if say.offer is not None:
             body["components"] = [offers.row_of(say.offer)]
         if say.messages:
@@ -184,9 +172,11 @@ class DiscordPlatform:
         return DiscordProse(self, place, name, messages)
 
     async def find(self, place: Place, nonce: str) -> Messages:
-        """A card is known by the ids of its controls, and a text that is being written by that of its button.
+        """A card is known by the ids of its controls, and a text that is being written by its button.
 
-        Of other texts Discord itself drops one with a repeated nonce.
+        Whatever text has that button is the one: in one conversation only one is written at a time, and a process
+        that ended may have begun it under another name, before people wrote more. Of other texts Discord itself
+        drops one with a repeated nonce.
         """
         try:
             answer = await self._api.call(
@@ -199,8 +189,12 @@ class DiscordPlatform:
             if not isinstance(message, dict):
                 continue
             found = cast("Json", message)
-            names = {nonce.removeprefix(OFFER), stop_id(nonce)}
-            if _author(found) == self._me and not names.isdisjoint(_ask_ids(found.get("components"))):
+            controls = tuple(_controls(found.get("components")))
+            if nonce.startswith(PROSE):
+                is_it = any(control.kind == "stop" for control in controls)
+            else:
+                is_it = any(control.ask_id == nonce.removeprefix(OFFER) for control in controls)
+            if is_it and _author(found) == self._me:
                 return (MessageRef(channel=room(place), id=str(found.get("id"))),)
         return ()
 
@@ -212,6 +206,10 @@ class DiscordPlatform:
     async def earlier(self, place: Place) -> tuple[Said, ...]:
         return await self._history.earlier(place)
 
+    async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
+        del groups  # Discord tells nobody's roles in a direct message, where a click counts without them
+        return person.evolve(groups=()) if place.tenant is None else None
+
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del reader
         if mood == "working":
@@ -221,6 +219,7 @@ class DiscordPlatform:
 
     async def post(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
         """Post one message under a name. Raises `TryLater` or `Undeliverable`."""
+        body = without_everybody(body, place)
         limits.check_message(body)
         named = {**body, "nonce": _nonce(name, part, edition), "enforce_nonce": True}
         where = room(place)
@@ -253,7 +252,7 @@ class DiscordPlatform:
         async def change() -> None:
             await self._api.call(
                 "PATCH",
-                "/channels/{channel_id}/messages/{message_id}",
+                MESSAGE,
                 body,
                 channel_id=message.channel,
                 message_id=message.id,
@@ -284,13 +283,7 @@ class DiscordPlatform:
     async def _begin_thread(self, place: Place) -> None:
         """Start the thread of a place that has none yet, named after the message that it starts from."""
         try:
-            answer = await self._api.call(
-                "GET",
-                "/channels/{channel_id}/messages/{message_id}",
-                channel_id=place.channel,
-                message_id=place.thread or "",
-            )
-            written = str(answer.get("content") or "") if isinstance(answer, Mapping) else ""
+            written = str((await self._api.message(place.channel, place.thread or "")).get("content") or "")
             await self.open_thread(place, written.replace(f"<@{self._me}>", " ").replace(f"<@!{self._me}>", " "))
         except Gone:
             raise DiscordRefusal(NO_CHANNEL, "the message that the thread was to start from was deleted.") from None
@@ -298,8 +291,6 @@ class DiscordPlatform:
     def removed(self, place: str) -> None:
         """A channel or thread was deleted: nothing is posted there any more, and no thread started anew."""
         self._removed[place] = None
-        if len(self._removed) > REMEMBERED:
-            del self._removed[next(iter(self._removed))]
 
     async def parent(self, thread: str) -> str | None:
         """The channel that a thread belongs to; None for what is no thread. Raises `TryLater` or `Undeliverable`."""
@@ -332,7 +323,7 @@ class DiscordPlatform:
         try:
             await self._api.call(
                 "DELETE",
-                "/channels/{channel_id}/messages/{message_id}",
+                MESSAGE,
                 channel_id=message.channel,
                 message_id=message.id,
             )
@@ -379,12 +370,12 @@ def _author(message: Json) -> str | None:
     return str(cast("Json", author).get("id")) if isinstance(author, dict) else None
 
 
-def _ask_ids(components: object) -> Iterator[str]:
-    """The ids of the asks that controls of a message belong to."""
+def _controls(components: object) -> Iterator[ids.Control]:
+    """The controls of ours in a message."""
     for component in cast("list[object]", components) if isinstance(components, list) else ():
         if isinstance(component, dict):
             fields = cast("Json", component)
             control = ids.parse(str(fields.get("custom_id") or ""))
             if control is not None:
-                yield control.ask_id
-            yield from _ask_ids(fields.get("components"))
+                yield control
+            yield from _controls(fields.get("components"))

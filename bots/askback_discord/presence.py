@@ -9,6 +9,7 @@ import logging
 import time
 
 from askback.platform import Gone, TryLater, Undeliverable
+from askback.recent import Recent
 from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal
 
 log = logging.getLogger("askback.discord")
@@ -28,7 +29,7 @@ class Presence:
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
         self._typing: dict[str, asyncio.Task[None]] = {}
-        self._refused: dict[str, float] = {}
+        self._refused: Recent[str, float] = Recent(KEPT)
 
     def begin(self, room: str) -> None:
         """Type until something is said."""
@@ -65,7 +66,4 @@ class Presence:
             await asyncio.sleep(pause)
 
     def _leave_alone(self, room: str) -> None:
-        self._refused.pop(room, None)
         self._refused[room] = time.monotonic() + REFUSED_SECONDS
-        if len(self._refused) > KEPT:
-            del self._refused[next(iter(self._refused))]

@@ -13,9 +13,10 @@ from pydantic import JsonValue
 from askback.card import Card
 from askback_discord import limits
 from askback_discord.components import Component, body, display, person, role, separator
-from askback_discord.content import PLATFORM, content
+from askback_discord.content import content
 from askback_discord.controls import controls, menu_pages
 from askback_discord.pages import GOES_ON, Room, pages
+from askback_discord.parts import PLATFORM
 
 Body: TypeAlias = dict[str, JsonValue]
 """The body that creates a message, or changes one to it."""
@@ -56,7 +57,7 @@ def _busiest(card: Card) -> Card:
     """The card with the most controls."""
     if card.view == "ended":
         view = "question" if card.prompt else "review"
-        card = card.evolve(view=view, ending=None, custom=bool(card.prompt))
+        card = card.evolve(view=view, ending=None, custom=bool(card.prompt) and card.tally is None)
     return card.evolve(written=card.written or "-", can_submit=True)
 
 

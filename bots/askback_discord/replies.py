@@ -12,7 +12,7 @@ from pydantic import JsonValue
 import discord
 from askback import telemetry
 from askback.platform import Gone, TryLater, Undeliverable
-from askback_discord.calls import Body, DiscordApi, NotAnswerable
+from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import PLATFORM
 
 # https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback-type
@@ -21,6 +21,9 @@ MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
 ANSWER_SECONDS = 2.7
 """How long after it was read an interaction is tried to be answered: Discord waits 3 s from the click on."""
 PAUSE = 0.1
+FURTHER_SECONDS = 60.0
+"""How long a further message is tried to be sent; its token lives for 15 minutes."""
+FURTHER_PAUSE = 1.0
 
 
 class Reply:
@@ -75,6 +78,17 @@ class Reply:
         sent = self._interaction.type is discord.InteractionType.modal_submit
         telemetry.acked(PLATFORM, "text" if sent else "press", self._began)
 
-    async def add(self, data: Body) -> None:
-        """A further message behind the first answer. Raises `Gone`, `TryLater` or `Undeliverable`."""
-        await self._api.follow_up(self._interaction.application_id, self._interaction.token, data)
+    async def add(self, data: Body, file: File | None = None) -> None:
+        """A further message behind the first answer. Raises `Gone`, `TryLater` or `Undeliverable`.
+
+        Several of them are more than Discord takes at once: where it says so, they wait.
+        """
+        until = time.monotonic() + FURTHER_SECONDS
+        while True:
+            try:
+                return await self._api.follow_up(self._interaction.application_id, self._interaction.token, data, file)
+            except TryLater as later:
+                pause = later.seconds or FURTHER_PAUSE
+                if time.monotonic() + pause > until:
+                    raise
+            await asyncio.sleep(pause)

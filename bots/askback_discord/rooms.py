@@ -7,11 +7,13 @@ __all__ = ["Rooms"]
 import logging
 
 import discord
+from askback.asks import Ask
 from askback.manager import QuestionManager
 from askback.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import NO_CHANNEL, DiscordRefusal
 from askback_discord.hearing import Seen
 from askback_discord.posting import DiscordPlatform, room
+from askback_discord.shards import Shard
 
 log = logging.getLogger("askback.discord")
 
@@ -21,18 +23,17 @@ DELETED = "the channel or thread that this was asked in was deleted."
 class Rooms:
     """Looks after them."""
 
-    def __init__(self, manager: QuestionManager, platform: DiscordPlatform) -> None:
+    def __init__(self, manager: QuestionManager, platform: DiscordPlatform, shard: Shard) -> None:
         self._manager = manager
         self._platform = platform
+        self._shard = shard
 
     async def open_all(self) -> None:
         """After a start: threads that were archived, or deleted, while nobody looked.
 
         Many clients do not even send a click from an archived thread.
         """
-        ours = self._platform.name
-        pending = await self._manager.pending()
-        rooms = {room(ask.place) for ask in pending if ask.place.thread and ask.place.platform == ours and ask.messages}
+        rooms = {room(ask.place) for ask in await self._ours() if ask.place.thread and ask.messages}
         for thread in sorted(rooms):
             try:
                 if await self._platform.is_archived(thread):
@@ -46,11 +47,17 @@ class Rooms:
     async def asked_in(self) -> dict[int, Seen]:
         """The rooms in which an ask is open, each with the oldest card of those."""
         found: dict[int, Seen] = {}
-        for ask in await self._manager.pending():
-            if ask.place.platform == self._platform.name and ask.messages and room(ask.place).isdigit():
+        for ask in await self._ours():
+            if ask.messages and room(ask.place).isdigit():
                 guild = None if ask.place.tenant is None else int(ask.place.tenant)
                 found.setdefault(int(room(ask.place)), (int(ask.messages[0].id), guild))
         return found
+
+    async def _ours(self) -> tuple[Ask, ...]:
+        """The open asks in rooms that this process listens to: the others are looked after by whoever does."""
+        name, shard = self._platform.name, self._shard
+        pending = await self._manager.pending()
+        return tuple(ask for ask in pending if ask.place.platform == name and shard.serves(ask.place.tenant))
 
     async def updated(self, payload: discord.RawThreadUpdateEvent) -> None:
         """A thread changed: if it was archived while an ask is open in it, it is opened again."""

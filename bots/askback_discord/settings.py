@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DiscordSettings"]
+__all__ = ["DiscordSettings", "discord_settings"]
 
 import re
 from typing import Annotated, Final
@@ -10,10 +10,13 @@ from typing import Annotated, Final
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
-from askback.access import DIRECT, Access
-from askback.idlist import EVERYBODY, id_list
-from askback.redaction import hide_shape
-from askback.settings import TomlSettings, is_address
+from askback.messages.access import DIRECT, Access
+from askback.settings.address import is_address
+from askback.settings.idlist import EVERYBODY, id_list
+from askback.settings.reading import TomlSettings, load
+from askback.text.redaction import hide_shape
+from askback_discord import shapes
+from askback_discord.shards import Shard
 
 # Tokens of bots and of people, and those of interactions and webhooks, which stand in addresses.
 hide_shape(r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}")
@@ -23,7 +26,7 @@ hide_shape(r"(?P<keep>/(?:webhooks|interactions)/\d+/)[\w.=-]+")
 
 Ids = Annotated[tuple[str, ...], NoDecode]
 
-_SNOWFLAKE: Final = re.compile(r"[0-9]{15,20}")
+_SNOWFLAKE: Final = re.compile(shapes.SNOWFLAKE)
 _COPY = (
     "To copy one: in Discord's settings, Advanced, switch on Developer Mode; then right-click the {what} and choose "
     "Copy {name} ID."
@@ -48,6 +51,11 @@ class DiscordSettings(TomlSettings):
         default="wss://gateway.discord.gg/",
         validation_alias=AliasChoices("ASKBACK_DISCORD_GATEWAY_URL", "discord_gateway_url"),
         description="Give the address of Discord's gateway, such as wss://gateway.discord.gg/.",
+    )
+    shard: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("ASKBACK_DISCORD_SHARD", "discord_shard"),
+        description="Leave it out where one process listens to everything.",
     )
     allow_people: Ids = Field(
         default=(),
@@ -80,6 +88,11 @@ class DiscordSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_DISCORD_ADMIN_ROLES", "discord_admin_roles"),
         description=f"Give ids of roles. {_COPY_ROLE}",
     )
+
+    @property
+    def part(self) -> Shard:
+        """What this process listens to: everything, where nothing is said."""
+        return Shard() if self.shard is None else Shard.read(self.shard)
 
     def access(self, *, public: bool) -> Access:
         """Who may talk to the bot. A `public` one can be let in anywhere by anybody: nobody, unless it is said who."""
@@ -134,9 +147,19 @@ class DiscordSettings(TomlSettings):
             raise ValueError("is no address: it begins with https:// and a host")
         return value.rstrip("/")
 
+    @field_validator("shard")
+    @classmethod
+    def _shard(cls, value: str | None) -> str | None:
+        return None if value is None else str(Shard.read(value))
+
     @field_validator("gateway_url")
     @classmethod
     def _gateway(cls, value: str) -> str:
         if not is_address(value, "wss", "ws"):
             raise ValueError("is no address: it begins with wss:// and a host")
         return value
+
+
+def discord_settings(shard: str | None = None) -> DiscordSettings:
+    """Read them. `shard`: what this process listens to, whatever they say. Raises `OperatorError`."""
+    return load(DiscordSettings, shard=shard)

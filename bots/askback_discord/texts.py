@@ -7,8 +7,8 @@ __all__ = ["cut", "escape", "fit", "harmless_markdown", "literal", "one_line", "
 import re
 from typing import Final
 
-from askback import markdown
-from askback.literal import cut, fit, literal, one_line, visible
+from askback.text import markdown
+from askback.text.literal import cut, fit, literal, one_line, visible
 from askback_discord.limits import CONTENT
 
 _ACTIVE: Final = re.compile(
@@ -40,7 +40,7 @@ def harmless_markdown(text: str) -> str:
 
 
 def prose_parts(text: str, longest: int = CONTENT) -> list[str]:
-    """Markdown in parts of at most `longest` characters; see `askback.markdown`."""
+    """Markdown in parts of at most `longest` characters; see `askback.text.markdown`."""
     return markdown.prose_parts(text, longest)
 
 

@@ -6,17 +6,18 @@ from dataclasses import asdict
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
-from . import slack_limits as limits
+from askback_local.slack.clicks import Clicks, Target
+from askback_local.slack.faults import KINDS, Fault
+from askback_local.slack.modals import Modals
+from askback_local.slack.people import People, PersonError
+from askback_local.slack.socket import SlackSocket
+from askback_local.slack.values import Channel, Interaction, Message, OpenView
+from askback_local.slack.workspace import Workspace
+
 from .attached import Attached, NoFileError, read_attached
-from .clicks import Clicks, Target
-from .faults import KINDS, Fault
 from .guard import Handler, read_object
 from .json_values import JsonObject, as_object, as_text, copied, copied_all, json_list, objects, texts
-from .modals import Modals
-from .people import People, PersonError
-from .slack_socket import SlackSocket
-from .values import Channel, Interaction, Message, OpenView
-from .workspace import Workspace
+from .slack import limits
 
 _fault: TypeAdapter[Fault] = TypeAdapter(Fault)
 
@@ -29,6 +30,7 @@ def state_object(workspace: Workspace) -> JsonObject:
         "bot": {"id": workspace.bot.id, "name": workspace.bot.name},
         "people": [{"id": p.id, "name": p.name, "real_name": p.real_name} for p in workspace.people.values()],
         "channels": [_channel(channel) for channel in workspace.channels.values()],
+        "groups": [{"id": group.id, "name": group.handle} for group in workspace.groups.values()],
         "messages": json_list([_message(message) for message in messages if message is not None]),
         "views": json_list([_view(view) for view in workspace.views]),
         "interactions": json_list([_interaction(entry) for entry in workspace.interactions]),

@@ -10,29 +10,33 @@ from types import TracebackType
 
 from aiohttp import web
 
-from . import model_api
-from .clicks import Clicks
+from askback_local.discord.guild import Guild
+from askback_local.discord.parts import Discord
+from askback_local.model.model import Model
+from askback_local.model.persona import persona
+from askback_local.play.play import play
+from askback_local.play.scenario import Scenario, ScenarioError, load
+from askback_local.slack.api import SlackApi
+from askback_local.slack.clicks import Clicks
+from askback_local.slack.modals import Modals
+from askback_local.slack.people import People
+from askback_local.slack.posting import Posting
+from askback_local.slack.response_urls import ResponseUrls
+from askback_local.slack.socket import SlackSocket
+from askback_local.slack.views import ViewMethods
+from askback_local.slack.workspace import Workspace
+
 from .clock import Clock
-from .discord import Discord
-from .discord_guild import Guild
 from .doors import Doors
 from .guard import Handler, is_loopback, loopback_only
-from .modals import Modals
-from .model import Model
-from .people import People
-from .persona import persona
-from .play import play
-from .posting import Posting
-from .response_urls import ResponseUrls
-from .scenario import Scenario, ScenarioError, load
-from .slack_api import SlackApi
-from .slack_socket import SlackSocket
-from .slack_views import ViewMethods
-from .workspace import Workspace
+from .ledger import Ledger
+from .model import api as model_api
 
 PORT = 8800
 LARGEST_BODY = 32 * 2**20  # what the Messages API takes; the people's doors take one megabyte
 PAGE_POLICY = "default-src 'self'; img-src 'self' data: https:"
+BUILT_IN = ("tour.toml", "pipeline.toml")
+"""What is played where no file is given."""
 _SCENARIOS = Path(str(files("askback_local") / "scenarios"))
 _PAGE = Path(str(files("askback_local") / "page"))
 
@@ -72,6 +76,7 @@ class Services:
         self._responses = ResponseUrls(self.workspace, posting)
         self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
         self._doors = Doors(self.workspace, self.socket, self.people, self.clicks, self.modals)
+        self.ledger = Ledger()
         self._runner: web.AppRunner | None = None
         self.date_ahead: float | None = None
         """By how many seconds the Date header of every answer is ahead; None: as it is."""
@@ -115,6 +120,7 @@ class Services:
             "ASKBACK_DISCORD_GATEWAY_URL": self.discord_gateway_url,
             "ANTHROPIC_API_KEY": "sk-local",
             "ANTHROPIC_BASE_URL": self.anthropic_url,
+            "DEMO_LEDGER": f"{self.url}/ran",
         }
 
     async def __aenter__(self) -> "Services":
@@ -159,21 +165,42 @@ class Services:
         return None
 
     def platforms(self, scenario: Path | None) -> tuple[str, ...]:
-        """Where a scenario, the built-in tour if none is given, wants to be played: by the names of the bots."""
-        return _scenario(scenario).platforms
+        """Where a scenario, the built-in ones if none is given, wants to be played: by the names of the bots."""
+        return tuple(dict.fromkeys(name for played in _scenarios(scenario) for name in played.platforms))
 
     def tools(self, scenario: Path | None) -> tuple[str, ...]:
         """The tools that its model calls by name."""
-        return _scenario(scenario).tools
+        return tuple(dict.fromkeys(name for played in _scenarios(scenario) for name in played.tools))
+
+    def approvals(self, scenario: Path | None) -> dict[str, str]:
+        """The bot's settings for who decides about the tools that need approval."""
+        return {name: value for played in _scenarios(scenario) for name, value in self._approvals(played).items()}
 
     async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
         """Play it in here, on those of these platforms that it wants; returns what was wrong."""
-        played = _scenario(scenario)
         connected = {"slack": self.socket.connected, "discord": self.discord.gateway.connected}
-        for name in played.platforms:
-            if name in platforms:
-                await connected[name]()
-        return await play(played, self.url, out, platforms)
+        problems: list[str] = []
+        for number, played in enumerate(_scenarios(scenario)):
+            for name in played.platforms:
+                if name in platforms:
+                    await connected[name]()
+            if number:
+                out("")
+            problems += await play(played, self.url, out, platforms)
+        return problems
+
+    def _approvals(self, played: Scenario) -> dict[str, str]:
+        rules = played.approval
+        if rules is None:
+            return {}
+        on_slack = {person.name: f"slack:{person.id}" for person in self.workspace.people.values()}
+        on_discord = {person.name: f"discord:{person.id}" for person in self.discord.guild.people.values()}
+        approvers = [ids[name] for name in rules.approvers for ids in (on_slack, on_discord) if name in ids]
+        return {
+            "ASKBACK_APPROVERS": ",".join(approvers),
+            "ASKBACK_APPROVAL_QUORUM": str(rules.quorum),
+            "ASKBACK_APPROVAL_REASONS": rules.reasons,
+        }
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -187,6 +214,7 @@ class Services:
         application.add_routes(self._responses.routes())
         application.add_routes(self._doors.routes())
         application.add_routes(self.discord.routes())
+        application.add_routes(self.ledger.routes())
         application.add_routes(model_api.routes(self.model))
         application.add_routes([web.get("/", _index), web.static("/page", _PAGE)])
         application.on_response_prepare.append(self._date)
@@ -205,8 +233,8 @@ class Services:
         await self.socket.close()
 
 
-def _scenario(file: Path | None) -> Scenario:
-    return load(file or _SCENARIOS / "tour.toml")
+def _scenarios(file: Path | None) -> tuple[Scenario, ...]:
+    return (load(file),) if file is not None else tuple(load(_SCENARIOS / name) for name in BUILT_IN)
 
 
 @web.middleware

@@ -23,17 +23,18 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.address import Address
 from askback.bots import Bot, Doors
 from askback.card import Card
 from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
-from askback.listen import listening
 from askback.platform import Gone, Platform, TryLater, Undeliverable
+from askback.serving.listen import listening
+from askback.settings.address import Address
 from askback_slack import doctor, modal, render
 from askback_slack.background import Background
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
+from askback_slack.directory import SlackDirectory
 from askback_slack.dispatch import acked, answered
 from askback_slack.groups import Groups
 from askback_slack.hearing import Hearing
@@ -73,6 +74,12 @@ class SlackBot:
     def over_http(self, address: str) -> Bot:
         return SlackBot(address)
 
+    def of_shard(self, shard: str) -> Bot:
+        del shard
+        raise OperatorError(
+            "Slack shares out by itself what happens, over all processes that are connected: leave --shard out."
+        )
+
     async def invite(self) -> str:
         return INSTALL
 
@@ -82,23 +89,24 @@ class SlackBot:
     @asynccontextmanager
     async def connect(self, doors: Doors) -> AsyncGenerator[SlackConnection]:
         settings = slack_settings(self._http)
-        timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
-        async with aiohttp.ClientSession(timeout=timeout) as session, Background() as behind:
-            token = settings.bot_token.get_secret_value()
-            client = AsyncWebClient(
-                token=token,
-                base_url=settings.api_url,
-                session=session,
-                # A message whose answer got lost may stand there: the outbox looks before it posts again.
-                retry_handlers=[],
-            )
+        async with _session() as session, Background() as behind:
+            client = _client(settings, session)
             api = SlackApi(client, session)
-            connection = SlackConnection(settings, client, api, await _identity(api, token), doors, behind)
+            me = await _identity(api, settings.bot_token.get_secret_value())
+            connection = SlackConnection(settings, client, api, me, doors, behind)
             try:
                 yield connection
                 await behind.settle(FINISH_SECONDS)
             finally:
                 await connection.close()
+
+    @asynccontextmanager
+    async def directory(self) -> AsyncGenerator[SlackDirectory]:
+        settings = slack_settings(self._http)
+        async with _session() as session:
+            api = SlackApi(_client(settings, session), session)
+            me = await _identity(api, settings.bot_token.get_secret_value())
+            yield SlackDirectory(api, Home(team=me.team_id, org=me.enterprise_id))
 
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
         return [{"text": part.text, "blocks": list[JsonValue](part.blocks)} for part in render.messages(card)]
@@ -126,13 +134,16 @@ class SlackConnection:
         """Where it listens, over HTTP."""
         self._api = api
         names, groups = Names(api), Groups(api)
-        slack = SlackPlatform(api, names, me.bot_user_id)
+        slack = SlackPlatform(api, names, groups, me.bot_user_id)
         self.platform: Platform = slack
         self._close = slack.close
         home = Home(team=me.team_id, org=me.enterprise_id)
         self.access = settings.access(home.tenant)
         self._settings = settings
         self._app = AsyncApp(
+            # Without one, it looks through the source of every module that is loaded. It gives the logger of that
+            # name the root's level: so not the name of ours.
+            name="slack-bolt-app",
             client=client,
             authorize=authorize,
             logger=_bolt_log(),
@@ -147,12 +158,13 @@ class SlackConnection:
         clicks = Clicks(doors.manager, slack, api, behind, groups, doors.choose, home)
         hearing = Hearing(doors, slack, names, groups, self.access, behind, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)
+        # Clicks first: slack-bolt asks one listener after the other, and somebody waits for the ack of a click.
+        listeners.action(ANY)(clicks.pressed)
         listeners.event("app_mention")(hearing.message)
         listeners.event("message")(hearing.message)
         listeners.event("agent_session_stopped")(hearing.stop)
         # Every event is acked, also those that a manifest of the user's own subscribes to.
         listeners.event(ANY)(hearing.ignore)
-        listeners.action(ANY)(clicks.pressed)
         listeners.options(ANY)(clicks.suggest)
         listeners.view(modal.CALLBACK)(clicks.submitted)
         listeners.view(ANY)(clicks.unknown_view)
@@ -222,6 +234,20 @@ def _bolt_log() -> logging.Logger:
     if not bolt.filters:
         bolt.addFilter(_Essential())
     return bolt
+
+
+def _session() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CALL_SECONDS))
+
+
+def _client(settings: SlackSettings, session: aiohttp.ClientSession) -> AsyncWebClient:
+    return AsyncWebClient(
+        token=settings.bot_token.get_secret_value(),
+        base_url=settings.api_url,
+        session=session,
+        # A message whose answer got lost may stand there: the outbox looks before it posts again.
+        retry_handlers=[],
+    )
 
 
 async def _identity(api: SlackApi, token: str) -> AuthorizeResult:

@@ -90,14 +90,14 @@ def context(words: str) -> Block:
     return {"type": "context", "elements": [plain(words)]}
 
 
-def button(label: str, control: ids.Control, *, primary: bool = False) -> Block:
-    """A button."""
+def button(label: str, control: ids.Control, *, primary: bool = False, danger: bool = False) -> Block:
+    """A button, green where it is `primary`, red where it is `danger`."""
     made: Block = {
         "type": "button",
         "action_id": ids.action(control),
         "text": plain(fit(label, limits.BUTTON_TEXT)),
     }
-    return {**made, "style": "primary"} if primary else made
+    return {**made, "style": "primary" if primary else "danger"} if primary or danger else made
 
 
 def option(label: str, value: int) -> Block:

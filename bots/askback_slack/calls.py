@@ -36,23 +36,25 @@ _WHY = {
     "token_expired": "SLACK_BOT_TOKEN has expired. Whoever runs me: install the app again and copy the new one.",
     "account_inactive": "the app was removed from the workspace. Whoever runs me: install it again.",
     "not_authed": "SLACK_BOT_TOKEN is missing.",
-    "missing_scope": "the Slack app lacks a permission. Whoever runs me: install it anew from manifests/slack.json.",
+    "missing_scope": "the Slack app lacks a permission{scope}. Whoever runs me: install it anew from "
+    "manifests/slack.json.",
     "restricted_action": "the workspace does not let me post there.",
     "user_not_found": "there is no such person.",
     "cannot_dm_bot": "that is a bot.",
 }
 
 
-def why(code: str) -> str:
-    """What an error code of Slack's means, and what to do."""
-    return _WHY.get(code, f"Slack refused it ({code}).")
+def why(code: str, scope: str | None = None) -> str:
+    """What an error code of Slack's means, and what to do. `scope`: which one is missing, where Slack says so."""
+    told = _WHY.get(code, f"Slack refused it ({code}).")
+    return told.replace("{scope}", "" if scope is None else f", the scope {scope}")
 
 
 class Refused(Undeliverable):
     """Slack refuses for good."""
 
-    def __init__(self, code: str) -> None:
-        super().__init__(why(code))
+    def __init__(self, code: str, scope: str | None = None) -> None:
+        super().__init__(why(code, scope))
         self.code = code
 
 
@@ -141,4 +143,4 @@ def _translated(answer: Answer) -> Exception:
         return TryLater(f"Slack: HTTP {answer.status_code}")
     if code in _GONE:
         return Gone(f"Slack: {code}")
-    return Refused(code)
+    return Refused(code, at(answer.data, "needed"))

@@ -21,6 +21,7 @@ from askback.actions import (
     Deed,
     Erase,
     GoTo,
+    Look,
     Next,
     Open,
     Postpone,
@@ -31,17 +32,19 @@ from askback.actions import (
 )
 from askback.asks import Ask
 from askback.bots import ChooseOffer
-from askback.card import AskText, FieldErrors, Notice, Response, TextField
+from askback.card import AskText, FieldErrors, Notice, Response, TextField, Whole
 from askback.clock import utc_now
 from askback.conversations import Chosen
+from askback.deciding import UNKNOWN
 from askback.identity import Actor, MessageRef
-from askback.manager import UNKNOWN, QuestionManager
+from askback.manager import QuestionManager
 from askback.platform import Gone, Messages, TryLater, Undeliverable
+from askback.policy import NOT_ASKED
 from askback.store.errors import StoreError
-from askback_slack import ids, modal, render
+from askback_slack import ids, modal, render, whole
 from askback_slack.background import Background
 from askback_slack.blocks import Block
-from askback_slack.calls import SlackApi
+from askback_slack.calls import Refused, SlackApi
 from askback_slack.groups import Groups
 from askback_slack.payloads import NOWHERE, Click, Home, Json, actor, at, click, indexes, mapping
 from askback_slack.posting import SlackPlatform
@@ -52,7 +55,14 @@ NOT_SAVED = "That could not be saved just now, so it does not count. Please try 
 IN_DOUBT = (
     "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
 )
+OPENED = "exchanged_trigger_id"
+"""How Slack refuses to open a second field by one click."""
 NO_FIELD = "Slack did not open the text field in time. Please click again."
+NO_MODAL = "Slack did not open it in time. Please click again."
+UNREAD = (
+    "Whether you may decide here could not be read from Slack just now, so your click changed nothing. "
+    "Please try again in a moment."
+)
 
 
 class Clicks:
@@ -110,9 +120,18 @@ class Clicks:
             deed=deed,
             ticks=None if isinstance(deed, Select) else pressed.ticks,
             message=pressed.message,
+            delivery=pressed.trigger,
         )
+        response = await self._act(action)
+        self._behind.soon(self._answer(pressed, control, response), "click")
+
+    async def _act(self, action: Action) -> Response:
         response = await self._manager.act(action)
-        self._behind.soon(self._answer(pressed, control.ask_id, response), "click")
+        if not isinstance(response, Notice) or response.text != NOT_ASKED:
+            return response
+        groups = await self._manager.groups(action.ask_id)
+        # Closed either way; but whoever may be a member is not told that it is for somebody else.
+        return Notice(text=UNREAD) if self._groups.are_unread(groups) else response
 
     async def _chosen(self, pressed: Click, chosen: Chosen) -> None:
         """Behind the ack: an offer goes when it has served; what became of it, the card shows."""
@@ -124,14 +143,17 @@ class Clicks:
             except (Gone, TryLater, Undeliverable) as error:
                 log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
 
-    async def _answer(self, pressed: Click, ask_id: str, response: Response) -> None:
+    async def _answer(self, pressed: Click, control: ids.Control, response: Response) -> None:
         """Behind the ack: show what came of a click."""
+        if isinstance(response, Whole):
+            await self._show_whole(pressed, whole.view(response, control.arg or 0))
+            return
         if isinstance(response, AskText):
             await self._open(pressed, response.field)
         elif isinstance(response, Notice):
             await self._tell(pressed, response.text)
         if not isinstance(response, Notice) or response.card is not None:
-            await self._redraw(pressed, ask_id)
+            await self._redraw(pressed, control.ask_id)
 
     async def _redraw(self, pressed: Click, ask_id: str) -> None:
         async def paint(ask: Ask) -> Messages:
@@ -149,7 +171,7 @@ class Clicks:
             await self._manager.hand_over(ask_id)
 
     async def _open(self, pressed: Click, field: TextField) -> None:
-        if pressed.trigger is None or pressed.message is None:
+        if pressed.message is None:
             await self._tell(pressed, NO_FIELD)
             return
         ref = modal.FieldRef(
@@ -158,12 +180,30 @@ class Clicks:
             channel=pressed.message.channel,
             message_ts=pressed.message.id,
             declines=field.declines,
+            choice=field.choice,
         )
+        await self._open_view(pressed, modal.view(field, ref), NO_FIELD)
+
+    async def _show_whole(self, pressed: Click, view: Block) -> None:
+        if pressed.view is None:
+            await self._open_view(pressed, view, NO_MODAL)
+            return
         try:
-            await self._api.write("views.open", trigger_id=pressed.trigger, view=modal.view(field, ref))
+            await self._api.write("views.update", view_id=pressed.view, view=view)
         except (Gone, TryLater, Undeliverable) as error:
-            log.warning("A text field could not be opened: %s", error, extra={"action": "no_field"})
-            await self._tell(pressed, NO_FIELD)
+            log.warning("A part could not be shown: %s", error, extra={"action": "no_part"})
+
+    async def _open_view(self, pressed: Click, view: Block, otherwise: str) -> None:
+        if pressed.trigger is None:
+            await self._tell(pressed, otherwise)
+            return
+        try:
+            await self._api.write("views.open", trigger_id=pressed.trigger, view=view)
+        except (Gone, TryLater, Undeliverable) as error:
+            if isinstance(error, Refused) and error.code == OPENED:
+                return  # Slack delivered the click twice, perhaps to another process: it is open
+            log.warning("A modal could not be opened: %s", error, extra={"action": "no_field"})
+            await self._tell(pressed, otherwise)
 
     async def submitted(self, ack: AsyncAck, body: Json) -> None:
         """A text field was sent."""
@@ -189,18 +229,19 @@ class Clicks:
             log.warning("A text for a field that is not ours.", extra={"action": "unknown_view"})
             return UNKNOWN
         text = modal.text(view)
-        response = await self._manager.act(
+        response = await self._act(
             Action(
                 ask_id=ref.ask_id,
                 actor=await self._with_groups(who, ref.ask_id),
                 at=utc_now(),
                 turn=ref.turn,
-                deed=Decline(reason=text or None) if ref.declines else Write(text=text),
+                deed=_written(ref, text),
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
+                delivery=at(body, "trigger_id"),
             )
         )
         if isinstance(response, Notice):
-            kept = " Your text is still here: copy it if you need it." if text else ""
+            kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
             return f"{response.text}{kept}"
         # No address to answer this view's card by: the outbox draws it, at once.
         self._behind.soon(self._manager.hand_over(ref.ask_id), "click")
@@ -231,8 +272,7 @@ class Clicks:
 
     async def _with_groups(self, who: Actor, ask_id: str) -> Actor:
         """The same person, with those of the groups that an ask is for which they are in."""
-        ask = await self._manager.get(ask_id)
-        return who if ask is None else await self._groups.fill(who, ask.policy.who.groups)
+        return await self._groups.fill(who, await self._manager.groups(ask_id))
 
     async def _tell(self, pressed: Click | None, text: str) -> None:
         """A sentence for whoever clicked, and nobody else, where they clicked.
@@ -273,6 +313,13 @@ def _not_saved(error: StoreError) -> str:
     return IN_DOUBT if error.in_doubt else NOT_SAVED
 
 
+def _written(ref: modal.FieldRef, text: str) -> Deed:
+    """What sending a field means."""
+    if ref.choice is not None:
+        return Choose(index=ref.choice, reason=text)
+    return Decline(reason=text or None) if ref.declines else Write(text=text)
+
+
 def _deed(control: ids.Control, pressed: Click) -> Deed | None:
     """What pressing a control means. None: not a thing that it can mean."""
     picked = indexes(pressed.picked)
@@ -301,5 +348,7 @@ def _deed(control: ids.Control, pressed: Click) -> Deed | None:
             return Cancel()
         case "postpone":
             return Postpone()
+        case "look" | "part":
+            return Look()
         case _:
             return None

@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-__all__ = ["Part", "Unit", "content"]
+__all__ = ["content"]
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from askback.card import Card, Ending, Item, ReviewLine
-from askback.identity import Actor
-from askback_slack.blocks import (
-    Block,
-    bold,
-    code,
-    context,
-    date,
-    image,
-    quote,
-    runs,
-    section,
-    text,
-    user,
-    usergroup,
-)
+from askback_slack import votes
+from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
 from askback_slack.controls import tabs
+from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
 
-PLATFORM = "slack"
 LONG = 300
 """Prompts up to this long are bold."""
 SPACED = 30
 """Up to so many options stand in blocks of their own, with space between them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of rich text, or a whole block."""
-
-    block: Block
-    opens: bool = False
-    """Whether a new block begins with it."""
-    joins: bool = False
-    """Whether it goes on in the paragraph before it, where that stands in the same block."""
-
-    @property
-    def is_rich(self) -> bool:
-        return str(self.block["type"]).startswith("rich_text_")
-
-
-Unit: TypeAlias = list[Part]
-"""What stays together in one message if one message can hold it."""
-
-
 def content(card: Card, *, images: bool = True) -> list[Unit]:
     """Everything that a card says. Without `images`, their addresses stand as text."""
     units: list[Unit] = [_head(card)]
     if card.prompt:
-        units.append([*_paragraph(runs(card.prompt, strong=len(card.prompt) <= LONG), opens=True)])
+        units.append([*_prompt(card)])
     units += _items(card, images=images)
     if card.view == "question" and card.written is not None:
         units.append([*_captioned("Written answer so far:", card.written)])
@@ -64,8 +30,12 @@ def content(card: Card, *, images: bool = True) -> list[Unit]:
         units.append([Part(context(f"A text that was not accepted is kept: {_mend(card)}"), opens=True)])
     if not card.prompt:
         units += [_line(line, "Not answered yet" if card.ending is None else "Not answered") for line in card.lines]
+    if card.tally is not None and card.ending is None:
+        return [*units, *votes.open_decision(card, card.tally)]
     if card.ending is not None:
         units.append(_end(card, card.ending))
+    if card.tally is not None:
+        units += votes.given(card.tally)
     return units
 
 
@@ -79,28 +49,20 @@ def _head(card: Card) -> Unit:
         if card.tabs and card.view == "question":
             line.append(text(f"  {card.position[0]} of {card.position[1]}"))
         line.append(text("  ·  "))
-    line += [text("Asked: "), *_who(card)]
+    line += [text("Asked: "), *listed(card.who)]
     if card.deadline is not None and card.ending is None:
         line += [text("  ·  until "), date(card.deadline)]
     row = tabs(card)
-    return [*_paragraph(line, opens=True), *([Part(row, opens=True)] if row else [])]
+    return [*paragraph(line, opens=True), *([Part(row, opens=True)] if row else [])]
 
 
-def _who(card: Card) -> Iterator[Block]:
-    if card.who.anyone:
-        yield text("anyone here")
-        return
-    named = [*map(_person, card.who.people), *map(usergroup, card.who.groups)]
-    for number, mention in enumerate(named):
-        if number:
-            yield text(", ")
-        yield mention
-
-
-def _person(actor: Actor) -> Block:
-    if actor.platform == PLATFORM:
-        return user(actor.id)
-    return next(iter(runs(actor.name or actor.id)), text("somebody"))
+def _prompt(card: Card) -> Iterator[Part]:
+    """The question; what it quotes of its details stands below it as it is, like code."""
+    asked, excerpt, rest = card.parts
+    yield from paragraph(runs(asked, strong=len(asked) <= LONG), opens=True)
+    for run in runs(excerpt):
+        yield Part(code([run]))
+    yield from paragraph(runs(rest))
 
 
 def _items(card: Card, *, images: bool) -> Iterator[Unit]:
@@ -115,10 +77,11 @@ def _item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part
     if item.recommended:
         line.append(text("  ★"))
     if item.chosen and (card.ending is None or card.ending.status == "answered"):
-        line.append(text("  ✓"))
+        refused = card.tally is not None and item.number - 1 in card.tally.refusing
+        line.append(text("  ✗" if refused else "  ✓"))
     if item.description is not None:
         line += [text("\n"), *runs(item.description)]
-    yield from _paragraph(line, opens=opens)
+    yield from paragraph(line, opens=opens)
     if item.preview is not None:
         for run in runs(item.preview):
             yield Part(code([run]))
@@ -130,18 +93,17 @@ def _item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part
 
 def _line(line: ReviewLine, unanswered: str) -> Unit:
     """One question of the review, with its answer."""
-    made = [*_paragraph([*runs(line.header), text("\n"), *runs(line.prompt, strong=len(line.prompt) <= LONG)], True)]
+    made = [*paragraph([*runs(line.header), text("\n"), *runs(line.prompt, strong=len(line.prompt) <= LONG)], True)]
     if not line.answer:
         made.append(Part(section([{"type": "text", "text": unanswered, "style": {"italic": True}}])))
     for answer in line.answer:
-        made += [Part(quote([run])) for run in runs(answer)]
+        made += quoted(answer)
     return made
 
 
 def _captioned(caption: str, words: str) -> Iterator[Part]:
     yield Part(section([text(caption)]), opens=True)
-    for run in runs(words):
-        yield Part(quote([run]))
+    yield from quoted(words)
 
 
 def _mend(card: Card) -> str:
@@ -157,30 +119,20 @@ def _end(card: Card, ending: Ending) -> Unit:
         "timed_out": "Nobody answered in time",
         "undeliverable": "This could not be delivered",
     }[ending.status]
-    line = [bold(words)]
-    if ending.by is not None:
-        line += [text(" by "), _person(ending.by)]
-    made = [*_paragraph([*line, text("  ·  "), date(ending.at)], opens=True)]
+    line = [bold(words)] if card.tally is None else [*votes.end(card, card.tally)]
+    # The votes below say who decided, and why.
+    decided = card.tally is not None and ending.status == "answered"
+    if ending.by is not None and not decided:
+        line += [text(" by "), person(ending.by)]
+    made = [*paragraph([*line, text("  ·  "), date(ending.at)], opens=True)]
+    if card.tally is not None and (requested := votes.requested(card.tally)):
+        made.append(requested)
+    if decided:
+        return made
     if ending.status == "answered" and card.prompt and card.lines:
-        made += [Part(quote([run])) for label in card.lines[0].answer for run in runs(label)]
+        made += [part for label in card.lines[0].answer for part in quoted(label)]
     if ending.reason is not None and ending.reason.strip():
-        made += [Part(quote([run])) for run in runs(ending.reason)]
+        made += quoted(ending.reason)
     if ending.status != "answered" and any(line.answer for line in card.lines):
         made.append(Part(context("What had been put down was not handed in."), opens=True))
     return made
-
-
-def _paragraph(elements: list[Block], opens: bool = False) -> Iterator[Part]:
-    """A paragraph, in pieces where one run of text fills a piece by itself."""
-    room: list[Block] = []
-    first = True
-    used = 0
-    for element in elements:
-        length = len(str(element.get("text", "")))
-        if room and used + length > 3_000:
-            yield Part(section(room), opens=opens and first, joins=not first)
-            room, first, used = [], False, 0
-        room.append(element)
-        used += length
-    if room:
-        yield Part(section(room), opens=opens and first, joins=not first)

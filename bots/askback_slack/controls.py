@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from askback.card import NOT_NOW, SOMETHING_ELSE, Card, Item
+from askback import standing
+from askback.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
 from askback_slack import ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.texts import fit, one_line, visible
@@ -45,7 +46,7 @@ def controls(card: Card) -> list[Block]:
         case "review":
             rows = [[*_edits(card)], [*_ways_on(card)]]
         case "ended":
-            rows = []
+            rows = [[*_everything(card)]]
     made: list[Block] = []
     for number, row in enumerate((row for row in rows if row), 1):
         block_id = ids.block(card.ask_id, card.revision, number)
@@ -94,10 +95,12 @@ def _option_buttons(card: Card) -> Iterator[Block]:
     labels = [one_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
     recommended = next((item.number for item in card.items if item.recommended), None)
+    agreeing = standing.agreeing(card)
     for item in card.items:
         label = item.label if plain_enough else f"{item.number}. {item.label}"
         control = _control(card, "choose", item.number - 1)
-        yield button(label, control, primary=item.number == recommended)
+        refuses = card.tally is not None and item.number - 1 in card.tally.refusing
+        yield button(label, control, primary=item.number == (agreeing or recommended), danger=refuses)
 
 
 def _menu(card: Card) -> Block:
@@ -173,8 +176,16 @@ def _ways_on(card: Card) -> Iterator[Block]:
     if card.can_go_on:
         answered = any(tab.current and tab.answered for tab in card.tabs)
         yield button("Next", _control(card, "next"), primary=answered or card.several)
-    yield button(NOT_NOW, _control(card, "postpone"))
-    yield button("Cancel", _control(card, "cancel"))
+    yield from _everything(card)
+    if card.can_decline:
+        yield button(NOT_NOW, _control(card, "postpone"))
+    if card.can_cancel:
+        yield button("Cancel" if card.tally is None else TAKE_BACK, _control(card, "cancel"))
+
+
+def _everything(card: Card) -> Iterator[Block]:
+    if card.details is not None:
+        yield button(EVERYTHING, _control(card, "look"))
 
 
 def _edits(card: Card) -> Iterator[Block]:

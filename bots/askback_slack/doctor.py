@@ -15,12 +15,12 @@ from typing import cast
 import aiohttp
 from pydantic import SecretStr
 
-from askback.address import Address
 from askback.clock import utc_now
 from askback.doctor.clock import clock_finding
 from askback.doctor.findings import Finding, Scene, broken, good, told_by, warning
 from askback.errors import OperatorError
-from askback_slack.install import SCOPES
+from askback.settings.address import Address
+from askback_slack.install import ASKING, SCOPES
 from askback_slack.payloads import at, mapping
 from askback_slack.settings import SlackSettings, slack_settings
 
@@ -161,7 +161,7 @@ def _scopes(headers: Mapping[str, str]) -> list[Finding]:
         return [warning("scopes", "Slack did not say which scopes the token has.", cure)]
     held = {scope.strip() for scope in told.split(",")}
     missing = [
-        broken("scopes", f"{scope} is missing: without it, {loss}.", REINSTALL)
+        (warning if scope in ASKING else broken)("scopes", f"{scope} is missing: without it, {loss}.", REINSTALL)
         for scope, loss in SCOPES.items()
         if scope not in held
     ]

@@ -31,6 +31,7 @@ class Groups:
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
+        self._unread: set[str] = set()
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def fill(self, actor: Actor, groups: Iterable[str]) -> Actor:
@@ -41,6 +42,10 @@ class Groups:
         members = await asyncio.gather(*map(self._members, wanted))
         found = tuple(group for group, people in zip(wanted, members, strict=True) if actor.id in people)
         return actor.evolve(groups=tuple(dict.fromkeys((*actor.groups, *found))))
+
+    def are_unread(self, groups: Iterable[str]) -> bool:
+        """Whether one of these could not be read when it was last tried."""
+        return not self._unread.isdisjoint(groups)
 
     async def _members(self, group: str) -> frozenset[str]:
         async with self._reading.setdefault(group, asyncio.Lock()):
@@ -62,5 +67,7 @@ class Groups:
                 why,
                 extra={"action": "no_group", "group": group},
             )
+            self._unread.add(group)
             return frozenset(), FAILED_SECONDS
+        self._unread.discard(group)
         return frozenset(user for user in items(answer, "users") if isinstance(user, str)), KEPT_SECONDS

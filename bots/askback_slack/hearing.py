@@ -10,11 +10,12 @@ import time
 
 from slack_bolt import BoltResponse
 
-from askback.access import Access
 from askback.bots import Doors
 from askback.conversations import Heard
 from askback.identity import Actor, Place
-from askback.once import Once
+from askback.messages.access import Access
+from askback.messages.once import Once
+from askback.messages.reception import NOTHING_TO_STOP
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
 from askback_slack.background import Background
@@ -73,7 +74,9 @@ class Hearing:
 
     async def _hear(self, said: Written, *, begin: bool) -> None:
         # Side by side: the ack waits for them.
-        author, text = await asyncio.gather(self._known(said.author), self._names.filled_in(said.text, said.mentioned))
+        author, text = await asyncio.gather(
+            self._known(said.author, said.place), self._names.filled_in(said.text, said.mentioned)
+        )
         heard = Heard(
             place=said.place,
             author=author,
@@ -89,11 +92,13 @@ class Hearing:
         if taken.notice is not None:
             self._behind.soon(self._tell(said, taken.notice), "notice")
 
-    async def _known(self, person: Actor) -> Actor:
-        """The same person, with their name and those of the groups in the settings in which they are."""
-        name, person = await asyncio.gather(
-            self._names.of(person.id), self._groups.fill(person, self._access.wanted_groups)
-        )
+    async def _known(self, person: Actor, place: Place) -> Actor:
+        """The same person, with their name, and those of the groups that matter here in which they are.
+
+        These are the groups in the settings, and those that are asked something where the person writes.
+        """
+        groups = (*self._access.wanted_groups, *await self._doors.manager.groups_in(place))
+        name, person = await asyncio.gather(self._names.of(person.id), self._groups.fill(person, groups))
         return person.evolve(name=name)
 
     async def _tell(self, said: Written, text: str) -> None:
@@ -114,15 +119,15 @@ class Hearing:
             return None
         place, person = pressed
         try:
-            person = await self._known(person)
+            person = await self._known(person, place)
             name = at(body, "event_id") or at(body, "event", "event_ts") or f"{place.key}:{time.time()}"
             async with self._once.entered(f"stop:{name}") as first:
-                refusal = await self._doors.stop(place, person) if first else None
+                refusal = await self._doors.stop(place, person, key=name) if first else None
         except StoreError:
             log.exception("A stop could not be stored; Slack sends it again.", extra={"action": "message_refused"})
             return BoltResponse(status=503)
         if refusal is not None:
-            self._platform.presence_again(place)
+            self._platform.presence_again(place, nothing=refusal == NOTHING_TO_STOP)
             self._behind.soon(self._whisper(place, person.id, refusal, direct=False), "notice")
         return None
 

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 
+from askback.agent.earlier import MESSAGES, newest
 from askback.conversations import PROSE, Said
-from askback.earlier import MESSAGES, newest
 from askback.identity import Actor, Place
 from askback.platform import Undeliverable
 from askback_slack import ids

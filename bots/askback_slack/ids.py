@@ -14,12 +14,13 @@ from typing import Final, Literal, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
-    "use", "keep",
+    "look", "part", "use", "keep",
 ]  # fmt: skip
 """choose: one button per option; pick: a menu of one; tick: checkboxes or a menu of several; postpone: the field
-for why not now; use, keep: the buttons of an offer, whose id stands in the place of the ask's."""
+for why not now; look: all of what the card shows a part of; part: one part of that, in its modal;
+use, keep: the buttons of an offer, whose id stands in the place of the ask's."""
 
-_WITH_ARGUMENT: Final = frozenset({"choose", "goto"})
+_WITH_ARGUMENT: Final = frozenset({"choose", "goto", "part"})
 KINDS: Final[dict[str, Kind]] = {kind: kind for kind in get_args(Kind)}
 _NUMBER = r"(0|[1-9][0-9]{0,8})"
 _ACTION = re.compile(rf"askback:([a-z]+):([A-Za-z0-9_-]{{1,64}}):{_NUMBER}(?::{_NUMBER})?")
@@ -34,7 +35,7 @@ class Control:
     ask_id: str
     turn: int
     arg: int | None = None
-    """The option (choose) or the question (goto), counted from 0."""
+    """The option (choose), the question (goto) or the part (part), counted from 0."""
 
 
 def action(control: Control) -> str:

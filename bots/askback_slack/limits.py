@@ -29,6 +29,7 @@ __all__ = [
     "RICH_TEXT",
     "SECTION_TEXT",
     "VIEW_BLOCKS",
+    "VIEW_BYTES",
     "VIEW_TITLE",
     "TooBig",
     "check_message",

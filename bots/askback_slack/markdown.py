@@ -7,7 +7,7 @@ __all__ = ["harmless_markdown", "prose_parts", "unfinished"]
 import re
 from typing import Final
 
-from askback import markdown
+from askback.text import markdown
 from askback_slack.limits import MARKDOWN
 
 _BREAK: Final = "\u2060"
@@ -32,5 +32,5 @@ def unfinished(text: str) -> int:
 
 
 def prose_parts(text: str, longest: int = MARKDOWN) -> list[str]:
-    """Markdown in parts of at most `longest` characters; see `askback.markdown`."""
+    """Markdown in parts of at most `longest` characters; see `askback.text.markdown`."""
     return markdown.prose_parts(text, longest)

@@ -34,6 +34,8 @@ class FieldRef(Value):
     message_ts: str = Field(max_length=64)
     declines: bool = False
     """Whether what is sent says why there is no answer for now."""
+    choice: int | None = Field(default=None, ge=0)
+    """Which option is chosen by what is sent, which says why."""
 
 
 def view(field: TextField, ref: FieldRef) -> Block:
@@ -46,8 +48,8 @@ def view(field: TextField, ref: FieldRef) -> Block:
         "type": "plain_text_input",
         "action_id": _ACTION,
         "multiline": True,
-        "max_length": field.longest if field.declines else limits.INPUT_TEXT,
-        "placeholder": plain(fit(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"),
+        "max_length": field.longest if _is_reason(field) else limits.INPUT_TEXT,
+        "placeholder": plain(_placeholder(field)),
         "focus_on_load": True,
     }
     if value:
@@ -66,7 +68,7 @@ def view(field: TextField, ref: FieldRef) -> Block:
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": ref.model_dump_json(exclude_none=True),
-        "title": plain("Not now" if field.declines else "Your answer"),
+        "title": plain("Not now" if field.declines else "Your answer" if field.choice is None else "Your reason"),
         "submit": plain("Send"),
         "close": plain("Back to the options"),
         "notify_on_close": True,
@@ -94,12 +96,18 @@ def errors(message: str) -> dict[str, str]:
     return {_BLOCK: message}
 
 
+def _is_reason(field: TextField) -> bool:
+    return field.declines or field.choice is not None
+
+
 def _label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     prompt = visible(field.prompt)
     if field.declines:
         # Slack itself says that it is optional.
         return "Why, or when?", [rich_text([section([run])]) for run in runs(field.prompt)]
+    if field.choice is not None:
+        return field.placeholder, [rich_text([section([run])]) for run in runs(field.prompt)]
     if prompt == one_line(prompt) and limits.size(isolated(prompt)) <= _LABEL:
         return isolated(prompt), []
     return "Your answer", [rich_text([section([run])]) for run in runs(field.prompt)]
@@ -112,8 +120,14 @@ def _value(field: TextField) -> tuple[str, bool]:
     return short, short == value
 
 
+def _placeholder(field: TextField) -> str:
+    if field.choice is not None:
+        return "Enter your reason…"  # what it is for stands above the field
+    return fit(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
+
+
 def _hint(field: TextField) -> str:
     longest = f"Up to {field.longest:,} characters."
-    if field.declines:
+    if _is_reason(field):
         return f"It goes to whoever asked, and stands on the card. {longest}"
     return f"{longest} It goes along with the options that are ticked." if field.multi else longest

@@ -9,6 +9,7 @@ import logging
 import time
 
 from askback.platform import Gone, TryLater, Undeliverable
+from askback.recent import Recent
 from askback_slack.calls import SlackApi
 from askback_slack.payloads import at
 
@@ -25,7 +26,7 @@ class Names:
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
-        self._known: dict[str, tuple[float, str]] = {}
+        self._known: Recent[str, tuple[float, str]] = Recent(KEPT)
 
     async def of(self, user: str) -> str:
         """The name of a person; their id where it cannot be looked up. Never raises."""
@@ -43,10 +44,7 @@ class Names:
             at(data, *profile, "display_name") or at(data, *profile, "real_name")
             or at(data, "user", "real_name") or at(data, "user", "name") or user
         )  # fmt: skip
-        self._known.pop(user, None)
         self._known[user] = time.monotonic(), name
-        if len(self._known) > KEPT:
-            del self._known[next(iter(self._known))]
         return name
 
     async def filled_in(self, text: str, mentioned: tuple[str, ...]) -> str:

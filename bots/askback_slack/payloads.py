@@ -14,10 +14,12 @@ __all__ = [
     "dig",
     "file_names",
     "indexes",
+    "is_direct",
     "items",
     "key_of",
     "mapping",
     "stopped",
+    "tenant_of",
     "text_of",
     "written",
 ]
@@ -74,7 +76,10 @@ class Click:
     ticks: Select | None
     """What else was ticked on the card."""
     trigger: str | None
+    """Opens one text field, and tells this click from every other."""
     response_url: str | None
+    view: str | None
+    """The modal in which it was pressed, if it was one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ def dig(data: object, *path: str | int) -> object:
             entries = cast("Sequence[object]", data) if isinstance(data, list) else ()
             data = entries[part] if part < len(entries) else None
         else:
-            if not isinstance(data, Mapping):
+            if not isinstance(data, dict):
                 return None
             data = cast("Json", data).get(part)
     return data
@@ -125,7 +130,7 @@ def items(data: object, *path: str | int) -> Sequence[object]:
 def mapping(data: object, *path: str | int) -> Json:
     """The same for an object; anything else counts as an empty one."""
     value = dig(data, *path)
-    return cast("Json", value) if isinstance(value, Mapping) else {}
+    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def actor(body: Json, home: Home = NOWHERE) -> Actor | None:
@@ -135,7 +140,7 @@ def actor(body: Json, home: Home = NOWHERE) -> Actor | None:
         return None
     own = at(body, "user", "team_id") or at(body, "team", "id")
     name = at(body, "user", "name") or at(body, "user", "username") or ""
-    return Actor(platform=PLATFORM, id=identity, tenant=_tenant(own, _here(body), _org(body), home), name=name)
+    return Actor(platform=PLATFORM, id=identity, tenant=tenant_of(own, _here(body), _org(body), home), name=name)
 
 
 def _here(body: Json) -> str | None:
@@ -146,7 +151,7 @@ def _org(body: Json) -> str | None:
     return at(body, "enterprise", "id") or at(body, "team", "enterprise_id") or at(body, "enterprise_id")
 
 
-def _tenant(own: str | None, here: str | None, org: str | None, home: Home) -> str | None:
+def tenant_of(own: str | None, here: str | None, org: str | None, home: Home) -> str | None:
     """A person's own tenant, the same for each payload about them, which names now a team, now its organisation.
 
     Of people at home it is that of the app. Of guests it is their team, and unknown where only their organisation
@@ -185,6 +190,7 @@ def click(body: Json, home: Home = NOWHERE) -> Click | None:
         ticks=_ticks(body, number),
         trigger=at(body, "trigger_id"),
         response_url=at(body, "response_url"),
+        view=at(body, "view", "id"),
     )
 
 
@@ -208,10 +214,10 @@ def _drawn(body: Json, block_id: str | None, action_id: str | None) -> tuple[int
 def _ticks(body: Json, order: float | None) -> Select | None:
     """Boxes and menus of several on the same card as a button that was pressed."""
     values = dig(body, "state", "values")
-    if not isinstance(values, Mapping):
+    if not isinstance(values, dict):
         return None
     for block_id, elements in cast("Json", values).items():
-        if not isinstance(elements, Mapping):
+        if not isinstance(elements, dict):
             continue
         for action_id, element in cast("Json", elements).items():
             control = ids.parse(action_id)
@@ -243,7 +249,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
     own = at(event, "user_team") or at(event, "source_team") or at(event, "team")
     here, org = at(body, "team_id"), at(body, "enterprise_id")
     raw = at(event, "text") or ""
-    direct = at(event, "channel_type") == "im" or channel.startswith("D")
+    direct = at(event, "channel_type") == "im" or is_direct(channel)
     mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or at(event, "type") == "app_mention"
     thread = at(event, "thread_ts")
     text, mentioned = text_of(raw, bot_user)
@@ -256,7 +262,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
             channel=channel,
             thread=thread if direct else thread or ts,
         ),
-        author=Actor(platform=PLATFORM, id=author, tenant=_tenant(own, here, org, home)),
+        author=Actor(platform=PLATFORM, id=author, tenant=tenant_of(own, here, org, home)),
         text=text or ("" if files else NO_TEXT),
         key=key_of(channel, ts),
         at=_moment(ts),
@@ -274,6 +280,11 @@ def key_of(channel: str, ts: str) -> str:
     return f"{channel}:{ts}"
 
 
+def is_direct(channel: str) -> bool:
+    """Whether a channel's id is that of a direct message between the bot and one person."""
+    return channel.startswith("D")
+
+
 def file_names(message: object) -> tuple[str, ...]:
     """What is attached to a message."""
     return tuple(at(file, "name") or at(file, "title") or "a file without a name" for file in items(message, "files"))
@@ -288,7 +299,7 @@ def stopped(body: Json, home: Home = NOWHERE) -> tuple[Place, Actor] | None:
     place = Place(
         platform=PLATFORM, tenant=home.tenant or org or here, channel=channel, thread=at(body, "event", "thread_ts")
     )
-    return place, Actor(platform=PLATFORM, id=author, tenant=_tenant(None, here, org, home))
+    return place, Actor(platform=PLATFORM, id=author, tenant=tenant_of(None, here, org, home))
 
 
 def _moment(ts: str) -> datetime:

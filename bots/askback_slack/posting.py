@@ -11,14 +11,16 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback.asks import Ask
-from askback.conversations import PROSE, Said, Say
+from askback.conversations import PROSE, REMINDER, Said, Say
 from askback.identity import Actor, MessageRef, Place
+from askback.messages.parts import bring
 from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
-from askback_slack import offers, render, texts
+from askback_slack import offers, remarks, render, texts
 from askback_slack.calls import SlackApi
+from askback_slack.groups import Groups
 from askback_slack.history import History, messages
 from askback_slack.names import Names
-from askback_slack.payloads import at, dig
+from askback_slack.payloads import at, dig, is_direct
 from askback_slack.presence import Presence
 from askback_slack.prose import SlackProse
 
@@ -35,9 +37,10 @@ class SlackPlatform:
 
     name = "slack"
 
-    def __init__(self, api: SlackApi, names: Names, me: str | None = None) -> None:
+    def __init__(self, api: SlackApi, names: Names, groups: Groups, me: str | None = None) -> None:
         """`me`: the bot's user."""
         self._api = api
+        self._groups = groups
         self._history = History(api, names, me or "")
         self._presence = Presence(api)
         self._me = me
@@ -45,23 +48,14 @@ class SlackPlatform:
         """Whether this Slack takes streamed texts, as far as is known."""
 
     async def show(self, ask: Ask) -> Messages:
+        async def change(message: MessageRef, part: render.SlackMessage) -> None:
+            await self.change(message, part.text, part.blocks)
+
+        async def post(part: render.SlackMessage, number: int) -> MessageRef:
+            return await self.post(ask.place, part.text, part.blocks, ask.id, number)
+
         parts = render.messages(ask.card())
-        shown: list[MessageRef] = []
-        for number, part in enumerate(parts):
-            known = ask.messages[number] if number < len(ask.messages) else None
-            if known is not None:
-                try:
-                    await self.change(known, part.text, part.blocks)
-                except Gone:
-                    if number == 0:
-                        raise
-                else:
-                    shown.append(known)
-                    continue
-            shown.append(await self.post(ask.place, part.text, part.blocks, ask.id, number))
-        for surplus in ask.messages[len(parts) :]:
-            await self._remove(surplus)
-        return tuple(shown)
+        return await bring(parts, ask.messages, change=change, post=post, remove=self._remove)
 
     async def say(self, place: Place, say: Say) -> Messages:
         if say.gone:
@@ -72,12 +66,13 @@ class SlackPlatform:
             await self._whisper(place, say, say.only_for)
             return ()  # nobody can change or delete it but whoever sees it
         if not say.markdown:
-            mention = f"<@{texts.escape(say.to.id)}> " if say.to is not None else ""
-            text = mention + texts.escape(say.text)
+            words = remarks.remark(say)
             if say.messages:
-                await self.change(say.messages[0], text, ())
+                await self.change(say.messages[0], words.text, words.blocks)
                 return say.messages
-            return (await self.post(place, text, (), say.target, 0),)
+            if place.thread is None and say.reply_to is not None:
+                place = place.evolve(thread=say.reply_to.id)
+            return (await self.post(place, words.text, words.blocks, say.target, 0),)
         return await self.write(place, say.text, say.messages, say.target)
 
     async def tell(self, place: Place, person: str, text: str, *, direct: bool) -> None:
@@ -136,6 +131,7 @@ class SlackPlatform:
     async def find(self, place: Place, nonce: str) -> Messages:
         found: dict[int, MessageRef] = {}
         begun: MessageRef | None = None
+        card: str | None = None
         try:
             async for message in messages(self._api, place):
                 ts = at(message, "ts")
@@ -143,11 +139,15 @@ class SlackPlatform:
                     continue
                 ref = MessageRef(channel=place.channel, id=ts)
                 payload = dig(message, "metadata", "event_payload")
-                part = dig(payload, "part")
-                if at(payload, "nonce") == nonce and isinstance(part, int):
+                name, part = at(payload, "nonce"), dig(payload, "part")
+                if name == nonce and isinstance(part, int):
                     found.setdefault(part, ref)
                 elif self._is_open_stream(message):
                     begun = ref
+                elif part == 0 and name is not None and nonce.startswith(f"{REMINDER}{name}:"):
+                    card = ts
+            if card is not None and place.thread is None:
+                return await self.find(place.evolve(thread=card), nonce)  # it hangs below its card
         except (Undeliverable, Gone) as error:
             # Without the right to read there is no way to tell: posting twice is better than not at all.
             log.warning("Earlier messages cannot be looked up: %s", error, extra={"action": "find_refused"})
@@ -166,13 +166,19 @@ class SlackPlatform:
     async def earlier(self, place: Place) -> tuple[Said, ...]:
         return await self._history.earlier(place)
 
+    async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
+        return await self._groups.fill(person.evolve(groups=()), groups) if is_direct(place.channel) else None
+
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del reader  # everybody in the thread sees it
         self._presence.show(place, mood)
 
-    def presence_again(self, place: Place) -> None:
-        """Show anew what the agent does: what people see may be left over by a process that ended."""
-        self._presence.again(place)
+    def presence_again(self, place: Place, *, nothing: bool) -> None:
+        """Show anew what the agent does: what people see may be left over by a process that ended.
+
+        `nothing`: it is known that nothing goes on there, here or in another process.
+        """
+        self._presence.again(place, nothing=nothing)
 
     async def close(self) -> None:
         """End what goes on beside."""

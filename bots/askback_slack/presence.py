@@ -76,12 +76,17 @@ class Presence:
         thread.mood = mood
         self._begin(thread)
 
-    def again(self, place: Place) -> None:
-        """Somebody saw a mood that may be an old one, left over by a process that ended: show what holds."""
+    def again(self, place: Place, *, nothing: bool) -> None:
+        """Somebody saw a mood that may be an old one, left over by a process that ended: show what holds.
+
+        `nothing`: nothing goes on there. Else only the process that works there knows what does.
+        """
         thread = self._threads.get(place.key)
-        if thread is not None:
+        if thread is not None and (nothing or thread.mood == "working"):
             thread.shown = None
-        self.show(place, "idle" if thread is None else thread.mood)
+            self.show(place, "idle" if nothing else thread.mood)
+        elif nothing:
+            self.show(place, "idle")
 
     async def close(self) -> None:
         """End it all; what is on its way has a moment to get there."""

@@ -11,10 +11,12 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
-from askback.access import DIRECT, Access
-from askback.idlist import EVERYBODY, id_list
-from askback.redaction import hide_shape
-from askback.settings import TomlSettings, checked_address, given, is_address, load
+from askback.messages.access import DIRECT, Access
+from askback.settings.address import checked_address, is_address
+from askback.settings.idlist import EVERYBODY, id_list
+from askback.settings.reading import TomlSettings, given, load
+from askback.text.redaction import hide_shape
+from askback_slack import shapes
 
 # Tokens of every kind, of whatever workspace, and the addresses that carry their own authority.
 hide_shape(r"\bx(?:ox[a-z]|app)[-.][\w.%-]{6,}")
@@ -22,9 +24,9 @@ hide_shape(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\
 
 Ids = Annotated[tuple[str, ...], NoDecode]
 
-_PERSON: Final = re.compile(r"[UW][A-Z0-9]{6,}")
-_GROUP: Final = re.compile(r"S[A-Z0-9]{6,}")
-_CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{6,}")
+_PERSON: Final = re.compile(shapes.PERSON)
+_GROUP: Final = re.compile(shapes.GROUP)
+_CHANNEL: Final = re.compile(f"{shapes.CHANNEL}|{shapes.DIRECT}")
 _COPY_PERSON = "A person's id is under ⋮ (More) in their profile: Copy member ID."
 _COPY_GROUP = "A user group's id is under ⋮ (More) where Slack shows the group: Copy group ID."
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 __all__ = ["continued", "summary"]
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from askback.card import Card, Item, ReviewLine
+from askback import standing
+from askback.card import LONGEST_NAMED, Card, Item, ReviewLine
+from askback.questions import Vote
+from askback.text.literal import fit
+from askback.voting import Tally
 from askback_slack import limits
 from askback_slack.texts import escape, literal
 
 ROOM = limits.MESSAGE_TEXT_BYTES - 100
 """Bytes for it; the rest is for the sentence that says what was left off."""
+
+VOTES = 1_500
+"""Bytes that votes and their reasons may take of it."""
 
 
 def summary(card: Card) -> str:
@@ -63,6 +70,8 @@ def _line(line: ReviewLine) -> str:
 
 
 def _state(card: Card) -> str:
+    if card.tally is not None:
+        return "\n".join(_decision(card, card.tally))
     if card.ending is not None:
         return _ending(card)
     if card.view == "review":
@@ -81,6 +90,40 @@ def _so_far(card: Card) -> Iterator[str]:
     else:
         how = "Choose any number of options" if card.several else "Choose an option"
         yield f"{how}, or write something else." if card.custom else f"{how}."
+
+
+def _decision(card: Card, tally: Tally) -> Iterator[str]:
+    """What is needed or was decided, and the votes."""
+    ending = card.ending
+    if ending is None:
+        yield standing.rule(card, tally)
+        yield from _with_room(map(_vote, tally.votes))
+        so_far = standing.progress(card, tally)
+        if so_far is not None:
+            yield f"{so_far}."
+        return
+    yield f"{standing.ended(card, tally)}."
+    if ending.status != "answered" and ending.reason and ending.reason.strip():
+        yield _shortened(literal(ending.reason))
+    yield from _with_room(map(_vote, tally.votes))
+
+
+def _vote(vote: Vote) -> str:
+    said = f"{literal(vote.by.name or vote.by.id)}: {fit(vote.choice.label, LONGEST_NAMED)}"
+    return said if vote.reason is None else f"{said} — {_shortened(literal(vote.reason))}"
+
+
+def _with_room(votes: Iterable[str]) -> Iterator[str]:
+    """Votes as far as there is room; how many are left off is said."""
+    room = VOTES
+    lines = list(votes)
+    for number, line in enumerate(lines):
+        room -= len(escape(line).encode()) + 1
+        if room < 0:
+            left = len(lines) - number
+            yield f"({left:,} more {'vote' if left == 1 else 'votes'} on the card)"
+            return
+        yield line
 
 
 def _ending(card: Card) -> str:

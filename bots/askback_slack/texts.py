@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "breaking",
     "cut",
     "escape",
     "fit",
@@ -17,7 +18,7 @@ __all__ = [
     "visible",
 ]
 
-from askback.literal import cut, fit, isolated, literal, one_line, pieces, visible
+from askback.text.literal import breaking, cut, fit, isolated, literal, one_line, pieces, visible
 from askback_slack.limits import MESSAGE_TEXT_BYTES
 from askback_slack.markdown import harmless_markdown, prose_parts, unfinished
 

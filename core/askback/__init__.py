@@ -9,16 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from askback.asking.api import ask, ask_async
+    from askback.asking.result import AskOutcome, AskVote
     from askback.asks import Ask
     from askback.bots import Bot, bot_named
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
-    from askback.host import Host, running
     from askback.identity import Actor, MessageRef, Place
     from askback.manager import QuestionManager
     from askback.own.declare import ToolContext, tool
     from askback.policy import Limits, Policy, Who
     from askback.questions import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
-    from askback.settings import Settings
+    from askback.serving.host import Host, running
+    from askback.settings.core import Settings
     from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
     from askback.tools import QuestionTool, ToolResult, tool_named
 
@@ -28,6 +30,8 @@ __all__ = [
     "Actor",
     "Answer",
     "Ask",
+    "AskOutcome",
+    "AskVote",
     "AskbackError",
     "Bot",
     "CallerError",
@@ -57,6 +61,8 @@ __all__ = [
     "ToolResult",
     "Who",
     "__version__",
+    "ask",
+    "ask_async",
     "bot_named",
     "running",
     "tool",
@@ -64,16 +70,18 @@ __all__ = [
 ]
 
 _HOMES = {
+    "asking.api": ("ask", "ask_async"),
+    "asking.result": ("AskOutcome", "AskVote"),
     "asks": ("Ask",),
     "bots": ("Bot", "bot_named"),
     "errors": ("AskbackError", "CallerError", "InvalidValue", "ModelError", "OperatorError", "PersonError"),
-    "host": ("Host", "running"),
+    "serving.host": ("Host", "running"),
     "identity": ("Actor", "MessageRef", "Place"),
     "manager": ("QuestionManager",),
     "own.declare": ("ToolContext", "tool"),
     "policy": ("Limits", "Policy", "Who"),
     "questions": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
-    "settings": ("Settings",),
+    "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),
     "tools": ("QuestionTool", "ToolResult", "tool_named"),
 }

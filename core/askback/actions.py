@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "Action", "Back", "Cancel", "Choose", "Decline", "Deed", "Erase", "GoTo", "Next", "Open", "Postpone", "Review",
-    "Select", "Submit", "Write",
+    "Action", "Back", "Cancel", "Choose", "Decline", "Deed", "Erase", "GoTo", "Look", "Next", "Open", "Postpone",
+    "Review", "Select", "Submit", "Write",
 ]  # fmt: skip
 
 from typing import Annotated, Literal
@@ -20,6 +20,14 @@ class Choose(Value):
 
     kind: Literal["choose"] = "choose"
     index: int
+    reason: PersonText | None = None
+    """Why, where several people decide; None: not said yet."""
+
+
+class Look(Value):
+    """See the whole of what the card shows a part of. Changes nothing."""
+
+    kind: Literal["look"] = "look"
 
 
 class Select(Value):
@@ -109,7 +117,7 @@ class Decline(Value):
 
 
 Deed = Annotated[
-    Choose | Select | Write | Erase | Open | Next | Back | GoTo | Review | Submit | Cancel | Postpone | Decline,
+    Choose | Select | Write | Erase | Open | Look | Next | Back | GoTo | Review | Submit | Cancel | Postpone | Decline,
     Field(discriminator="kind"),
 ]
 
@@ -127,3 +135,5 @@ class Action(Value):
     """What the person had ticked on the same card when they pressed a button."""
     message: MessageRef | None = None
     """The message that was clicked: the ask adopts it if it did not know of one."""
+    delivery: str | None = None
+    """The platform's own name for this one click: what it delivers twice, also to two processes, counts once."""

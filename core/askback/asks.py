@@ -56,6 +56,15 @@ class Ask(Value):
         """Whether people see its newest state."""
         return self.drawn_revision >= self.interview.revision
 
+    @property
+    def next_moment(self) -> datetime | None:
+        """When there is something to do about it without anybody's click. None: never.
+
+        Reminders wait for a card that does not stand anywhere yet.
+        """
+        policy = self.policy
+        return policy.next_moment if self.messages or not policy.reminders else policy.evolve(reminders=()).next_moment
+
     def card(self) -> Card:
         """Its card as it stands."""
         return draw(self.id, self.interview, self.policy)

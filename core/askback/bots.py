@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from pydantic import JsonValue
 
-from askback.access import Access
 from askback.card import Card
 from askback.conversations import Chosen, Heard, Taken
+from askback.directory import Directory
 from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
+from askback.messages.access import Access
 from askback.platform import Platform
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Hear(Protocol):
 class Stop(Protocol):
     """Ends what goes on in a place; see `Reception.stop`."""
 
-    def __call__(self, place: Place, by: Actor) -> Awaitable[str | None]: ...
+    def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[str | None]: ...
 
 
 class ChooseOffer(Protocol):
@@ -106,6 +107,13 @@ class Bot(Protocol):
         """
         ...
 
+    def of_shard(self, shard: str) -> Bot:
+        """The same bot, which hears one part of what happens; other processes hear the others. Such as `0/2`.
+
+        Raises `OperatorError` where that is no shard, or the platform has none.
+        """
+        ...
+
     async def invite(self) -> str:
         """The address where somebody lets the bot in. Raises `OperatorError`."""
         ...
@@ -119,6 +127,13 @@ class Bot(Protocol):
 
     def connect(self, doors: Doors) -> AbstractAsyncContextManager[Connection]:
         """Connect by the bot's own settings. Raises `OperatorError` where they are missing or wrong."""
+        ...
+
+    def directory(self) -> AbstractAsyncContextManager[Directory]:
+        """What names stand for, until the block ends: by its token alone, nothing that a running bot holds is opened.
+
+        Raises `OperatorError` where its settings are missing or wrong, or the platform does not take its token.
+        """
         ...
 
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
@@ -148,8 +163,8 @@ def configured_bots() -> list[Bot]:
     chosen = [bot for bot in bots().values() if bot.is_configured()]
     if not chosen:
         raise OperatorError(
-            "No platform has a token. Set those of at least one; what it needs is told by: "
-            + ", ".join(f"askback {name}" for name in sorted(bots()))
+            "No platform has a token. Set those of one at least; what is missing is said by "
+            + " and ".join(f"`askback {name}`" for name in sorted(bots()))
             + "."
         )
     return chosen

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
+    "EVERYTHING",
     "NOT_NOW",
+    "TAKE_BACK",
     "Card",
     "FieldErrors",
     "Item",
@@ -13,11 +15,14 @@ __all__ = [
     "ReviewLine",
     "Tab",
     "TextField",
+    "Whole",
     "draw",
     "reason_field",
     "text_field",
+    "vote_field",
 ]
 
+from itertools import takewhile
 from typing import Literal
 
 from pydantic import AwareDatetime
@@ -26,10 +31,18 @@ from askback.identity import Actor
 from askback.interview import LONGEST_REASON, Interview
 from askback.policy import Policy, Who
 from askback.questions import OutcomeStatus, Question
+from askback.text.literal import fit
 from askback.values import Value
+from askback.voting import Tally, tally
 
+LONGEST_NAMED = 60
+"""Characters of an option's label in a sentence about it."""
 SOMETHING_ELSE = "Something else…"
 NOT_NOW = "Not now…"
+TAKE_BACK = "Take back"
+"""What ends a decision of several people without one: for whoever asked for it."""
+EVERYTHING = "Show everything"
+"""What opens `Card.details`."""
 
 
 class Item(Value):
@@ -85,6 +98,8 @@ class Card(Value):
     header: str | None
     prompt: str
     """The current question; empty in the review and for an ended form of several questions."""
+    excerpt: str
+    """What the prompt quotes of its details below its first line, to be shown as it is; empty where it quotes none."""
     items: tuple[Item, ...]
     several: bool
     """Whether more than one item can be chosen."""
@@ -99,7 +114,23 @@ class Card(Value):
     can_submit: bool
     can_go_back: bool
     can_go_on: bool
+    can_cancel: bool
+    """Whether it can be ended without an answer, by whoever may."""
+    can_decline: bool
+    """Whether somebody can say "not now"."""
+    tally: Tally | None
+    """How far the decision has come, where several people decide."""
+    details: str | None
+    """What the card shows a part of, as a person may ask to see whole."""
     ending: Ending | None
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """The prompt in three: the question, the excerpt, and what stands below that."""
+        if not self.excerpt:
+            return self.prompt, "", ""
+        asked, _, rest = self.prompt.partition("\n")
+        return asked, self.excerpt, rest[len(self.excerpt) :].strip("\n")
 
     @property
     def position(self) -> tuple[int, int]:
@@ -122,13 +153,14 @@ class TextField(Value):
     """Whether the text stands beside chosen options rather than in their place."""
     declines: bool = False
     """Whether sending it says "not now", and the text is the reason: it may be left empty then."""
+    choice: int | None = None
+    """Sending it chooses this option, and the text is the reason for that."""
 
 
 class Redraw(Value):
-    """The click counted: this is the card now."""
+    """The click counted: the card is to be drawn anew, as it is by then."""
 
     kind: Literal["redraw"] = "redraw"
-    card: Card
 
 
 class AskText(Value):
@@ -153,9 +185,20 @@ class Notice(Value):
     text: str
     card: Card | None = None
     """The newest card, where the person may be looking at an old one."""
+    kept: bool = False
+    """Whether what the person wrote is kept as a message: nobody has to send it again."""
 
 
-Response = Redraw | AskText | FieldErrors | Notice
+class Whole(Value):
+    """For the person who clicked, and nobody else: the whole of what the card shows a part of."""
+
+    kind: Literal["whole"] = "whole"
+    ask_id: str
+    title: str
+    text: str
+
+
+Response = Redraw | AskText | FieldErrors | Notice | Whole
 
 
 def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
@@ -165,16 +208,17 @@ def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
     question, draft = interview.question, interview.draft
     visible = interview.visible
     several_questions = not interview.form.is_single
-    outcome = interview.outcome
+    outcome, approval = interview.outcome, policy.approval
     return Card(
         ask_id=ask_id,
         turn=interview.turn,
         revision=interview.revision,
-        who=policy.who,
+        who=policy.deciders,
         deadline=policy.deadline,
         view="ended" if outcome is not None else "question" if asking else "review",
         header=(interview.form.header(interview.current) if several_questions else question.header) if shown else None,
         prompt=question.prompt if shown else "",
+        excerpt=_excerpt(question) if shown else "",
         items=_items(question, draft.chosen) if shown else (),
         several=shown and question.multi_select,
         custom=asking and question.allow_custom,
@@ -197,6 +241,10 @@ def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
         can_go_back=several_questions
         and (interview.phase == "reviewing" or (asking and interview.current > visible[0])),
         can_go_on=several_questions and asking,
+        can_cancel=approval is None or bool(approval.requesters),
+        can_decline=approval is None,
+        tally=None if approval is None else tally(interview, policy, approval),
+        details=_rest(question) if shown and outcome is None else None,
         ending=None
         if outcome is None
         else Ending(status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason),
@@ -232,6 +280,38 @@ def reason_field(ask_id: str, interview: Interview) -> TextField:
         multi=False,
         declines=True,
     )
+
+
+def vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") -> TextField:
+    """The field in which to say why somebody chooses an option."""
+    question = interview.form.questions[0]
+    return TextField(
+        ask_id=ask_id,
+        turn=interview.turn,
+        header=question.header or "",
+        # What it quotes stands on the card behind the field.
+        prompt=question.prompt.partition("\n")[0] if _excerpt(question) else question.prompt,
+        placeholder=f"Why “{fit(question.options[index].label, LONGEST_NAMED)}”?",
+        value=reason,
+        longest=LONGEST_REASON,
+        multi=False,
+        choice=index,
+    )
+
+
+def _rest(question: Question) -> str | None:
+    """What the question does not show whole."""
+    return None if question.details is None or question.details in question.prompt else question.details
+
+
+def _excerpt(question: Question) -> str:
+    """What the prompt quotes of its details below its first line: of whole lines, but for the last."""
+    asked, _, rest = question.prompt.partition("\n")
+    first = rest.partition("\n")[0]
+    if question.details is None or not asked.strip() or not first.strip() or not question.details.startswith(first):
+        return ""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(rest, question.details, strict=False))
+    return rest[: sum(1 for _ in same)].rstrip()
 
 
 def _items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:

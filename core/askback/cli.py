@@ -15,9 +15,10 @@ from typing import Annotated, cast
 
 import typer
 
+from askback.asking.command import commands as asking
 from askback.errors import AskbackError, OperatorError
 from askback.operate.cli import commands
-from askback.process import quiet_interrupt, run_to_end
+from askback.serving.process import quiet_interrupt, run_to_end
 
 app = typer.Typer(
     name="askback",
@@ -68,14 +69,14 @@ def _options(
         "Examples:",
         "  [bold]askback demo[/]                            open the page, write: @askback hello",
         "  [bold]askback demo --database my.db[/]           keep the conversations",
-        "  [bold]askback demo --play[/]                     play the built-in tour",
+        "  [bold]askback demo --play[/]                     play the built-in scenarios",
         "  [bold]askback demo --play --platform slack[/]    play it there only",
         "  [bold]askback demo --play my.toml[/]             play your own scenario",
     )
 )
 def demo(
     file: Annotated[
-        Path | None, typer.Argument(help="With --play: the scenario to play; without one, the built-in tour.")
+        Path | None, typer.Argument(help="With --play: the scenario to play; without one, the built-in ones.")
     ] = None,
     play: Annotated[
         bool,
@@ -184,17 +185,19 @@ def run() -> None:
     Settings come from the environment and from askback.toml. SIGINT and SIGTERM end it; open questions are kept.
     """
     from askback.bots import configured_bots
-    from askback.serve import serve
+    from askback.serving.serve import serve
 
     raise typer.Exit(run_to_end(serve(configured_bots())))
 
 
-def _serve(name: str, http: str | None) -> None:
-    from askback.address import Address
+def _serve(name: str, http: str | None, shard: str | None) -> None:
     from askback.bots import bot_named
-    from askback.serve import serve
+    from askback.serving.serve import serve
+    from askback.settings.address import Address
 
     bot = bot_named(name)
+    if shard is not None:
+        bot = bot.of_shard(shard)
     if http is not None:
         try:
             bot = bot.over_http(str(Address.read(http)))
@@ -210,6 +213,7 @@ async def _invite(name: str) -> int:
     return 0
 
 
+app.add_typer(asking)
 app.add_typer(commands)
 
 
@@ -248,7 +252,7 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _command(name: str) -> Callable[[bool, str | None], None]:
+def _command(name: str) -> Callable[[bool, str | None, str | None], None]:
     def command(
         invite: Annotated[
             bool, typer.Option("--invite", help="Print the address where the bot is let in, and end.")
@@ -261,9 +265,16 @@ def _command(name: str) -> Callable[[bool, str | None], None]:
                 "A port alone is one of this machine only.",
             ),
         ] = None,
+        shard: Annotated[
+            str | None,
+            typer.Option(
+                metavar="NUMBER/COUNT",
+                help="Hear one part of what happens there, such as 0/2; another process hears the rest, with 1/2.",
+            ),
+        ] = None,
     ) -> None:
         if invite:
             raise typer.Exit(run_to_end(_invite(name)))
-        _serve(name, http)
+        _serve(name, http, shard)
 
     return command

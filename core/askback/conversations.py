@@ -6,6 +6,7 @@ __all__ = [
     "NO_TEXT",
     "OFFER",
     "PROSE",
+    "REMINDER",
     "Call",
     "CallsToRun",
     "Chosen",
@@ -15,6 +16,7 @@ __all__ = [
     "Offer",
     "Reading",
     "Received",
+    "Requested",
     "Said",
     "Say",
     "StartedOver",
@@ -27,14 +29,16 @@ __all__ = [
     "Written",
 ]
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from askback.actions import Action
 from askback.asks import Ask
 from askback.identity import Actor, MessageRef, Place
+from askback.policy import Who
 from askback.values import PersonText, Value
 
 Blocks = tuple[dict[str, JsonValue], ...]
@@ -46,6 +50,8 @@ PROSE = "say:"
 
 NO_TEXT = "(mentioned you without a text)"
 """Stands for the text of a message that is nothing but a mention."""
+REMINDER = "remind:"
+"""How the names of reminders begin; the ask's id follows, and a colon."""
 OFFER = "offer:"
 """How the names of offers begin; the offer's id follows."""
 
@@ -193,8 +199,12 @@ class ToolCall(Value):
     tool: str
     input: JsonValue
     ask: Ask | None = None
+    approved: str | None = None
+    """The ask, settled before, by which people let this tool run for the rest of the conversation."""
     result: str | None = None
     is_error: bool = False
+    notice: str | None = None
+    """A sentence for people: what they have to do, so that it can run."""
 
 
 class Call(Value):
@@ -210,11 +220,13 @@ class Call(Value):
     """Whether it was begun: such a one without a result is not run again by itself."""
     blocks: Blocks = ()
     """The result as content blocks, where it is more than a text; `result` is empty then."""
+    approved: Ask | None = None
+    """The ask by which people let it run."""
 
     @property
     def is_to_run(self) -> bool:
-        """Whether neither people nor anything else has answered it: one of the operator's own tools."""
-        return self.ask_id is None and self.result is None
+        """Whether it is one of the operator's own tools, which has no result yet and waits for nobody."""
+        return self.result is None and (self.ask_id is None or self.approved is not None)
 
 
 class CallsToRun(Value):
@@ -226,6 +238,19 @@ class CallsToRun(Value):
     calls: tuple[Call, ...]
 
 
+class Requested(Value):
+    """What stands behind the calls of a turn: whose request they are, and what people decided before."""
+
+    authors: tuple[Actor, ...] = ()
+    """Who wrote the messages that the turn answers."""
+    settled: tuple[Ask, ...] = ()
+    """The answered asks of the conversation, oldest first."""
+    alone: Actor | None = None
+    """The only person who sees the conversation; None: others do, too."""
+    wrong: Mapping[str, str] = Field(default_factory=dict[str, str])
+    """What the model is told of calls that can never run, by their ids: nobody is asked about these."""
+
+
 class Say(Value):
     """A text for people, to be delivered once."""
 
@@ -234,8 +259,8 @@ class Say(Value):
     text: str
     markdown: bool
     """The agent's own prose; otherwise the bot's plain words."""
-    to: Actor | None = None
-    """Mention this person in front: the bot's own words only."""
+    mention: Who | None = None
+    """Mention these in front: the bot's own words only."""
     messages: tuple[MessageRef, ...] = ()
     """Where part of it stands already."""
     only_for: Actor | None = None
@@ -244,6 +269,8 @@ class Say(Value):
     """With the two buttons of an offer, which work for `only_for` alone."""
     reply_to: MessageRef | None = None
     """The message that it is about."""
+    until: datetime | None = None
+    """Named behind it, in the reader's own time: until when there is time for what it says."""
     gone: bool = False
     """Nothing is said any more: its messages are to be deleted."""
 
@@ -283,7 +310,7 @@ class TurnEnd(Value):
     calls: tuple[ToolCall, ...] = ()
     say: Say | None = None
     notice: Say | None = None
-    """A sentence about what went wrong."""
+    """What went wrong, in a sentence or a few."""
     forget: Literal["nothing", "last", "all"] = "nothing"
     """Which of the history is not sent again: what a model refused, or what no longer fits."""
     again: bool = False
@@ -292,5 +319,7 @@ class TurnEnd(Value):
     """Whether results that are there at once wait until somebody writes, rather than go to the model."""
     stops: int = 0
     """`Conversation.stops` when the turn began."""
+    after: int | None = None
+    """The seq of the message that the model answered: it is still the last one, or this turn is somebody else's now."""
     tokens: int = 0
     """What the model used up, both ways."""

@@ -18,13 +18,15 @@ from rich.console import Console
 
 from askback.bots import Bot, bots
 from askback.errors import OperatorError
-from askback.host import running
 from askback.logs import configure_logging
 from askback.policy import Limits
-from askback.settings import Settings, load
+from askback.serving.host import running
+from askback.settings.core import Settings
+from askback.settings.reading import load
 from askback.tools import TOOLS
 
 PORT = 8800
+DEPLOY = "askback.demo_tools:deploy"
 ASKING = "AskUserQuestion,question"
 """What the scripted model chooses between: the one that models know, and the one that takes long lists."""
 
@@ -48,6 +50,10 @@ class Services(Protocol):
         """The tools that its model calls by name."""
         ...
 
+    def approvals(self, scenario: Path | None) -> Mapping[str, str]:
+        """The settings for who decides about the tools that need approval."""
+        ...
+
     async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
         """Play it on those of these platforms that it wants to be played on; returns what was wrong."""
         ...
@@ -68,6 +74,7 @@ async def run_demo(
 ) -> int:
     """Run the demo until it is ended, or play a scenario in it, on one platform or on all. Returns the exit code."""
     console = Console(highlight=False)
+    known = {**{name: name for name in TOOLS}, "deploy": DEPLOY}
     # A scenario says what the model says, so it is always the scripted one that plays.
     real_model = bool(os.environ.get("ANTHROPIC_API_KEY")) and not (scripted or play)
     with tempfile.TemporaryDirectory(prefix="askback-demo-", ignore_cleanup_errors=True) as folder:
@@ -82,10 +89,11 @@ async def run_demo(
             chosen = bots()
             if play:
                 chosen = _playing(services, file, platform)
-                if named := [name for name in services.tools(file) if name in TOOLS]:
+                if named := [known[name] for name in services.tools(file) if name in known]:
                     os.environ["ASKBACK_TOOLS"] = ",".join(named)
+                os.environ.update(services.approvals(file))
             elif not real_model:
-                os.environ.setdefault("ASKBACK_TOOLS", ASKING)
+                os.environ.setdefault("ASKBACK_TOOLS", f"{ASKING},{DEPLOY}")
             settings = load(Settings)
             level = "WARNING" if settings.log_level == "INFO" else settings.log_level
             configure_logging(level, settings.log_format)

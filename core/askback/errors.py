@@ -87,6 +87,7 @@ _ADVICE = {
     "too_long": "is too long: shorten it to {max_length}",
     "string_too_short": "is too short: give at least {min_length}",
     "too_short": "is too short: give at least {min_length}",
+    "string_unicode": "has half a character in it (a lone surrogate): give whole Unicode text",
 }
 """What to say in place of pydantic's words, where those do not say how to mend it."""
 

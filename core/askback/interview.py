@@ -17,6 +17,8 @@ __all__ = [
     "NotPossible",
     "Phase",
     "Stale",
+    "counted",
+    "has_counted",
     "settle",
     "start",
     "step",
@@ -33,6 +35,7 @@ from askback.actions import (
     Deed,
     Erase,
     GoTo,
+    Look,
     Next,
     Open,
     Postpone,
@@ -42,13 +45,19 @@ from askback.actions import (
     Write,
 )
 from askback.errors import PersonError
-from askback.questions import Answer, Choice, Form, Outcome, Question
+from askback.questions import Answer, Choice, Form, Outcome, Question, Vote
 from askback.values import Value
 
 Phase = Literal["asking", "reviewing", "closed"]
 
 LONGEST_REASON = 1000
 """Characters of the sentence that goes with a decline, after trimming."""
+
+KEPT_DELIVERIES = 20
+"""How many clicks that counted are remembered by the platform's names for them."""
+
+KEPT_FOR_EACH_VOTE = 4
+"""The same where several people decide, for each who has."""
 
 KEPT_MARKS = 50
 """How many drawings of one question are remembered with what people ticked on them."""
@@ -109,6 +118,10 @@ class Interview(Value):
     turn: int = 0
     revision: int = 0
     outcome: Outcome | None = None
+    votes: tuple[Vote, ...] = ()
+    """Where several people decide: one for each who did, in the order in which they did."""
+    deliveries: tuple[str, ...] = ()
+    """The clicks that counted, those that came last: a platform may deliver one again, also to another process."""
 
     @property
     def question(self) -> Question:
@@ -175,8 +188,28 @@ def step(interview: Interview, action: Action) -> Interview:
 
     Raises `Closed`, `Stale`, `Incomplete` or `NotPossible` where the action changes nothing; the text
     is for the person who acted. A written text that breaks the rules is no error: it is kept as
-    `unsent`, and `rules.problem` says why.
+    `unsent`, and `rules.problem` says why. A click that counted already changes nothing, and is no error either.
     """
+    if has_counted(interview, action):
+        return interview
+    return counted(_stepped(interview, action), action)
+
+
+def counted(interview: Interview, action: Action) -> Interview:
+    """The interview, which remembers that this click was applied to it."""
+    if action.delivery is None or isinstance(action.deed, Open | Postpone | Look):
+        return interview
+    # Where many decide, the clicks of the others must not have one forgotten: delivered again, it would undo a change.
+    kept = max(KEPT_DELIVERIES, KEPT_FOR_EACH_VOTE * len(interview.votes))
+    return interview.evolve(deliveries=(*interview.deliveries, action.delivery)[-kept:])
+
+
+def has_counted(interview: Interview, action: Action) -> bool:
+    """Whether this very click was applied before."""
+    return action.delivery is not None and action.delivery in interview.deliveries
+
+
+def _stepped(interview: Interview, action: Action) -> Interview:
     if interview.phase == "closed":
         raise Closed("This question is closed already. Your click changed nothing.")
     deed = action.deed
@@ -190,7 +223,7 @@ def step(interview: Interview, action: Action) -> Interview:
                 f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
             )
             return settle(interview, Outcome(status="declined", at=action.at, by=action.actor, reason=reason or None))
-        case Postpone():
+        case Postpone() | Look():
             return interview
         case _:
             pass
@@ -209,6 +242,8 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
     """The interview, ended; one that is over stays as it ended. What people put down stays too."""
     if interview.phase == "closed":
         return interview
+    if interview.votes:
+        outcome = outcome.evolve(votes=interview.votes)
     return interview.evolve(phase="closed", outcome=outcome, turn=interview.turn + 1, revision=interview.revision + 1)
 
 
@@ -345,16 +380,15 @@ def _move(interview: Interview, current: int, phase: Phase) -> Interview:
 
 def _put(interview: Interview, draft: Draft) -> Interview:
     """Another draft of the current question. What only the marks tell is nothing to see."""
-    changed = _with_draft(interview, interview.current, draft)
-    if draft.evolve(marks=()) == interview.draft.evolve(marks=()):
-        return changed
-    return changed.evolve(revision=interview.revision + 1)
-
-
-def _with_draft(interview: Interview, index: int, draft: Draft) -> Interview:
-    if draft == interview.drafts[index]:
+    if draft == interview.draft:
         return interview
-    return interview.evolve(drafts=(*interview.drafts[:index], draft, *interview.drafts[index + 1 :]))
+    unseen = {"marks": ()}
+    seen = draft.__dict__ | unseen != interview.draft.__dict__ | unseen
+    return _with_draft(interview, interview.current, draft, revision=interview.revision + seen)
+
+
+def _with_draft(interview: Interview, index: int, draft: Draft, **changes: int) -> Interview:
+    return interview.evolve(drafts=(*interview.drafts[:index], draft, *interview.drafts[index + 1 :]), **changes)
 
 
 def _must(holds: bool, otherwise: str) -> None:

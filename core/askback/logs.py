@@ -26,7 +26,7 @@ from typing import TextIO, cast
 from opentelemetry import trace
 
 from askback.errors import AskbackError, InvalidValue, ModelError, PersonError
-from askback.redaction import redacted
+from askback.text.redaction import redacted
 
 log = logging.getLogger("askback.logs")
 

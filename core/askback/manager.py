@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionManager", "decided"]
+__all__ = ["QuestionManager"]
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import Enum, auto
+from operator import itemgetter
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from askback import telemetry
-from askback.actions import Action, Cancel, Open, Postpone, Write
+from askback import telemetry, timing
+from askback.actions import Action
 from askback.asks import Ask, new_ask_id
-from askback.card import AskText, FieldErrors, Notice, Redraw, Response, reason_field, text_field
+from askback.card import Notice, Response
 from askback.clock import utc_now
-from askback.errors import PersonError
-from askback.identity import Actor, MessageRef, Place
-from askback.interview import Closed, Interview, settle, start, step
+from askback.conversations import Heard
+from askback.deciding import decided
+from askback.errors import CallerError
+from askback.identity import Actor, Place
+from askback.interview import settle, start
+from askback.messages import late
 from askback.platform import Messages
-from askback.policy import Limits, Policy, Who
+from askback.policy import LONGEST_WAIT, Approval, Escalation, Limits, Policy, Who
 from askback.questions import Form, Outcome
+from askback.recent import Recent
 from askback.store.errors import StoreError
 from askback.store.store import Acted, Store
 
@@ -42,7 +47,8 @@ class Default(Enum):
 
 DEFAULT = Default.DEFAULT
 
-UNKNOWN = "This question is not known here any more, or belongs to another bot. Your click changed nothing."
+REMEMBERED = 10_000
+"""Asks of which it is known without looking whom they are for."""
 
 
 class QuestionManager:
@@ -54,8 +60,10 @@ class QuestionManager:
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._drawing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._in_doubt: set[str] = set()
+        self._groups: Recent[str, tuple[str, ...]] = Recent(REMEMBERED)
         self._on_work: list[Callable[[], None]] = []
         self._on_settled: list[Callable[[Ask], None]] = []
+        self._on_heard: list[Callable[[], None]] = []
         self.may_end: Callable[[Actor], bool] = lambda _: False
         """Whether somebody may cancel what they were not asked: nobody, unless whoever runs this says so."""
 
@@ -72,20 +80,33 @@ class QuestionManager:
         to: Place,
         who: Who,
         timeout: float | Default | None = DEFAULT,  # noqa: ASYNC109 - a row keeps the time, not a task
+        approval: Approval | None = None,
+        remind: Sequence[float] = (),
+        escalate: Mapping[float, Who] | None = None,
         key: str | None = None,
         asked_by: Actor | None = None,
     ) -> Outcome:
         """Ask people and wait for the outcome.
 
-        `timeout` is in seconds, None waits for ever; where nothing is said, `Limits.timeout` holds. With a
-        `key`, a caller that restarted gets the ask that it made before, and its outcome. Cancelling the
-        wait leaves the ask open. Raises `CallerError` when too many are open in this place.
+        `timeout` is in seconds, None waits for ever; where nothing is said, `Limits.timeout` holds. `approval`: several
+        people decide. After each of the seconds in `remind`, those who are missing are reminded; after those in
+        `escalate`, further people are asked: all before the timeout. With a `key`, a caller that restarted gets the ask
+        that it made before, and its outcome. Cancelling the wait leaves the ask open. Raises `CallerError` when too
+        many are open in this place, or the form cannot be decided so.
         """
         seconds = self._limits.timeout if isinstance(timeout, Default) else timeout
-        ask = self.new_ask(form, to=to, policy=self.policy(who, seconds), key=key, asked_by=asked_by)
+        policy = self.policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
+        ask = self.new_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
+        return await self.outcome(await self.put(ask))
+
+    async def put(self, ask: Ask) -> Ask:
+        """Store an ask, to be posted, and wait for nothing. If its key was asked before, that ask is returned instead.
+
+        Raises `CallerError` when too many are open in its place.
+        """
         stored = await self._store.ask(ask, self._limits)
         self.nudge()
-        return await self._outcome(stored)
+        return stored
 
     def new_ask(
         self,
@@ -97,7 +118,11 @@ class QuestionManager:
         conversation_id: str | None = None,
         asked_by: Actor | None = None,
     ) -> Ask:
-        """An ask that is not stored yet, for whoever commits it together with other things."""
+        """An ask that is not stored yet, for whoever commits it together with other things.
+
+        Raises `CallerError` where the form cannot be decided by the policy.
+        """
+        policy.check(form)
         now = utc_now()
         return Ask(
             id=new_ask_id(),
@@ -112,11 +137,38 @@ class QuestionManager:
             trace=telemetry.asked(to.platform),
         )
 
-    def policy(self, who: Who, seconds: float | None) -> Policy:
-        """The policy of an ask that begins now."""
-        return Policy(who=who, deadline=None if seconds is None else utc_now() + timedelta(seconds=seconds))
+    def policy(
+        self,
+        who: Who,
+        seconds: float | None,
+        *,
+        approval: Approval | None = None,
+        remind: Sequence[float] = (),
+        escalate: Mapping[float, Who] | None = None,
+    ) -> Policy:
+        """The policy of an ask that begins now; every time is in seconds from now on.
 
-    async def _outcome(self, ask: Ask) -> Outcome:
+        Raises `CallerError` for a reminder or an escalation that is no time to come.
+        """
+        for after in (*remind, *(escalate or {})):
+            if not 0 < after <= LONGEST_WAIT:
+                raise CallerError(
+                    f"Nobody is reminded or asked after {after:g} seconds: give a number above 0, ten years at most."
+                )
+        now = utc_now()
+        return Policy(
+            who=who,
+            deadline=None if seconds is None else now + timedelta(seconds=seconds),
+            approval=approval,
+            reminders=tuple(now + timedelta(seconds=after) for after in sorted(remind)),
+            escalations=tuple(
+                Escalation(at=now + timedelta(seconds=after), who=others)
+                for after, others in sorted((escalate or {}).items(), key=itemgetter(0))
+            ),
+        )
+
+    async def outcome(self, ask: Ask) -> Outcome:
+        """Wait for the outcome of an ask that is stored. Cancelling the wait leaves it open."""
         settled = asyncio.Event()
         self._waiting.setdefault(ask.id, set()).add(settled)
         try:
@@ -142,17 +194,55 @@ class QuestionManager:
         has to be told.
         """
         ends_any = self.may_end(action.actor)  # looked up here: the decision itself is pure, and may run twice
-        acted = await self._decide(action.ask_id, lambda ask: decided(ask, action, ends_any=ends_any), action)
+        acted = await self._decide(
+            action.ask_id,
+            lambda ask: decided(ask, action, ends_any=ends_any),
+            action,
+            late=lambda ask: late.heard(ask, action),
+        )
         if acted.ask is None:
             log.warning(
                 "An answer came for a question that is not known here; it was ignored.",
                 extra={"action": "unknown_ask", "ask_id": action.ask_id, "platform": action.actor.platform},
             )
+        # Behind the ack: whoever clicked waits for nobody who is told of it.
+        asyncio.get_running_loop().call_soon(self._follow, action, acted)
+        if not acted.kept or acted.ask is None:
+            return acted.answer
+        log.info(
+            "A text that came too late to be an answer is kept as a message.",
+            extra={"action": "late_text", "ask_id": action.ask_id},
+        )
+        for heard in self._on_heard:
+            heard()
+        return Notice(text=late.notice(acted.ask, kept=True), card=acted.ask.card(), kept=True)
+
+    def _follow(self, action: Action, acted: Acted[Response]) -> None:
         trace = None if acted.ask is None else acted.ask.trace
         with telemetry.clicked(trace, action.actor.platform, action.deed.kind, action.at):
             if not self._after(acted) and action.message is None:
                 self.nudge()
-        return acted.answer
+
+    async def groups(self, ask_id: str) -> tuple[str, ...]:
+        """For which groups an ask is, so that whether somebody is in them is known before they act. None: or unknown.
+
+        Whom it is for, also later on, is settled when it is asked: a click on a card that was shown here looks nothing
+        up.
+        """
+        if ask_id not in self._groups:
+            ask = await self._store.get(ask_id)
+            if ask is None:
+                return ()
+            self._remember(ask)
+        return self._groups[ask_id]
+
+    async def groups_in(self, place: Place) -> tuple[str, ...]:
+        """For which groups the open asks of a place are: who writes there may answer them by that."""
+        asks = await self._store.pending(place)
+        return tuple(dict.fromkeys(group for ask in asks for group in ask.policy.groups))
+
+    def _remember(self, ask: Ask) -> None:
+        self._groups[ask.id] = ask.policy.groups
 
     async def redraw(self, ask_id: str, paint: Paint, *, anyway: bool = False) -> None:
         """Show the newest state of an ask through `paint`, one drawing at a time.
@@ -163,8 +253,12 @@ class QuestionManager:
         async with self._drawing.setdefault(ask_id, asyncio.Lock()):
             ask = await self._store.get(ask_id)
             if ask is not None and (anyway or not ask.is_drawn):
+                self._remember(ask)
                 messages = await paint(ask)
-                await self._store.drawn(ask_id, ask.interview.revision, messages, before=ask.messages)
+                again = await self._store.drawn(ask_id, ask.interview.revision, messages, before=ask.messages)
+                # Reminders that have come due wait for a card that stands.
+                if again or (ask.policy.reminders and not ask.messages):
+                    self.nudge()
 
     def doubt(self, ask_id: str) -> None:
         """A commit about this ask took too long to be waited for: what became of it is looked up later."""
@@ -186,30 +280,30 @@ class QuestionManager:
         """End an ask that cannot reach anybody. False: it was over already, or there is none."""
         return await self._end(ask_id, Outcome(status="undeliverable", at=utc_now(), reason=reason))
 
-    async def expire(self, ask_id: str) -> bool:
-        """End an ask that nobody answered by its deadline."""
-
-        def decision(ask: Ask | None) -> tuple[Ask | None, None]:
-            due = ask is not None and ask.policy.deadline is not None and ask.policy.deadline <= utc_now()
-            if ask is None or not due or ask.outcome is not None:
-                return None, None
-            return _with(ask, settle(ask.interview, Outcome(status="timed_out", at=utc_now()))), None
-
-        return self._after(await self._decide(ask_id, decision))
+    async def attend(self, ask_id: str) -> bool:
+        """Do what the time has come for: remind people, ask further ones, end the ask. True: it ended."""
+        ended = self._after(await self._store.attend(ask_id, lambda ask: timing.due(ask, utc_now())))
+        if not ended:
+            self.nudge()  # people are told, or see the card with those who are asked as well
+        return ended
 
     async def _end(self, ask_id: str, outcome: Outcome) -> bool:
         def decision(ask: Ask | None) -> tuple[Ask | None, None]:
             if ask is None or ask.outcome is not None:
                 return None, None
-            return _with(ask, settle(ask.interview, outcome)), None
+            return ask.evolve(interview=settle(ask.interview, outcome)), None
 
         return self._after(await self._decide(ask_id, decision))
 
     async def _decide(
-        self, ask_id: str, decision: Callable[[Ask | None], tuple[Ask | None, T]], action: Action | None = None
+        self,
+        ask_id: str,
+        decision: Callable[[Ask | None], tuple[Ask | None, T]],
+        action: Action | None = None,
+        late: Callable[[Ask], Heard | None] | None = None,
     ) -> Acted[T]:
         try:
-            return await self._store.decide(ask_id, decision, action=action)
+            return await self._store.decide(ask_id, decision, action=action, late=late)
         except StoreError as error:
             if error.in_doubt:
                 self.doubt(ask_id)
@@ -246,13 +340,21 @@ class QuestionManager:
         """Call this after the commit that ended an ask."""
         self._on_settled.append(tell)
 
+    def on_heard(self, tell: Callable[[], None]) -> None:
+        """Call this after the commit that kept a message for an agent."""
+        self._on_heard.append(tell)
+
     def nudge(self) -> None:
         """Something was committed that people are to see."""
         for nudge in self._on_work:
             nudge()
 
-    def recheck(self) -> None:
-        """Another process changed what is stored: everybody who waits looks again."""
+    def recheck(self, ask_id: str | None = None) -> None:
+        """Another process changed what is stored: whoever waits looks again, for that ask or for any."""
+        if ask_id is not None:
+            for event in self._waiting.get(ask_id, set()):
+                event.set()
+            return
         for waiting in self._waiting.values():
             for event in waiting:
                 event.set()
@@ -281,59 +383,3 @@ class QuestionManager:
             tell(ask)
         self.nudge()
         return True
-
-
-def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response]:
-    """Policy, then interview. Pure; runs inside the commit, on the newest state.
-
-    `ends_any`: the person is an administrator, who may cancel without being asked, as whoever asked may.
-    """
-    if ask is None:
-        return None, Notice(text=UNKNOWN)
-    refusal = ask.policy.refusal(action.actor)
-    asker = ask.asked_by is not None and ask.asked_by.is_same_person(action.actor)
-    if refusal is not None and not (isinstance(action.deed, Cancel) and (ends_any or asker)):
-        return None, Notice(text=refusal)
-    adopted = _adopt(ask, action.message)
-    try:
-        interview = step(ask.interview, action)
-    except Closed:
-        return adopted, Notice(text=_over(ask), card=ask.card())
-    except PersonError as error:
-        return adopted, Notice(text=str(error), card=ask.card())
-    after = _with(adopted, interview)
-    if isinstance(action.deed, Open):
-        return after, AskText(field=text_field(ask.id, interview))
-    if isinstance(action.deed, Postpone):
-        return after, AskText(field=reason_field(ask.id, interview))
-    stayed = interview.turn == ask.interview.turn
-    if stayed and isinstance(action.deed, Write) and interview.draft.unsent is not None:
-        message = interview.question.rules.problem(interview.draft.unsent) or ""
-        return after, FieldErrors(message=message, field=text_field(ask.id, interview))
-    return after, Redraw(card=after.card())
-
-
-def _with(ask: Ask, interview: Interview) -> Ask:
-    return ask.evolve(interview=interview)
-
-
-def _adopt(ask: Ask, message: MessageRef | None) -> Ask:
-    """A card that was clicked is a card that stands there, whatever was recorded when it was posted."""
-    if message is None or ask.messages[:1] == (message,):
-        return ask
-    # Not drawn: what stood there before, if it still does, becomes a part that the next drawing removes.
-    others = tuple(other for other in ask.messages if other != message)
-    return ask.evolve(messages=(message, *others), drawn_revision=-1 if ask.messages else ask.drawn_revision)
-
-
-def _over(ask: Ask) -> str:
-    outcome = ask.outcome
-    ended = {
-        "answered": "was answered already",
-        "cancelled": "was cancelled",
-        "declined": "was declined",
-        "timed_out": "has timed out: nobody answered in time",
-        "undeliverable": "could not be delivered, and is closed",
-    }
-    how = "is closed" if outcome is None else ended[outcome.status]
-    return f"This question {how}. Your click changed nothing."

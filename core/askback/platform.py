@@ -90,6 +90,11 @@ class Platform(Protocol):
         is much."""
         ...
 
+    async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
+        """The person, with those of these groups that they are known to be in, where nobody but them sees the place: a
+        direct message. None: others see it, too. Never raises."""
+        ...
+
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         """Show what the agent does, as far as the platform has such a thing. Never waits and never raises."""
         ...

@@ -1,15 +1,27 @@
-"""Who may answer, until when, and how much may be asked. Pure; closed by default."""
+"""Who may answer, how many have to agree, until when, and how much may be asked. Pure; closed by default."""
 
 from __future__ import annotations
 
-__all__ = ["Limits", "Policy", "Who"]
+__all__ = ["LONGEST_WAIT", "Approval", "Escalation", "Limits", "Policy", "Reasons", "Who"]
 
-from typing import Self
+from datetime import datetime
+from typing import Literal, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from askback.errors import CallerError
 from askback.identity import Actor, Id
+from askback.questions import Form, Option
 from askback.values import Value
+
+Reasons = Literal["none", "no", "yes", "both"]
+"""For which decisions a reason has to be given."""
+
+LONGEST_WAIT = 10 * 366 * 86_400.0
+"""Seconds: ten years. Nobody is waited for, reminded or asked later than that."""
+
+NOT_ASKED = "This question is for somebody else, so your click changed nothing."
+OWN_REQUEST = "This is your own request, so others decide about it. Your click changed nothing."
 
 
 class Who(Value):
@@ -39,6 +51,70 @@ class Who(Value):
             return True
         return bool(set(self.groups) & set(actor.groups))
 
+    @property
+    def distinct(self) -> tuple[Actor, ...]:
+        """The people who are named, each once."""
+        found: list[Actor] = []
+        for person in self.people:
+            if not _among(person, tuple(found)):
+                found.append(person)
+        return tuple(found)
+
+    def with_others(self, others: Who) -> Who:
+        """These and those."""
+        return Who(
+            people=(*self.people, *(person for person in others.people if not _among(person, self.people))),
+            groups=tuple(dict.fromkeys((*self.groups, *others.groups))),
+            anyone=self.anyone or others.anyone,
+        )
+
+    def without(self, people: tuple[Actor, ...]) -> Who | None:
+        """These but for some. None: that leaves nobody."""
+        left = tuple(person for person in self.people if not _among(person, people))
+        if not (left or self.groups or self.anyone):
+            return None
+        return self.evolve(people=left)
+
+    def besides(self, others: Who) -> Who | None:
+        """These but for whoever is named there as well. None: there is nobody else."""
+        people = tuple(person for person in self.people if not _among(person, others.people))
+        groups = tuple(group for group in self.groups if group not in others.groups)
+        anyone = self.anyone and not others.anyone
+        return Who(people=people, groups=groups, anyone=anyone) if people or groups or anyone else None
+
+
+class Approval(Value):
+    """How many people have to agree, for a form of one question: each has one vote, and may change it."""
+
+    quorum: int = Field(default=1, ge=1)
+    """So many have to choose the same option."""
+    refusing: tuple[str, ...] = ()
+    """Values of the options that are a "no"."""
+    refusals: int = Field(default=1, ge=1)
+    """So many who choose one of these end it."""
+    reasons: Reasons = "none"
+    requesters: tuple[Actor, ...] = ()
+    """Whose request it is: whoever made it, and whom it was made for."""
+    own: bool = False
+    """Whether these may decide about it as well."""
+    subject: str | None = None
+    """The digest of what is approved: what runs is compared with it."""
+
+    def refuses(self, option: Option) -> bool:
+        """Whether this option is a "no"."""
+        return option.value in self.refusing
+
+    def wants_reason(self, option: Option) -> bool:
+        """Whether whoever chooses this option has to say why."""
+        return self.reasons in (("no", "both") if self.refuses(option) else ("yes", "both"))
+
+
+class Escalation(Value):
+    """From then on these are asked as well."""
+
+    at: AwareDatetime
+    who: Who
+
 
 class Policy(Value):
     """The rules of one ask."""
@@ -46,15 +122,119 @@ class Policy(Value):
     who: Who
     deadline: AwareDatetime | None = None
     """When nobody's answer is waited for any longer. None: for ever."""
+    approval: Approval | None = None
+    """How many have to agree. None: whoever answers first does."""
+    reminders: tuple[AwareDatetime, ...] = ()
+    """When those who are still missing are reminded; only what is still to come."""
+    escalations: tuple[Escalation, ...] = ()
+    """Who is asked later on; only what is still to come."""
 
     def refusal(self, actor: Actor) -> str | None:
         """Why this person may not act on the ask, in words for them; None if they may.
 
         The only such check there is: every way in passes through it.
         """
-        if self.who.includes(actor):
-            return None
-        return "This question is for somebody else, so your click changed nothing."
+        if self._is_own(actor):
+            return OWN_REQUEST
+        return None if self.who.includes(actor) else NOT_ASKED
+
+    def refusal_alone(self, person: Actor) -> str | None:
+        """Why the ask can never be decided where nobody but this person sees it, in half a sentence; None if it can."""
+        if self._is_own(person) or not self._everybody.includes(person):
+            return "those who decide do not see this direct message"
+        approval = self.approval or Approval()
+        number = max(approval.quorum, approval.refusals)
+        return None if number == 1 else f"{number} people decide together, and only one sees this direct message"
+
+    @property
+    def deciders(self) -> Who:
+        """Those who are asked, but for people whose own request it is."""
+        if self.approval is None or self.approval.own:
+            return self.who
+        return self.who.without(self.approval.requesters) or self.who
+
+    def _is_own(self, actor: Actor) -> bool:
+        return self.approval is not None and not self.approval.own and _among(actor, self.approval.requesters)
+
+    @property
+    def _everybody(self) -> Who:
+        """Those who are asked, also later on."""
+        everybody = self.who
+        for escalation in self.escalations:
+            everybody = everybody.with_others(escalation.who)
+        return everybody
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups whose members have to be known, those that are asked later included."""
+        return tuple(dict.fromkeys(self._everybody.groups))
+
+    @property
+    def next_moment(self) -> datetime | None:
+        """When there is something to do about the ask without anybody's click. None: never."""
+        moments = (*self.reminders, *(escalation.at for escalation in self.escalations))
+        return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
+
+    def check(self, form: Form) -> None:
+        """Raises `CallerError` where the form cannot be decided by this policy, and says how it could."""
+        self._check_times()
+        approval = self.approval
+        if approval is None:
+            return
+        if not form.is_single:
+            raise CallerError(
+                f"Several people decide about one question, and this form has {len(form.questions)}: ask one by one."
+            )
+        (question,) = form.questions
+        if not question.options or question.multi_select or question.allow_custom:
+            raise CallerError(
+                "People decide by choosing one option: give the question options, one of which is chosen, and no "
+                "written answer (allow_custom=False)."
+            )
+        unknown = [value for value in approval.refusing if value not in {option.value for option in question.options}]
+        if unknown:
+            raise CallerError(
+                f"There is no option {', '.join(map(repr, unknown))}: name values of the question's options."
+            )
+        if all(approval.refuses(option) for option in question.options):
+            raise CallerError("Every option is a refusal: give one that is not.")
+        if not approval.refusing and (approval.refusals > 1 or approval.reasons == "no"):
+            given = 'reasons="no"' if approval.reasons == "no" else f"refusals={approval.refusals}"
+            raise CallerError(
+                f"{given} is about options that are a refusal, and there is none: name their values in `refusing`, or "
+                f"leave {given} out."
+            )
+        self._check_numbers(approval)
+
+    def _check_times(self) -> None:
+        if self.deadline is None:
+            return
+        for what, moments in (
+            ("reminder", self.reminders),
+            ("escalation", tuple(escalation.at for escalation in self.escalations)),
+        ):
+            if any(moment >= self.deadline for moment in moments):
+                raise CallerError(
+                    f"{'An' if what == 'escalation' else 'A'} {what} would come when the time is over: "
+                    "let it come earlier, or wait longer."
+                )
+
+    def _check_numbers(self, approval: Approval) -> None:
+        everybody = self._everybody
+        possible = everybody if approval.own else everybody.without(approval.requesters)
+        if possible is None:
+            raise CallerError(
+                "Nobody is left to decide: people do not decide about their own request, unless own=True."
+            )
+        if possible.groups or possible.anyone:
+            return  # how many these are is known to the platform alone
+        count = len(possible.distinct)
+        for number, what in ((approval.quorum, "have to agree"), (approval.refusals, "have to refuse")):
+            if number > count:
+                own = " (whose request it is does not count)" if possible != everybody else ""
+                raise CallerError(
+                    f"{number} people {what}, but only {count} are asked{own}: ask more, or lower the number."
+                )
 
 
 class Limits(Value):
@@ -66,3 +246,7 @@ class Limits(Value):
     """A new card waits this long after the one before it. Only its posting waits: it is stored at once."""
     timeout: float | None = Field(default=300.0, gt=0, allow_inf_nan=False)
     """Seconds until `QuestionManager.ask` gives up where the caller says nothing. None: never."""
+
+
+def _among(actor: Actor, people: tuple[Actor, ...]) -> bool:
+    return any(person.is_same_person(actor) for person in people)

@@ -12,11 +12,12 @@ __all__ = [
     "OutcomeStatus",
     "Question",
     "TextRules",
+    "Vote",
 ]
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self, cast
 
@@ -59,10 +60,10 @@ def _https(value: str) -> str:
     return value
 
 
-def _repeats(what: str, ids: Iterable[str]) -> str | None:
-    repeated = [one for one, times in Counter(ids).items() if times > 1]
-    if not repeated:
+def _repeats(what: str, ids: Sequence[str]) -> str | None:
+    if len(ids) == len(set(ids)):
         return None
+    repeated = [one for one, times in Counter(ids).items() if times > 1]
     return f"{what} {', '.join(map(repr, repeated))} stands more than once: make each different"
 
 
@@ -148,13 +149,15 @@ class Question(Value):
     default: tuple[str, ...] = ()
     """Values that are chosen to begin with."""
     show_if: Condition | None = None
+    details: Annotated[str, _text("the details", 1_000_000)] | None = None
+    """What the prompt is about, whole, such as a tool's arguments: shown to whoever asks to see it."""
 
     @field_validator("options")
     @classmethod
     def _told_apart(cls, value: tuple[Option, ...]) -> tuple[Option, ...]:
         if len(value) > MAX_OPTIONS:
             raise ValueError(f"holds {len(value):,} options: give {MAX_OPTIONS:,} at most")
-        repeated = _repeats("the value", (option.value for option in value))
+        repeated = _repeats("the value", [option.value for option in value])
         if repeated is not None:
             raise ValueError(repeated)
         return value
@@ -246,7 +249,7 @@ def _misfits(questions: Sequence[Question | _Sketch]) -> list[InitErrorDetails]:
     wrong: list[InitErrorDetails] = []
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         wrong.append(_wrong((), f"holds {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
-    repeated = _repeats("the id", (question.id for question in questions if question.id is not None))
+    repeated = _repeats("the id", [question.id for question in questions if question.id is not None])
     if repeated is not None:
         wrong.append(_wrong((), repeated))
     earlier: dict[str, Question | _Sketch] = {}
@@ -315,6 +318,15 @@ class Answer(Value):
         return (*(choice.label for choice in self.choices), *([self.text] if self.text is not None else []))
 
 
+class Vote(Value):
+    """What one of several people decided."""
+
+    by: Actor
+    choice: Choice
+    reason: PersonText | None = None
+    at: AwareDatetime
+
+
 OutcomeStatus = Literal["answered", "cancelled", "declined", "timed_out", "undeliverable"]
 
 
@@ -326,14 +338,18 @@ class Outcome(Value):
     answers: tuple[Answer, ...] = Field(default=(), validate_default=True)
     by: Actor | None = None
     reason: PersonText | None = None
-    """A person's sentence for a decline or cancel; what the platform said for an undeliverable ask."""
+    """A person's sentence for a decline, a cancel or a refusal; what the platform said for an undeliverable ask."""
+    votes: tuple[Vote, ...] = ()
+    """Where several people decided: each one's vote, in the order in which they gave it, however it ended."""
+    refused: bool = False
+    """Whether it was answered with a "no"."""
 
     @field_validator("answers")
     @classmethod
     def _only_when_answered(cls, value: tuple[Answer, ...], info: ValidationInfo) -> tuple[Answer, ...]:
         if "status" in info.data and (info.data["status"] == "answered") != bool(value):
             raise ValueError("belong to the status 'answered', and to no other: give them with it, and only with it")
-        repeated = _repeats("the question", (answer.question_id for answer in value))
+        repeated = _repeats("the question", [answer.question_id for answer in value])
         if repeated is not None:
             raise ValueError(repeated)
         return value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 __all__ = ["PersonText", "Value", "whole"]
 
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from askback.errors import InvalidValue
 
@@ -62,6 +62,9 @@ def _mended(value: object) -> object:
     return whole(value) if isinstance(value, str) else value
 
 
+LONGEST = 1 << 31
+"""Characters of a text: more than any has."""
+
 PersonText = Annotated[str, BeforeValidator(_mended)]
 """A text that a person wrote: half characters in it are mended, since refusing them would lose the rest."""
 
@@ -69,15 +72,8 @@ PersonText = Annotated[str, BeforeValidator(_mended)]
 class Value(_Base):
     """A frozen value. One that is wrong cannot be built: `InvalidValue` names every wrong field."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @field_validator("*", mode="after")
-    @classmethod
-    def _storable(cls, value: object) -> object:
-        parts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-        if not all(_is_whole(part) for part in parts if isinstance(part, str)):
-            raise ValueError("has half a character in it (a lone surrogate): give whole Unicode text")
-        return cast("object", value)
+    # pydantic reads a text, and so refuses half a character, only where it has to measure it.
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=LONGEST)
 
     @classmethod
     def parse(cls, data: Mapping[str, object]) -> Self:
@@ -89,4 +85,4 @@ class Value(_Base):
 
     def evolve(self, **changes: Any) -> Self:
         """The same value with some fields changed, checked anew."""
-        return type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+        return type(self)(**{**self.__dict__, **changes})

@@ -1,4 +1,4 @@
-"""How long it takes from a connection's silent death to the next one: `python tests/bench/silence.py [times]`.
+"""How long it takes from a connection's silent death to the next one.
 
 The real bot in front of the local platform, in one process, with the settings that are shipped. The moment of the
 death is spread over the pulse's period.
@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import random
-import statistics
 import sys
-import tempfile
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from bots import discord, slack  # noqa: TID251 - those of the tests
+from .figures import Figure, measured
+from .runner import Bench, Unavailable
 
 
-async def measured(platform: str) -> float:
+async def silence(platform: str, folder: Path) -> float:
+    try:
+        import pytest
+    except ImportError:
+        raise Unavailable("it needs what the tests need: pip install -e '.[dev]'") from None
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from bots import discord, slack  # noqa: TID251 - those of the tests
+
     tests = {"discord": discord, "slack": slack}[platform]
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         # A desk of its own each time: after lines that did not last, the next is opened after a pause.
-        async with tests.open_desk(Path(folder), patch) as desk:
+        async with tests.open_desk(folder, patch) as desk:
             await asyncio.sleep(1.0 + random.random())
             before, began = desk.connection_count(), time.monotonic()
             await desk.fall_silent()
@@ -34,8 +37,11 @@ async def measured(platform: str) -> float:
             return time.monotonic() - began
 
 
-if __name__ == "__main__":
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    for name in ("discord", "slack"):
-        seconds = sorted(asyncio.run(measured(name)) for _ in range(count))
-        print(f"{name}: median {statistics.median(seconds):.3f} s, longest {seconds[-1]:.3f} s, of {count}")
+async def run(bench: Bench) -> AsyncIterator[Figure]:
+    for platform in ("discord", "slack"):
+        seconds: list[float] = []
+        for number in range(bench.times(4, 1)):
+            folder = bench.folder / f"{platform}{number}"
+            folder.mkdir()
+            seconds.append(await silence(platform, folder))
+        yield measured(f"a connection's silent death until the next one, {platform.title()}", "s", seconds)

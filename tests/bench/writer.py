@@ -1,20 +1,15 @@
-"""How long a transaction takes, and how many fit into a second: `python tests/bench/writer.py [DIRECTORY]`.
+"""How long a transaction takes, and how many fit into a second, with nothing above the store.
 
-Prints one JSON line per figure. A transaction is what a click costs the store: one statement reads the
-ask, one compares and sets its revision, one adds to the audit log. `small` is an insert and an update only.
+A transaction is what a click costs the store at the least: one statement reads the ask, one compares and sets
+its revision, one adds to the audit. `small` is an insert and an update only.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import sqlite3
-import statistics
-import sys
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -22,8 +17,11 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from askback.store import schema
 from askback.store.writer import Writer
 
+from .figures import Figure, measured
+from .runner import Bench
+
 ASKS = 1000
-SECONDS = 3.0
+SECONDS = 2.0
 AT_ONCE = 64
 
 ask = {
@@ -45,14 +43,14 @@ advance = (
 set_interview = update(schema.asks).where(schema.asks.c.id == bindparam("ask")).values(interview=bindparam("drafts"))
 note = insert(schema.actions)
 
+Kind = Callable[[int], Callable[[Connection], None]]
+
 
 def small(number: int) -> Callable[[Connection], None]:
     name = f"ask{number % ASKS}"
 
     def work(connection: Connection) -> None:
-        connection.execute(
-            note, {"ask_id": name, "actor": "{}", "action": "{}", "verdict": "applied", "revision": 0, "at": number}
-        )
+        connection.execute(note, audit(name, 0, number))
         connection.execute(set_interview, {"ask": name, "drafts": f'{{"drafts": {number}}}'})
 
     return work
@@ -65,59 +63,38 @@ def click(number: int) -> Callable[[Connection], None]:
         row = connection.execute(look_up, {"ask": name}).one()
         done = connection.execute(advance, {"ask": name, "seen": row.revision, "drafts": f'{{"drafts": {number}}}'})
         assert done.rowcount == 1
-        connection.execute(
-            note,
-            {
-                "ask_id": name,
-                "actor": "{}",
-                "action": "{}",
-                "verdict": "applied",
-                "revision": row.revision + 1,
-                "at": number,
-            },
-        )
+        connection.execute(note, audit(name, row.revision + 1, number))
 
     return work
 
 
-async def sequential(writer: Writer, kind: Callable[[int], Callable[[Connection], None]]) -> dict[str, float]:
-    return await concurrent(writer, kind, at_once=1)
+def audit(name: str, revision: int, at: int) -> dict[str, object]:
+    return {"ask_id": name, "actor": "{}", "action": "{}", "verdict": "applied", "revision": revision, "at": at}
 
 
-async def concurrent(
-    writer: Writer, kind: Callable[[int], Callable[[Connection], None]], at_once: int = AT_ONCE
-) -> dict[str, float]:
+async def timed(writer: Writer, kind: Kind, at_once: int, seconds: float) -> tuple[list[float], float]:
+    """How long each took, in milliseconds, and how many there were in a second."""
     took: list[float] = []
     number = 0
-    end = time.perf_counter() + SECONDS
+    began = time.perf_counter()
 
     async def one() -> None:
         nonlocal number
-        while (began := time.perf_counter()) < end:
+        while (start := time.perf_counter()) < began + seconds:
             number += 1
             await writer.run(kind(number), within=2.0)
-            took.append(time.perf_counter() - began)
+            took.append((time.perf_counter() - start) * 1000)
 
-    commits, began = writer.commits, time.perf_counter()
     await asyncio.gather(*(one() for _ in range(at_once)))
-    elapsed = time.perf_counter() - began
-    cuts = statistics.quantiles(took, n=100)
-    return {
-        "at_once": at_once,
-        "works": len(took),
-        "per_second": round(len(took) / elapsed),
-        "p50_ms": round(cuts[49] * 1000, 3),
-        "p99_ms": round(cuts[98] * 1000, 3),
-        "works_per_commit": round(len(took) / (writer.commits - commits), 1),
-    }
+    return took, len(took) / (time.perf_counter() - began)
 
 
-def bare(path: Path, statements: int = 3) -> dict[str, float]:
+def bare(path: Path, seconds: float) -> list[float]:
     """The floor: the standard library alone, one transaction after the other, same pragmas, same statements."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = FULL")
     took: list[float] = []
-    end = time.perf_counter() + SECONDS
+    end = time.perf_counter() + seconds
     while (began := time.perf_counter()) < end:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(
@@ -126,40 +103,32 @@ def bare(path: Path, statements: int = 3) -> dict[str, float]:
         )
         connection.execute("UPDATE asks SET interview = ? WHERE id = ?", (f"{len(took)}", f"ask{len(took) % ASKS}"))
         connection.execute("COMMIT")
-        took.append(time.perf_counter() - began)
+        took.append((time.perf_counter() - began) * 1000)
     connection.close()
-    cuts = statistics.quantiles(took, n=100)
-    return {
-        "per_second": round(len(took) / sum(took)),
-        "p50_ms": round(cuts[49] * 1000, 3),
-        "p99_ms": round(cuts[98] * 1000, 3),
-    }
+    return took
 
 
-async def main(directory: Path) -> None:
-    path = directory / "bench.db"
+async def run(bench: Bench) -> AsyncIterator[Figure]:
+    path = bench.folder / "writer.db"
+    seconds = 0.1 if bench.quick else SECONDS
     writer = Writer(path)
-    await writer.run(lambda c: c.execute(insert(schema.asks), [ask | {"id": f"ask{n}"} for n in range(ASKS)]) and None)
-    pragmas = await writer.read(lambda c: c.exec_driver_sql("PRAGMA journal_mode").scalar())
-    facts = {
-        "journal_mode": pragmas,
-        "synchronous": "FULL",
-        "sqlite": sqlite3.sqlite_version,
-        "python": sys.version.split()[0],
-        "processors": os.cpu_count(),
-        "load_average": os.getloadavg()[0],
-    }
-    print(json.dumps({"bench": "writer", "facts": facts}))
-    for name, kind in (("small", small), ("click", click)):
-        print(json.dumps({"bench": "writer", "work": name} | await sequential(writer, kind)), flush=True)
-        print(json.dumps({"bench": "writer", "work": name} | await concurrent(writer, kind)), flush=True)
-    await writer.close()
-    print(json.dumps({"bench": "writer", "work": "small, sqlite3 alone"} | bare(path)))
-
-
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        asyncio.run(main(Path(sys.argv[1])))
-    else:
-        with tempfile.TemporaryDirectory() as name:
-            asyncio.run(main(Path(name)))
+    try:
+        await writer.run(
+            lambda one: one.execute(insert(schema.asks), [ask | {"id": f"ask{n}"} for n in range(ASKS)]) and None
+        )
+        for name, kind in (("small", small), ("click's", click)):
+            took, _ = await timed(writer, kind, 1, seconds)
+            yield measured(f"a {name} transaction alone", "ms", took, database=bench.database)
+            took, per_second = await timed(writer, kind, AT_ONCE, seconds)
+            yield Figure(
+                what=f"{name} transactions, {AT_ONCE} at once",
+                unit="per s",
+                median=per_second,
+                n=len(took),
+                database=bench.database,
+            )
+    finally:
+        await writer.close()
+    yield measured(
+        "a small transaction by the standard library's sqlite3", "ms", bare(path, seconds), database=bench.database
+    )

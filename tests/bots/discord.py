@@ -19,29 +19,30 @@ import pytest
 
 import discord_cards as cards
 from askback.bots import bot_named
-from askback.host import Host, running
 from askback.identity import Actor, Place
 from askback.policy import Limits
 from askback.preview import ASK_ID
-from askback.settings import Settings, load
+from askback.serving.host import Host, running
+from askback.settings.core import Settings
+from askback.settings.reading import load
 from askback_discord import ids
 from askback_discord.app import NOBODY
 from askback_discord.clicks import TAKEN, Clicks
 from askback_discord.pages import CONTINUED
-from askback_local import discord_payloads
 from askback_local.attached import Attached
-from askback_local.discord_clicks import Delivery, Target
-from askback_local.discord_components import each_component
-from askback_local.discord_faults import DiscordFault
-from askback_local.discord_guild import Guild
-from askback_local.discord_values import Done, DoneKind, Flag, Kind, Member, Post
-from askback_local.discord_values import Place as Room
+from askback_local.discord import payloads as discord_payloads
+from askback_local.discord.clicks import Delivery, Target
+from askback_local.discord.components import each_component
+from askback_local.discord.faults import DiscordFault
+from askback_local.discord.guild import Guild
+from askback_local.discord.values import Done, DoneKind, Flag, Kind, Member, Post
+from askback_local.discord.values import Place as Room
 from askback_local.json_values import JsonObject, as_object, as_text, copied, copied_all, objects
-from askback_local.model import Model
+from askback_local.model.model import Model
 from askback_local.services import Services
 from discord_markdown import read, seen
 
-from .driver import ACK_MS, GENERAL, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
+from .driver import ACK_MS, GENERAL, GROUPS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
 
 OPENAPI = Path(__file__).parents[3] / "shared" / "schemas" / "discord-openapi.json"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
@@ -73,11 +74,13 @@ async def open_desk(
     privileged: int | None = None,
     public: bool = False,
     start: bool = True,
+    connections: int = 1,
 ) -> AsyncGenerator[DiscordDesk]:
     """A guild with the bot in it, until the block ends.
 
     `privileged`: the intents that its application may use; `public`: whether anybody may let it into a server.
-    Without `start`, the scenario runs the bot itself.
+    Without `start`, the scenario runs the bot itself. `connections`: how often it connects, knowing nothing of each
+    other, as so many processes on one database do.
     """
     for name in (*PROXIES, "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
@@ -108,7 +111,7 @@ async def open_desk(
                 monkeypatch.setenv(name, value)
             desk = DiscordDesk(services, journal, handled, limits or Limits(seconds_between_asks=0))
             if start:
-                async with desk.bot():
+                async with desk.bot(connections):
                     yield desk
             else:
                 yield desk
@@ -189,10 +192,10 @@ class DiscordDesk:
         self.gateway.dispatch_post = self._dispatch  # type: ignore[method-assign]
 
     @asynccontextmanager
-    async def bot(self) -> AsyncGenerator[None]:
+    async def bot(self, connections: int = 1) -> AsyncGenerator[None]:
         """The bot runs until the block ends: a process of it, as it were."""
-        async with running([bot_named("discord")], load(Settings), limits=self._limits) as self.host:
-            await self.gateway.connected()
+        async with running([bot_named("discord")] * connections, load(Settings), limits=self._limits) as self.host:
+            await until(lambda: self.gateway.connections == connections, "it is connected")
             yield
 
     def _dispatch(self, kind: str, post: Post, data: JsonObject) -> None:
@@ -497,6 +500,9 @@ class DiscordDesk:
     def notices(self, person: str) -> tuple[str, ...]:
         return tuple(_read(post.content) for post in self._told(person))
 
+    def alone(self, person: str) -> str:
+        return "\n".join(self.notices(person))
+
     def replies(self, person: str) -> tuple[str, ...]:
         who, posts = self._person(person).id, self.guild.posts
         return tuple(
@@ -525,6 +531,15 @@ class DiscordDesk:
         return tuple(found)
 
     # who is who
+
+    def join_group(self, person: str) -> None:
+        self._put_roles(person, {*self._person(person).roles, GROUPS[self.platform]})
+
+    def leave_group(self, person: str) -> None:
+        self._put_roles(person, {*self._person(person).roles} - {GROUPS[self.platform]})
+
+    def _put_roles(self, person: str, roles: set[str]) -> None:
+        self.guild.add_person(replace(self._person(person), roles=tuple(sorted(roles))))
 
     def actor(self, person: str) -> Actor:
         who = self._person(person)

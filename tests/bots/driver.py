@@ -17,12 +17,13 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pytest
 
-from askback.host import Host
+from askback.card import EVERYTHING
 from askback.identity import Actor, Place
 from askback.policy import Limits, Who
 from askback.questions import Form, Option, Outcome, Question
-from askback_local.model import Model
-from askback_local.script import ToolCall, call
+from askback.serving.host import Host
+from askback_local.model.model import Model
+from askback_local.model.script import ToolCall, call
 
 T = TypeVar("T")
 
@@ -39,6 +40,8 @@ GENERAL, DEPLOYS = "general", "deploys"
 
 What = Literal["post", "change", "field", "answer"]
 """What a bot does on its platform: post a message, change one, open a text field, answer a click."""
+GROUPS = {"slack": "S0LOCALREL", "discord": "1100000000000000010"}
+"""The id of `RELEASE` on each platform."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ class Card:
     @property
     def buttons(self) -> tuple[str, ...]:
         return tuple(control.label for control in self.controls if control.kind == "button")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether there is something to decide on it."""
+        return any(control.label != EVERYTHING for control in self.controls)
 
     def control(self, label: str) -> Control:
         """The button of that label, else the first that begins with it."""
@@ -274,7 +282,19 @@ class Desk(Protocol):
         """Whom the bot's messages mention as the platform reads them, names of groups included; each time."""
         ...
 
+    def alone(self, person: str) -> str:
+        """Everything that only this person sees: private notices, and what stands open in front of them."""
+        ...
+
     # who is who
+
+    def join_group(self, person: str) -> None:
+        """The person is in `RELEASE` from now on."""
+        ...
+
+    def leave_group(self, person: str) -> None:
+        """The person is no longer in `RELEASE`."""
+        ...
 
     def actor(self, person: str) -> Actor: ...
     def place(self, talk: Talk) -> Place: ...
@@ -375,11 +395,11 @@ def _left_midway(record: logging.LogRecord) -> bool:
 
 
 async def until(condition: Callable[[], T | None], what: str, *, within: float = WITHIN, every: float = 0.005) -> T:
-    """The condition's value as soon as it is one; fails after `within` seconds."""
+    """The condition's value as soon as it is one, and nothing empty; fails after `within` seconds."""
     end = time.monotonic() + within
     while True:
         found = condition()
-        if found is not None and found is not False:
+        if found is not None and found is not False and found not in ((), [], ""):
             return found
         if time.monotonic() > end:
             raise AssertionError(f"not within {within:g} s: {what}")
@@ -387,11 +407,11 @@ async def until(condition: Callable[[], T | None], what: str, *, within: float =
 
 
 async def card(desk: Desk, talk: Talk, showing: str = "", *, without: str | None = None) -> Card:
-    """The newest card with controls on which that can be read."""
+    """The newest card on which there is something to decide, and on which that can be read."""
 
     def live() -> Card | None:
         for one in reversed(desk.cards(talk)):
-            if one.controls and showing in one.text and (without is None or without not in one.text):
+            if one.is_live and showing in one.text and (without is None or without not in one.text):
                 return one
         return None
 
@@ -402,10 +422,10 @@ async def card(desk: Desk, talk: Talk, showing: str = "", *, without: str | None
 
 
 async def settled(desk: Desk, talk: Talk, showing: str = "") -> Card:
-    """The newest card without controls on which that can be read."""
+    """The newest card on which nothing is to be decided any more, and on which that can be read."""
 
     def over() -> Card | None:
-        return next((one for one in reversed(desk.cards(talk)) if not one.controls and showing in one.text), None)
+        return next((one for one in reversed(desk.cards(talk)) if not one.is_live and showing in one.text), None)
 
     try:
         return await until(over, f"a settled card with {showing!r}")
@@ -453,11 +473,17 @@ async def gather(*work: Awaitable[T]) -> list[T]:
 
 @asynccontextmanager
 async def program_asks(
-    desk: Desk, talk: Talk, form: Form, *people: str, who: Who | None = None, **more: Any
+    desk: Desk,
+    talk: Talk,
+    form: Form,
+    *people: str,
+    who: Who | None = None,
+    timeout: float | None = None,  # noqa: ASYNC109 - it is the ask's
+    **more: Any,
 ) -> AsyncGenerator[Asked]:
     """A program with a loop of its own asks these people in a conversation; none named: ada."""
     who = who or Who(people=tuple(map(desk.actor, people or (ADA,))))
-    task = asyncio.create_task(desk.host.manager.ask(form, to=desk.place(talk), who=who, timeout=None, **more))
+    task = asyncio.create_task(desk.host.manager.ask(form, to=desk.place(talk), who=who, timeout=timeout, **more))
     try:
         yield Asked(task)
     finally:

@@ -16,29 +16,30 @@ import pytest
 
 import slack_cards as cards
 from askback.bots import bot_named
-from askback.host import Host, running
 from askback.identity import Actor, Place
 from askback.policy import Limits
 from askback.preview import ASK_ID
-from askback.settings import Settings, load
-from askback_local import slack_payloads
+from askback.serving.host import Host, running
+from askback.settings.core import Settings
+from askback.settings.reading import load
 from askback_local.attached import Attached
-from askback_local.clicks import Target
-from askback_local.controls import Control as Drawn
-from askback_local.faults import Fault
 from askback_local.json_values import JsonObject, as_object, copied, objects
-from askback_local.modals import REQUIRED
-from askback_local.model import Model
+from askback_local.model.model import Model
+from askback_local.play.controls import Control as Drawn
 from askback_local.services import Services
-from askback_local.slack_controls import controls, words
-from askback_local.slack_drawing import body, message_text
-from askback_local.slack_http import SlackHttp
-from askback_local.slack_socket import Ack, SlackSocket
-from askback_local.values import Interaction, Message, Person
-from askback_local.workspace import Workspace, scope_of
+from askback_local.slack import payloads as slack_payloads
+from askback_local.slack.clicks import Target
+from askback_local.slack.controls import controls, words
+from askback_local.slack.drawing import body, message_text
+from askback_local.slack.faults import Fault
+from askback_local.slack.http import SlackHttp
+from askback_local.slack.modals import REQUIRED
+from askback_local.slack.socket import Ack, SlackSocket
+from askback_local.slack.values import Interaction, Message, Person, UserGroup
+from askback_local.slack.workspace import Workspace, scope_of
 from askback_slack.render import SlackMessage
 
-from .driver import ACK_MS, GENERAL, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
+from .driver import ACK_MS, GENERAL, GROUPS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 TOOLS = "AskUserQuestion,question,askQuestion"
@@ -58,9 +59,17 @@ REFUSALS: dict[What, str] = {
 
 @asynccontextmanager
 async def open_desk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limits: Limits | None = None, http: bool = False
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    limits: Limits | None = None,
+    http: bool = False,
+    connections: int = 1,
 ) -> AsyncGenerator[SlackDesk]:
-    """A workspace with the bot in it, until the block ends. `http`: it is reached by signed HTTP, not by a socket."""
+    """A workspace with the bot in it, until the block ends. `http`: it is reached by signed HTTP, not by a socket.
+
+    `connections`: how often it connects, knowing nothing of each other, as so many processes on one database do.
+    """
     for name in (*PROXIES, "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     journal = Journal()
@@ -76,7 +85,7 @@ async def open_desk(
             }
             for name, value in environment.items():
                 monkeypatch.setenv(name, value)
-            bots = [bot_named("slack")]
+            bots = [bot_named("slack")] * connections
             if isinstance(delivery, SlackHttp):
                 monkeypatch.delenv("SLACK_APP_TOKEN")
                 monkeypatch.setenv("SLACK_SIGNING_SECRET", delivery.secret)
@@ -85,7 +94,7 @@ async def open_desk(
                 if isinstance(delivery, SlackHttp):
                     address = await until(lambda: host.connections["slack"].address, "the bot listens")
                     assert await delivery.send_to(f"http://{address}"), delivery.sent
-                await services.socket.connected()
+                await until(lambda: services.socket.connections == connections, "it is connected")
                 yield SlackDesk(services, host, journal)
     finally:
         logging.getLogger().removeHandler(journal)
@@ -317,6 +326,22 @@ class SlackDesk:
         if interaction is not None:
             _checked(_clicked(interaction))
 
+    async def press_in_view(self, person: str, label: str) -> Clicked:
+        """Press a button of the modal in front of somebody."""
+        view = self.workspace.stack(self._person(person).id)[-1]
+        drawn = next(one for one in controls(objects(view.view.get("blocks"))) if one.label == label)
+        interaction = await self.services.clicks.act(
+            Target(
+                person=person,
+                block_id=drawn.handle["block_id"],
+                action_id=drawn.handle["action_id"],
+                view_id=view.id,
+            ),
+            [],
+        )
+        assert interaction is not None
+        return _checked(_clicked(interaction))
+
     async def replay(self, times: int = 1) -> list[Clicked]:
         acks = await asyncio.gather(*(self.services.people.raw(copied(self._last)) for _ in range(times)))
         return [_checked(_acked(ack)) for ack in acks]
@@ -423,6 +448,10 @@ class SlackDesk:
         found = [message for message in self.workspace.messages.values() if message.ephemeral_to == who]
         return tuple(words({"type": "mrkdwn", "text": one.text}) for one in sorted(found, key=lambda one: one.ts))
 
+    def alone(self, person: str) -> str:
+        views = [body(objects(view.view.get("blocks"))) for view in self.workspace.stack(self._person(person).id)]
+        return "\n".join((*self.notices(person), *views))
+
     def replies(self, person: str) -> tuple[str, ...]:
         # Where nobody else reads, it is a message like any other.
         name = f"tell:{self._person(person).id}"
@@ -439,6 +468,19 @@ class SlackDesk:
         return tuple(found)
 
     # who is who
+
+    def join_group(self, person: str) -> None:
+        self._put_members({*self._release.users, self._person(person).id})
+
+    def leave_group(self, person: str) -> None:
+        self._put_members({*self._release.users} - {self._person(person).id})
+
+    @property
+    def _release(self) -> UserGroup:
+        return self.workspace.groups[GROUPS[self.platform]]
+
+    def _put_members(self, people: set[str]) -> None:
+        self.workspace.put_group(replace(self._release, users=tuple(sorted(people))))
 
     def actor(self, person: str) -> Actor:
         who = self._person(person)

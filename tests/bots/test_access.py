@@ -10,11 +10,11 @@ import pytest
 
 from askback.errors import OperatorError
 from askback.policy import Who
-from askback.settings import load
+from askback.settings.reading import load
 from askback_discord.settings import DiscordSettings
-from askback_local import slack_payloads
 from askback_local.json_values import JsonObject
-from askback_local.script import turn
+from askback_local.model.script import turn
+from askback_local.slack import payloads as slack_payloads
 from askback_slack.settings import SlackSettings
 
 from . import discord, slack

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 from askback.manager import QuestionManager
-from askback.nudge import nudge
 from askback.operate.cancel import cancel_from_outside
 from askback.policy import Who
+from askback.serving.nudge import nudge
 from askback.store.beside import worker_of
 from askback.store.store import Store
 from askback.store.writer import Writer
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import ADA, Desk, asks, card, form_of, line, one, program_asks, settled, turn_of
 

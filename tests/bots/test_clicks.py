@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection
 
 from askback.questions import Form, Option, Question
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import (
     ADA,
@@ -251,7 +251,7 @@ async def test_a_commit_that_comes_too_late_is_said_to_be_uncertain_and_counts_i
         assert isinstance(raw, sqlite3.Connection)
         raw.set_trace_callback(at_commit)
 
-    await desk.host.store._writer.run(slow_disk)
+    await desk.host.store._database.run(slow_disk)
     try:
         pressed = await desk.press(ADA, shown, "Pear")
         assert pressed.ms is not None

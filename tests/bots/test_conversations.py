@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import ADA, BEN, CY, Desk, asks, card, line, one, settled, told, turn_of, until
 

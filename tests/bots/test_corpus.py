@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from askback_local.model_request import Asked
-from askback_local.script import Turn, call, turn
+from askback_local.model.request import Asked
+from askback_local.model.script import Turn, call, turn
 
 from .driver import ADA, Card, Desk, PlatformTests, Talk, Told, told, until
 

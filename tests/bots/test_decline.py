@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import (
     ADA,
@@ -27,7 +27,9 @@ NOT_NOW = "Not now…"
 
 
 async def fruit(desk: Desk) -> tuple[Talk, Card]:
-    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), when="fruit")
+    desk.model.script(
+        turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it, then."), turn("I see."), when="fruit"
+    )
     talk = await desk.mention(ADA, "fruit, please")
     return talk, await card(desk, talk)
 
@@ -71,15 +73,16 @@ async def test_only_those_who_are_asked_can_say_it(desk: Desk) -> None:
     assert (await card(desk, talk)).controls
 
 
-async def test_said_too_late_the_sentence_is_not_lost(desk: Desk) -> None:
+async def test_said_too_late_the_sentence_reaches_the_agent_as_a_message(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     await desk.open_field(ADA, shown, NOT_NOW)
     await desk.press(ADA, shown, "Pear")
     await settled(desk, talk, "Pear")
+    await line(desk, talk, "So be it, then.")
     (why,) = await desk.submit(ADA, "On Monday")
     assert "answered already" in why
-    assert desk.kept(ADA) == "On Monday"
     assert '"Which fruit?"="Pear"' in (await turn_of(desk, "fruit", 2)).result
+    assert (await turn_of(desk, "fruit", 3)).texts == ["ada: (too late to be an answer to “Which fruit?”) On Monday"]
 
 
 async def test_in_a_form_it_ends_all_questions(desk: Desk) -> None:

@@ -12,12 +12,12 @@ from askback.policy import Who
 from askback.questions import Form, Option, Question
 from askback_discord.clicks import TAKEN
 from askback_discord.replies import LATER, MESSAGE, MODAL, UPDATE
-from askback_local import discord_limits
-from askback_local.discord_clicks import Delivery
-from askback_local.discord_faults import DiscordFault
-from askback_local.discord_guild import RELEASE
+from askback_local.discord import limits as discord_limits
+from askback_local.discord.clicks import Delivery
+from askback_local.discord.faults import DiscordFault
+from askback_local.discord.guild import RELEASE
 from askback_local.json_values import as_object
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from . import discord
 from .discord import TRY_AGAIN, DiscordDesk
@@ -399,15 +399,18 @@ async def test_a_field_that_was_opened_before_a_restart_is_sent_after_it(
     assert not desk.journal.unexpected()
 
 
-async def test_a_long_text_that_comes_too_late_is_given_back_whole(desk: DiscordDesk) -> None:
-    _, shown = await fruit(desk)
-    await desk.open_field(ADA, shown)
-    await desk.press(ADA, shown, "Pear")
-    text = " ".join(f"*word{number}*" for number in range(350))
-    assert (await desk.submit_once(ADA, text)).acked
-    told = await until(lambda: desk.notices(ADA) if "word349" in "".join(desk.notices(ADA)) else None, "it is back")
-    assert "answered already" in told[0]
-    assert "".join(told[1:]) == text
+async def test_a_long_text_that_comes_too_late_for_a_program_is_given_back_whole(desk: DiscordDesk) -> None:
+    talk = await begun(desk)
+    async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
+        shown = await card(desk, talk, "Go?")
+        await desk.open_field(ADA, shown)
+        assert (await desk.press(ADA, shown, "Yes")).acked
+        await asking.outcome()
+        text = " ".join(f"*word{number}*" for number in range(350))
+        assert (await desk.submit_once(ADA, text)).acked
+        told = await until(lambda: desk.notices(ADA) if "word349" in "".join(desk.notices(ADA)) else None, "it is back")
+        assert "answered already" in told[0]
+        assert "".join(told[1:]) == text
 
 
 # Archived, and gone

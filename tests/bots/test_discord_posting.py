@@ -18,10 +18,10 @@ from askback.policy import Who
 from askback.questions import Form, Option, Question
 from askback_discord import limits
 from askback_discord.posting import DiscordPlatform
-from askback_local.discord_faults import DiscordFault
-from askback_local.discord_values import MEMBER_PERMISSIONS, Permission
+from askback_local.discord.faults import DiscordFault
+from askback_local.discord.values import MEMBER_PERMISSIONS, Permission
 from askback_local.json_values import as_object, as_text
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from . import discord
 from .discord import OPENAPI, DiscordDesk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askback.questions import Form, Option, Question
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import (
     ADA,

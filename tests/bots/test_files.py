@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from askback_local.discord_objects import post_object
-from askback_local.script import turn
+from askback_local.discord.objects import post_object
+from askback_local.model.script import turn
 
 from .discord import DiscordDesk
 from .driver import ADA, Desk, line, turn_of

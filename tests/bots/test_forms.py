@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import ADA, Card, Desk, Talk, asks, card, notice, one, settled, told, turn_of
 

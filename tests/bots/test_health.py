@@ -13,10 +13,10 @@ import aiohttp
 import pytest
 from sqlalchemy import Connection
 
-from askback import health
 from askback.errors import OperatorError
-from askback.host import running
-from askback.settings import Settings
+from askback.serving import health
+from askback.serving.host import running
+from askback.settings.core import Settings
 
 from . import slack
 from .driver import Desk, until
@@ -85,7 +85,7 @@ def impatient(connection: Connection) -> None:
 async def test_a_database_that_does_not_commit_is_not_ready(desk: Desk, tmp_path: Path) -> None:
     desk.journal.announce("askback.store", "askback.worker")
     await until_answered(desk, "/readyz", 200)
-    await desk.host.store._writer.run(impatient)
+    await desk.host.store._database.run(impatient)
     with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert await ask(desk, "/readyz") == (503, "database: does not commit\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from askback_local.script import call, turn
+from askback_local.model.script import call, turn
 
 from .driver import ADA, BEN, Card, Desk, Talk, asks, card, form_of, line, program_asks, settled, told, turn_of, until
 

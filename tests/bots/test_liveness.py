@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import ADA, Card, Desk, Talk, asks, card, line, one, settled, told, until
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from askback.logs import configure_logging
-from askback.redaction import HIDDEN
-from askback_local.script import Fault, turn
+from askback.text.redaction import HIDDEN
+from askback_local.model.script import Fault, turn
 
 from .driver import ADA, BEN, Desk, PlatformTests, asks, card, form_of, line, notice, one, program_asks, settled
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from askback_local.script import Fault, turn
+import asyncio
+
+import pytest
+from sqlalchemy import Connection, text
+
+from askback_local.model.script import Fault, turn
 
 from .driver import ADA, BEN, Card, Desk, Talk, asks, card, line, one, settled, told, turn_of, until
 
@@ -15,13 +20,23 @@ async def fruit(desk: Desk) -> tuple[Talk, Card]:
     return talk, await card(desk, talk)
 
 
-async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_the_result(desk: Desk) -> None:
+def messages(connection: Connection) -> int:
+    """How many were heard, that which began included."""
+    return connection.execute(text("SELECT count(*) FROM inbox")).scalar_one()
+
+
+async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_the_result(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("askback.messages.reception.LINK_SECONDS", 30.0)
     talk, shown = await fruit(desk)
     await desk.say(BEN, "by the way, hurry", talk)
     said = await line(desk, talk, "I am waiting for ada's answer")
     assert "https://" in said.text
     await desk.say(BEN, "yes, do", talk)
     await desk.say(ADA, "one more thing", talk)
+    while await desk.host.store._database.read(messages) < 4:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
     await desk.press(ADA, shown, "Pear")
     newest = await turn_of(desk, "fruit", 2)
     assert [block["type"] for block in newest.news] == ["tool_result", "text", "text", "text"]

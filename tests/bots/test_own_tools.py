@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from askback import ToolContext, tool
-from askback_local.script import call, turn
+from askback_local.model.script import call, turn
 
 from .driver import ADA, Desk, PlatformTests, asks, card, line, one, settled, told, turn_of, until
 

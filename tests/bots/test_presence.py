@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from askback_local import slack_limits
-from askback_local.faults import Fault as Slow
-from askback_local.script import Fault, turn
+from askback_local.model.script import Fault, turn
+from askback_local.slack import limits as slack_limits
+from askback_local.slack.faults import Fault as Slow
 
 from .discord import DiscordDesk
 from .driver import ADA, Desk, Talk, asks, card, line, one, until
@@ -194,6 +194,7 @@ async def test_where_it_may_not_type_it_tries_once(desk: DiscordDesk, monkeypatc
     desk.model.script(turn(PROSE, Fault(kind="stall", after=0)), turn("Still here, of course."), when="hello")
     talk = await desk.direct(ADA, "hello")
     await until(lambda: typed(desk) == 1, "it was tried")
+    await until(lambda: desk.model._numbers > 0, "the model is asked")
     await desk.say(ADA, "stop", talk)
     await line(desk, talk, "Stopped by ada.")
     await desk.say(ADA, "are you there?", talk)

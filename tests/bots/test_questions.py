@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from askback_local.script import call, turn
+from askback_local.model.script import call, turn
 
 from .driver import (
     ADA,

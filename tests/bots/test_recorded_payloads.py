@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from askback_local.json_values import JsonObject, as_object, as_text
-from askback_local.script import turn
-from askback_local.values import Message
+from askback_local.model.script import turn
+from askback_local.slack.values import Message
 
 from . import slack
 from .driver import ADA, asks, card, one, settled, until

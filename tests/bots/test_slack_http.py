@@ -17,11 +17,11 @@ import aiohttp
 import pytest
 from sqlalchemy import Connection
 
-from askback_local.faults import Fault
-from askback_local.script import turn
-from askback_local.slack_http import FORM, JSON, SlackHttp, signed
-from askback_local.slack_payloads import app_mention_event, event_callback
-from askback_local.values import Message
+from askback_local.model.script import turn
+from askback_local.slack.faults import Fault
+from askback_local.slack.http import FORM, JSON, SlackHttp, signed
+from askback_local.slack.payloads import app_mention_event, event_callback
+from askback_local.slack.values import Message
 from askback_slack.http import BODY_BYTES, SIGNED_SECONDS
 
 from . import slack, test_clicks, test_conversations, test_questions, test_text_field
@@ -95,7 +95,7 @@ def impatient(connection: Connection) -> None:
 async def test_an_event_that_cannot_be_stored_gets_503_and_comes_again(desk: SlackDesk, tmp_path: Path) -> None:
     desk.journal.announce("message_refused", "askback.store", "askback.worker")
     # The whole patience with a locked database would be longer than Slack's with us.
-    await desk.host.store._writer.run(impatient)
+    await desk.host.store._database.run(impatient)
     desk.model.script(turn("At last."), when="hello")
     body = mention(desk)
     with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None)) as other:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from askback_local.faults import Fault
-from askback_local.script import turn
+from askback_local.model.script import turn
 from askback_local.services import Services
-from askback_local.values import Channel, Person
+from askback_local.slack.faults import Fault
+from askback_local.slack.values import Channel, Person
 
 from . import slack
 from .driver import ADA, asks, card, form_of, line, one, program_asks, settled, told, until

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, text
 
 from askback_discord.prose import DiscordProse
-from askback_local.script import Fault, turn
-from askback_local.values import Session
+from askback_local.model.script import Fault, turn
+from askback_local.slack.values import Session
 
 from . import discord
 from .discord import DiscordDesk
@@ -156,7 +158,7 @@ async def test_a_session_that_a_dead_process_left_behind_comes_to_rest(desk: Sla
     desk.workspace.put_session(Session(channel=talk.channel, thread_ts=talk.thread, status="processing"))
     await desk.stop(ADA, talk)
     await at_rest(desk, talk)
-    assert desk.notices(ADA) == (NOTHING,)
+    await until(lambda: desk.notices(ADA) == (NOTHING,), "ada is told")
 
 
 @pytest.mark.only("slack", reason="Discord's clicks are no events")
@@ -246,6 +248,41 @@ async def test_after_a_restart_in_the_middle_the_text_goes_on_in_its_message_and
                 await line(desk, talk, "It begins")
                 raise KilledError
         ((post, _),) = desk.stop_buttons(talk)
+        async with desk.bot():
+            await line(desk, talk, "Here it ends.")
+            await at_rest(desk, talk)
+            own = [one for one in desk.guild.history(post.channel) if one.author == desk.guild.bot.id]
+            assert [one.id for one in own] == [post.id]
+    assert not desk.journal.unexpected()
+
+
+@pytest.mark.only("discord", reason="Slack shows Stop by the session, not by a message")
+async def test_a_text_whose_place_nobody_recorded_is_gone_on_with_although_people_wrote_more_before_the_restart(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object) -> None:
+        """A process that is killed takes nothing away, and records nothing more."""
+
+    def messages(connection: Connection) -> int:
+        return connection.execute(text("SELECT count(*) FROM inbox")).scalar_one()
+
+    async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn(PROSE, SILENT), when="story")
+        with monkeypatch.context() as dead, suppress(KilledError):
+            dead.setattr(DiscordProse, "abandon", nothing)
+            dead.setattr("askback.store.store.Store.set_prose", nothing)
+            async with desk.bot():
+                talk = await desk.mention(ADA, "story")
+                await line(desk, talk, "It begins")
+                raise KilledError
+        ((post, _),) = desk.stop_buttons(talk)
+        with monkeypatch.context() as silent:
+            # Heard before the turn is begun again: another process takes the message, and that one only later.
+            silent.setattr("askback.agent.loop.Agent.advance", nothing)
+            async with desk.bot():
+                await desk.say(ADA, "are you there? the story!", talk)
+                while await desk.host.store._database.read(messages) < 2:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
         async with desk.bot():
             await line(desk, talk, "Here it ends.")
             await at_rest(desk, talk)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from opentelemetry.trace import StatusCode
 
-from askback_local.script import Fault, turn
+from askback_local.model.script import Fault, turn
 from telemetry_backend import Backend, linked, parents, reported
 
 from .driver import ADA, BEN, Card, Desk, Talk, asks, card, form_of, line, one, program_asks, until

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from askback_local.script import turn
+from askback_local.model.script import turn
 
 from .driver import (
     ADA,

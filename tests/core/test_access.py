@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from askback.access import DIRECT, Access
-from askback.commands import command_of
-from askback.durations import seconds_of
 from askback.identity import Actor, Place
+from askback.messages.access import DIRECT, Access
+from askback.messages.commands import command_of
+from askback.settings.durations import seconds_of
 
 ANN = Actor(platform="board", tenant="T1", id="U1", groups=("G1",))
 CHANNEL = Place(platform="board", tenant="T1", channel="C1")

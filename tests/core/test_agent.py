@@ -12,27 +12,15 @@ import pytest
 from aiohttp import web
 
 from askback.actions import Cancel, Choose
-from askback.agent import MISTAKES, PAUSES
+from askback.agent.loop import MISTAKES, PAUSES
 from askback.platform import Undeliverable
 from askback.policy import Limits
-from askback_local.hearing import refusals
-from askback_local.model import Model
-from askback_local.script import Fault, ToolCall, Turn, call, turn
+from askback_local.model.script import Fault, ToolCall, Turn, call, turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, engine, last_request, question, results
 
-
-@pytest.fixture
-def board() -> Board:
-    return Board()
-
-
-@pytest.fixture
-async def services() -> AsyncIterator[Services]:
-    async with Services(port=0, model=Model()) as services:
-        yield services
-        accepted = refusals([exchange.json() for exchange in services.model.log])
-        assert not accepted, accepted
+pytestmark = pytest.mark.usefixtures("stored")
+ONE_STORE = pytest.mark.one_store("the store has no part in it")
 
 
 def text_of(message: dict[str, Any]) -> list[str]:
@@ -67,7 +55,7 @@ async def test_every_way_out_is_told_once_timeouts_cancels_and_refusals_too(
 ) -> None:
     services.model.script(turn(question("A?"), question("B?"), question("C?"), call("nope")), turn("Thanks."))
     board.faults["show"].append(Undeliverable("I am not in that channel."))
-    async with engine(tmp_path, board, services, wait_for_people=0.5) as one:
+    async with engine(tmp_path, board, services, wait_for_people=2) as one:
         await one.write("hello")
         cards = await one.asked(2)
         await one.press(cards[0], Cancel())
@@ -80,6 +68,7 @@ async def test_every_way_out_is_told_once_timeouts_cancels_and_refusals_too(
         await board.until(lambda: not board.open())
 
 
+@ONE_STORE
 async def test_a_question_that_cannot_be_understood_goes_back_with_how_to_ask(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
@@ -94,6 +83,7 @@ async def test_a_question_that_cannot_be_understood_goes_back_with_how_to_ask(
         await one.says("Thanks.")
 
 
+@ONE_STORE
 async def test_a_model_that_never_calls_rightly_is_stopped_and_the_conversation_goes_on(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
@@ -202,6 +192,7 @@ BROKEN: dict[str, tuple[Fault, str]] = {
 }
 
 
+@ONE_STORE
 @pytest.mark.parametrize("name", BROKEN)
 async def test_a_failed_call_ends_in_a_sentence_and_the_next_message_works(
     tmp_path: Path, board: Board, services: Services, name: str
@@ -262,6 +253,7 @@ async def test_a_refusal_after_an_answer_drops_the_call_with_its_result(
         assert not results(last_request(services))
 
 
+@ONE_STORE
 async def test_an_answer_that_is_cut_off_says_so_and_goes_on(tmp_path: Path, board: Board, services: Services) -> None:
     services.model.script(turn("The first half", question("A?"), stop="max_tokens"), turn("and the second."))
     async with engine(tmp_path, board, services) as one:
@@ -309,6 +301,7 @@ async def test_a_full_context_is_set_aside_and_the_conversation_begins_anew(
         assert len(last_request(services)) == 1
 
 
+@ONE_STORE
 async def test_the_key_is_in_no_sentence_and_in_no_log(
     tmp_path: Path, board: Board, services: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -320,6 +313,7 @@ async def test_the_key_is_in_no_sentence_and_in_no_log(
     services.model.reset()  # its own refusal is what this is about
 
 
+@ONE_STORE
 async def test_a_service_that_cannot_be_reached_ends_in_a_sentence(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
@@ -389,12 +383,13 @@ def arguments(asked: ToolCall) -> str:
 
 def checked(asked: list[Any]) -> None:
     """Every request is one that the Messages API takes."""
-    from askback_local.model_rules import check
+    from askback_local.model.rules import check
 
     for body in asked:
         check(body)
 
 
+@ONE_STORE
 async def test_a_stream_that_ends_before_the_message_does_is_no_answer(
     tmp_path: Path, board: Board, services: Services, literal: list[Any]
 ) -> None:
@@ -409,6 +404,7 @@ async def test_a_stream_that_ends_before_the_message_does_is_no_answer(
     checked(asked)
 
 
+@ONE_STORE
 async def test_ids_of_calls_that_come_again_are_told_apart(
     tmp_path: Path, board: Board, services: Services, literal: list[Any]
 ) -> None:
@@ -431,6 +427,7 @@ async def test_ids_of_calls_that_come_again_are_told_apart(
     assert ["Green" in block["content"] for block in told] == [True, True, False]
 
 
+@ONE_STORE
 @pytest.mark.parametrize("given", ["[1, 2]", '"text"', "7", "null", "{}", '{"questions": null}'])
 async def test_an_input_that_is_no_object_spoils_no_conversation(
     tmp_path: Path, board: Board, services: Services, literal: list[Any], given: str
@@ -447,6 +444,7 @@ async def test_an_input_that_is_no_object_spoils_no_conversation(
     assert len(results(asked[-1]["messages"])) == 1
 
 
+@ONE_STORE
 async def test_an_input_that_is_no_json_ends_in_a_sentence(
     tmp_path: Path, board: Board, services: Services, literal: list[Any]
 ) -> None:
@@ -460,6 +458,7 @@ async def test_an_input_that_is_no_json_ends_in_a_sentence(
     checked(asked)
 
 
+@ONE_STORE
 async def test_an_answer_without_a_word_leaves_the_conversation_usable(
     tmp_path: Path, board: Board, services: Services, literal: list[Any]
 ) -> None:
@@ -508,6 +507,7 @@ async def test_ending_in_the_middle_of_everything_leaves_no_task_and_no_warning(
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("askback")]
 
 
+@ONE_STORE
 async def test_an_address_that_is_slow_to_come_holds_up_no_message(
     tmp_path: Path, board: Board, services: Services
 ) -> None:

@@ -210,7 +210,7 @@ def test_responses_survive_a_round_trip_through_json():
     story = Story(COLOUR)
     field = text_field("ask", story.now)
     for response in (
-        Redraw(card=story.card),
+        Redraw(),
         AskText(field=field),
         FieldErrors(message="No.", field=field),
         Notice(text="Too late.", card=story.card),

@@ -282,6 +282,26 @@ def test_a_platform_without_signed_http_says_so_in_one_sentence(tmp_path: Path) 
     assert done.stderr == "askback: Discord is served over its gateway: leave --http out.\n"
 
 
+def test_a_platform_without_shards_says_so_in_one_sentence(tmp_path: Path) -> None:
+    done = run(tmp_path, "slack", "--shard", "0/2")
+    assert done.returncode == 2
+    assert done.stderr.startswith("askback: Slack shares out by itself")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("shard", ["2/2", "x", "0/0", "1", "-1/2", "½/2"])
+def test_a_shard_that_is_none_is_refused_with_two_that_are(tmp_path: Path, shard: str) -> None:
+    said = "is no shard: write NUMBER/COUNT, counted from 0, such as 0/2 and 1/2 for two processes."
+    done = run(tmp_path, "discord", f"--shard={shard}")
+    assert (done.returncode, done.stderr) == (2, f"askback: --shard {shard} {said}\n")
+
+
+def test_a_shard_in_the_settings_is_checked_as_well(tmp_path: Path) -> None:
+    done = run(tmp_path, "discord", **{**TOKENS, "ASKBACK_DISCORD_SHARD": "2/2"})
+    assert done.returncode == 2
+    assert "askback: ASKBACK_DISCORD_SHARD is no shard: write NUMBER/COUNT" in done.stderr
+
+
 def test_an_http_address_that_is_none_is_refused_with_one_that_is(tmp_path: Path) -> None:
     done = run(tmp_path, "slack", "--http", "everywhere")
     assert done.returncode == 2

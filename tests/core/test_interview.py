@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from askback.actions import Back, Cancel, Choose, Decline, Erase, GoTo, Next, Open, Review, Select, Submit, Write
+from askback.actions import (
+    Back,
+    Cancel,
+    Choose,
+    Decline,
+    Deed,
+    Erase,
+    GoTo,
+    Next,
+    Open,
+    Review,
+    Select,
+    Submit,
+    Write,
+)
 from askback.errors import PersonError
-from askback.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start
+from askback.interview import KEPT_DELIVERIES, Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
 from askback.questions import Condition, TextRules
 from core_cases import ANN, BEN, Story, ended, form, question
 
@@ -628,3 +642,50 @@ def test_a_new_interview_stands_at_the_first_question_with_nothing_put_down():
     assert interview.missing == (0, 1)
     assert interview.answers == ()
     assert interview.outcome is None
+
+
+# One click that is delivered twice
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [Choose(index=1), Write(text="Ultramarine"), Write(text=" "), Next(), Review(), GoTo(index=1), Cancel(), Decline()],
+)
+def test_the_very_same_click_counts_once_and_is_no_error(deed: Deed):
+    story = Story(COLOUR, SIZE)
+    action = story.action(deed).evolve(delivery="1")
+    once = step(story.now, action)
+    assert once != story.now
+    assert step(once, action) == once
+    moved = once if once.phase == "closed" else step(once, story.action(Review(), turn=once.turn))
+    assert step(moved, action) == moved, "also when others have gone on meanwhile"
+
+
+def test_another_click_on_a_step_that_has_passed_is_told_so():
+    story = Story(COLOUR, SIZE)
+    once = step(story.now, story.action(Choose(index=1)).evolve(delivery="1"))
+    with pytest.raises(Stale):
+        step(once, story.action(Choose(index=1)).evolve(delivery="2"))
+
+
+def test_a_click_that_was_refused_is_refused_again():
+    story = Story(EXTRAS)
+    action = story.action(Submit()).evolve(delivery="1")
+    for _ in range(2):
+        with pytest.raises(Incomplete):
+            step(story.now, action)
+
+
+def test_opening_a_field_changes_nothing_however_often():
+    story = Story(COLOUR)
+    action = story.action(Open()).evolve(delivery="1")
+    assert step(story.now, action) == story.now
+
+
+def test_of_the_clicks_that_counted_only_the_last_ones_are_kept():
+    story = Story(COLOUR, SIZE)
+    now = story.now
+    for number in range(KEPT_DELIVERIES * 2):
+        action = story.action(GoTo(index=number % 2), turn=now.turn).evolve(delivery=str(number))
+        now = step(now, action)
+    assert now.deliveries == tuple(map(str, range(KEPT_DELIVERIES, KEPT_DELIVERIES * 2)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.literal import breaking, cut, fit, isolated, literal, one_line, pieces, size, visible
+from askback.text.literal import breaking, cut, fit, isolated, literal, one_line, pieces, size, visible
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 WILD = st.text(st.one_of(st.characters(), st.sampled_from(BIDI + "\0\r\n \u0301\u200d\ufe0f\U0001f469a")))

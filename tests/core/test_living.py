@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from askback.access import Access
 from askback.actions import Choose
-from askback.budget import Budget
+from askback.agent.budget import Budget
 from askback.clock import utc_now
 from askback.conversations import Heard, Message, Said, Say, Taken, ToolCall, TurnEnd
 from askback.identity import Actor, Place
+from askback.messages.access import Access
 from askback.policy import Who
 from askback.questions import Form, Question
-from askback_local.hearing import refusals
-from askback_local.model import Model
-from askback_local.script import Fault, turn
+from askback_local.model.script import Fault, turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually, last_request, question, results
 
-
-@pytest.fixture
-def board() -> Board:
-    return Board()
-
-
-@pytest.fixture
-async def services() -> AsyncGenerator[Services]:
-    async with Services(port=0, model=Model()) as services:
-        yield services
-        accepted = refusals([exchange.json() for exchange in services.model.log])
-        assert not accepted, accepted
+pytestmark = pytest.mark.usefixtures("stored")
 
 
 def texts(services: Services) -> list[str]:
@@ -61,7 +47,7 @@ async def test_a_stop_ends_a_turn_in_the_middle_and_says_who_stopped_it(
     async with engine(tmp_path, board, services, patience=30) as one:
         await one.write("hello")
         await one.says("A text that ")  # all that comes before the silence
-        assert await one.reception.stop(HERE, ANN) is None
+        assert await one.stop(ANN) is None
         await one.says("Stopped by Ann.")
         await board.until(lambda: board.moods[-1] == "idle")
         await one.write("what about apples?")
@@ -101,21 +87,21 @@ async def test_others_may_not_stop_it_unless_they_are_administrators(
     async with engine(tmp_path, board, services, access=Access(open=True, admins=("U9",))) as one:
         await one.write("hello")
         await one.asked()
-        assert await one.reception.stop(HERE, BEN) == "Only Ann, who began this, or an administrator may stop it."
+        assert await one.stop(BEN) == "Only Ann, who began this, or an administrator may stop it."
         assert board.open()
         admin = Actor(platform="board", tenant="T1", id="U9", name="Root")
-        assert await one.reception.stop(HERE, admin) is None
+        assert await one.stop(admin) is None
         await one.says("Stopped by Root.")
 
 
 async def test_where_nothing_goes_on_there_is_nothing_to_stop(tmp_path: Path, board: Board, services: Services) -> None:
     services.model.script(turn("Hi."))
     async with engine(tmp_path, board, services) as one:
-        assert await one.reception.stop(HERE, ANN) == "There is nothing to stop here."
+        assert await one.stop(ANN) == "There is nothing to stop here."
         await one.write("hello")
         await one.says("Hi.")
         await board.until(lambda: board.moods[-1] == "idle")
-        assert await one.reception.stop(HERE, ANN) == "There is nothing to stop here."
+        assert await one.stop(ANN) == "There is nothing to stop here."
 
 
 async def test_what_only_contains_the_word_is_for_the_model(tmp_path: Path, board: Board, services: Services) -> None:
@@ -206,7 +192,7 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
         assert await one.store.pending() == ()
         assert [item.target for item in await one.store.lease(10)] == [f"stop:{conversation.id}:0"]
         assert (await one.store.spent(conversation.id)).conversation == 7, "what it cost counts all the same"
-        assert await one.store.runnable() == ()
+        assert await one.store.runnable(utc_now()) == ()
 
 
 # Budgets and loops
@@ -231,8 +217,12 @@ async def test_the_budget_of_a_day_holds_for_all_conversations(
 ) -> None:
     services.model.script(turn("Hi."))
     async with engine(tmp_path, board, services, budget=Budget(day=1)) as one:
+
+        async def counted() -> int:
+            return (await one.store.spent("another")).today
+
         await one.write("hello")
-        await one.says("Hi.")
+        await eventually(counted)
         await one.write("and here?", place=HERE.evolve(thread="2"))
         await one.says("Today's budget is used up")
         assert len(services.model.log) == 1
@@ -336,7 +326,7 @@ async def test_what_rested_long_enough_is_deleted_and_what_waits_is_kept(
         await one.says("Thanks.")
 
         async def rests() -> bool:
-            return not await one.store.runnable() and await one.store.next_due() is None
+            return not await one.store.runnable(utc_now()) and await one.store.next_due() is None
 
         await eventually(rests)
         assert (await one.store.prune(utc_now() - timedelta(hours=1), 10)).conversations == 0

@@ -22,9 +22,9 @@ import askback_slack.settings
 from askback import logs
 from askback.errors import InvalidValue, OperatorError, Problem
 from askback.logs import configure_logging
-from askback.redaction import HIDDEN, hide, redacted
-from askback.settings import TomlSettings
+from askback.settings.reading import TomlSettings
 from askback.store.writer import Writer
+from askback.text.redaction import HIDDEN, hide, redacted
 from telemetry_backend import reported
 
 TEXT = "marked text of a person"

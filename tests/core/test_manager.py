@@ -23,16 +23,13 @@ from askback.store.errors import StoreBusy
 from askback.store.store import Store
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually
 
+pytestmark = pytest.mark.usefixtures("stored")
+
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
 COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
 SEVERAL = Form(questions=(Question(id="colours", prompt="Which?", options=COLOURS, multi_select=True),))
 ONLY_ANN = Who.only(ANN)
 ANYONE = Who(anyone=True)
-
-
-@pytest.fixture
-def board() -> Board:
-    return Board()
 
 
 async def test_ask_returns_what_was_answered_as_soon_as_it_is_committed(tmp_path: Path, board: Board) -> None:
@@ -47,6 +44,7 @@ async def test_ask_returns_what_was_answered_as_soon_as_it_is_committed(tmp_path
         await board.until(lambda: not board.open())
 
 
+@pytest.mark.one_store("whoever listens to PostgreSQL has timers of its own")
 async def test_ask_waits_on_an_event_and_not_on_a_clock(
     tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,8 +312,6 @@ async def test_the_pace_delays_a_card_and_never_the_ask(tmp_path: Path, board: B
     pace = 0.3
     async with engine(tmp_path, board, limits=Limits(seconds_between_asks=pace)) as one:
         asking = [asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN)) for _ in range(3)]
-        await one.asked(1)
-        assert len(await one.manager.pending()) == 3
         await one.asked(3)
         due = sorted(ask.post_after for ask in await one.manager.pending())
         assert all(later - earlier >= timedelta(seconds=pace) for earlier, later in pairwise(due)), due
@@ -424,3 +420,24 @@ async def test_whoever_asked_and_an_administrator_may_cancel_and_nothing_else(tm
         assert isinstance(await one.press(card, Choose(index=0), BEN), Notice)
         await one.press(card, Cancel(), BEN)
         assert (await second).by == BEN
+
+
+async def test_for_which_groups_an_ask_is_is_looked_up_once(
+    tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who = Who(groups=("G1",))
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=who))
+        (card,) = await one.asked()
+        await board.until(lambda: board.open())
+        assert await one.manager.groups("of nobody") == ()
+
+        async def nothing(*_: object) -> None:
+            raise AssertionError("a click on a card that was shown here looks nothing up")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "get", nothing)
+            assert await one.manager.groups(card.id) == ("G1",)
+        asking.cancel()
+    async with engine(tmp_path, board) as restarted:
+        assert await restarted.manager.groups(card.id) == ("G1",)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback.errors import InvalidValue
+from askback.errors import CallerError, InvalidValue
 from askback.identity import Actor
-from askback.policy import Limits, Policy, Who
-from core_cases import ANN, BEN, NOON
+from askback.policy import OWN_REQUEST, Approval, Escalation, Limits, Policy, Who
+from askback.questions import Form
+from core_cases import ANN, BEN, NOON, form, question
+
+CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
+YES_OR_NO = form(question("deploy", "Yes", "No", allow_custom=False))
 
 
 def test_nobody_may_answer_unless_it_is_said_who():
@@ -105,3 +110,168 @@ def test_a_policy_survives_a_round_trip_through_json():
     policy = Policy(who=Who(people=(ANN,), groups=("G1",)), deadline=NOON + timedelta(days=400))
     assert Policy.model_validate_json(policy.model_dump_json()) == policy
     assert Policy(who=Who(anyone=True)).deadline is None
+
+
+# Several people decide
+
+
+def deciding(**rules: Any) -> Policy:
+    """Ann and Ben decide, by these rules."""
+    more = {name: rules.pop(name) for name in ("who", "deadline", "reminders", "escalations") if name in rules}
+    return Policy(**{"who": Who.only(ANN, BEN), "approval": Approval(**rules), **more})
+
+
+def after(minutes: float, who: Who | None = None) -> Escalation:
+    return Escalation(at=NOON + timedelta(minutes=minutes), who=who or Who.only(CID))
+
+
+def test_nobody_decides_about_their_own_request_unless_that_is_allowed():
+    policy = deciding(requesters=(ANN.evolve(name="", tenant=None),))
+    assert policy.refusal(ANN) == OWN_REQUEST
+    assert policy.refusal(BEN) is None
+    for who in (Who(anyone=True), Who(groups=("G1",))):
+        assert policy.evolve(who=who).refusal(ANN.evolve(groups=("G1",))) == OWN_REQUEST
+    assert deciding(requesters=(ANN,), own=True).refusal(ANN) is None
+
+
+def test_whoever_has_not_been_asked_yet_may_not_decide_yet():
+    policy = deciding(escalations=(after(5, Who(people=(CID,), groups=("G9",))),))
+    assert policy.refusal(CID) is not None
+    assert policy.refusal(CID.evolve(groups=("G9",))) is not None
+    assert policy.groups == ("G9",), "they are known by the time that they are asked"
+
+
+def test_the_next_moment_is_the_nearest_of_all():
+    moments = [NOON + timedelta(minutes=minutes) for minutes in (3, 5, 9)]
+    assert deciding().next_moment is None
+    assert deciding(deadline=moments[2]).next_moment == moments[2]
+    assert deciding(deadline=moments[2], reminders=moments[1:2], escalations=(after(3),)).next_moment == moments[0]
+    assert deciding(deadline=moments[2], reminders=moments[:2], escalations=(after(4),)).next_moment == moments[0]
+
+
+BOTH = form(question("deploy", "Yes", "No", allow_custom=False), question("when", "Now", "Later", allow_custom=False))
+THREE = (ANN, BEN, CID)
+WRONG: dict[str, tuple[Policy, Form, str]] = {
+    "several questions": (deciding(), BOTH, "this form has 2: ask one by one."),
+    "no options": (deciding(), form(question("why")), "give the question options, one of which is chosen"),
+    "several answers": (
+        deciding(),
+        form(question("deploy", "Yes", "No", allow_custom=False, multi_select=True)),
+        "by choosing one option",
+    ),
+    "a written answer": (deciding(), form(question("deploy", "Yes", "No")), "no written answer (allow_custom=False)"),
+    "an unknown refusal": (
+        deciding(refusing=("nope", "no", "nah")),
+        YES_OR_NO,
+        "no option 'nope', 'nah': name values of the question's options.",
+    ),
+    "nothing but refusals": (deciding(refusing=("yes", "no")), YES_OR_NO, "Every option is a refusal: give one"),
+    "refusals, and no option is one": (
+        deciding(refusals=2),
+        YES_OR_NO,
+        "refusals=2 is about options that are a refusal, and there is none: name their values in `refusing`",
+    ),
+    "a reason for a no, and no option is one": (
+        deciding(reasons="no"),
+        YES_OR_NO,
+        'there is none: name their values in `refusing`, or leave reasons="no" out.',
+    ),
+    "more than are asked": (
+        deciding(quorum=3),
+        YES_OR_NO,
+        "3 people have to agree, but only 2 are asked: ask more, or lower the number.",
+    ),
+    "more refusals than are asked": (deciding(refusals=3, refusing=("no",)), YES_OR_NO, "3 people have to refuse"),
+    "one who is named twice": (
+        deciding(quorum=2, who=Who.only(ANN, ANN.evolve(name="Anna", tenant=None))),
+        YES_OR_NO,
+        "only 1 are asked",
+    ),
+    "more than are left without the requester": (
+        deciding(quorum=2, requesters=(BEN,)),
+        YES_OR_NO,
+        "only 1 are asked (whose request it is does not count)",
+    ),
+    "one's own request alone": (
+        deciding(who=Who.only(ANN), requesters=(ANN,)),
+        YES_OR_NO,
+        "Nobody is left to decide: people do not decide about their own request, unless own=True.",
+    ),
+    "a reminder after the end": (
+        deciding(deadline=NOON, reminders=(NOON,)),
+        YES_OR_NO,
+        "A reminder would come when the time is over: let it come earlier, or wait longer.",
+    ),
+    "an escalation after the end": (
+        deciding(deadline=NOON, escalations=(after(1),)),
+        YES_OR_NO,
+        "An escalation would come when the time is over",
+    ),
+    "a reminder after the end, and one decides": (
+        Policy(who=Who.only(ANN), deadline=NOON, reminders=(NOON + timedelta(1),)),
+        BOTH,
+        "A reminder would come",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_can_never_be_decided_is_refused_when_it_is_asked_with_the_next_step(name: str):
+    policy, asked, words = WRONG[name]
+    with pytest.raises(CallerError) as refusal:
+        policy.check(asked)
+    assert words in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        deciding(quorum=2, refusing=("no",), refusals=2),
+        deciding(quorum=3, who=Who.only(*THREE)),
+        deciding(reasons="both"),
+        deciding(quorum=3, escalations=(after(5),)),
+        deciding(quorum=2, requesters=(BEN,), own=True),
+        deciding(quorum=2, requesters=(CID,)),
+        deciding(quorum=50, who=Who(groups=("G1",))),
+        deciding(quorum=50, who=Who(anyone=True), requesters=(ANN,)),
+        deciding(quorum=50, escalations=(after(5, Who(groups=("G1",))),)),
+        deciding(deadline=NOON + timedelta(minutes=9), reminders=(NOON,), escalations=(after(5),)),
+        Policy(who=Who.only(ANN), deadline=NOON),
+    ],
+)
+def test_what_can_be_decided_is_asked(policy: Policy):
+    policy.check(YES_OR_NO)
+
+
+def test_a_form_of_several_questions_is_asked_where_one_decides():
+    Policy(who=Who.only(ANN)).check(BOTH)
+
+
+def test_rules_that_are_none_cannot_be_built():
+    for wrong in ({"quorum": 0}, {"refusals": 0}, {"quorum": -1}, {"reasons": "maybe"}, {"quorum": 1.5}):
+        with pytest.raises(InvalidValue):
+            Approval(**wrong)
+
+
+def test_people_are_put_together_and_taken_out_by_who_they_are():
+    some = Who(people=(ANN, BEN), groups=("G1",))
+    assert some.with_others(Who(people=(BEN.evolve(name="B"), CID), groups=("G1", "G2"))) == Who(
+        people=(ANN, BEN, CID), groups=("G1", "G2")
+    )
+    assert some.without((ANN.evolve(tenant=None),)) == Who(people=(BEN,), groups=("G1",))
+    assert Who.only(ANN).without((ANN,)) is None
+    assert some.besides(Who(people=(ANN,), groups=("G1",))) == Who.only(BEN)
+    assert some.besides(some) is None
+    assert Who(anyone=True).besides(some) == Who(anyone=True)
+    assert Who(anyone=True).besides(Who(anyone=True)) is None
+    assert Who.only(ANN, ANN, BEN).distinct == (ANN, BEN)
+
+
+def test_a_policy_with_everything_survives_a_round_trip_and_one_of_before_there_was_any_still_loads():
+    policy = deciding(
+        quorum=2, refusing=("no",), requesters=(CID,), subject="sha256:x", reasons="both",
+        reminders=(NOON,), escalations=(after(1),), deadline=NOON + timedelta(1),
+    )  # fmt: skip
+    assert Policy.model_validate_json(policy.model_dump_json()) == policy
+    old = Policy(who=Who.only(ANN)).model_dump(mode="json")
+    assert Policy.parse({"who": old["who"], "deadline": None}) == Policy(who=Who.only(ANN))

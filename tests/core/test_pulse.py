@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from askback.pulse import LEAST_PATIENCE, LONGEST, SHORTEST, Pulse
+from askback.serving.pulse import LEAST_PATIENCE, LONGEST, SHORTEST, Pulse
 
 
 class Peer:

@@ -293,9 +293,9 @@ HALVES = {"high": "\ud83d", "low": "\ude00", "turned round": "a\ude00\ud83d"}
 @pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
 def test_half_a_character_is_refused_where_a_program_gives_it(half: str):
     for kind, field in ((Option, "label"), (Question, "prompt"), (Place, "channel"), (Actor, "id"), (Choice, "label")):
-        with pytest.raises(InvalidValue, match=f"{field}: .*(half a character|unicode)"):
+        with pytest.raises(InvalidValue, match=f"{field}: has half a character"):
             kind.parse(PLAIN[kind] | {field: half})
-    with pytest.raises(InvalidValue, match="any_of: has half a character"):
+    with pytest.raises(InvalidValue, match=r"any_of\[0\]: has half a character"):
         Condition(question="a", any_of=(half,))
 
 

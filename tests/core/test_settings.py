@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from askback.address import Address
 from askback.errors import OperatorError
-from askback.settings import Settings, load
+from askback.settings.address import Address
+from askback.settings.core import Settings
+from askback.settings.reading import load
 from askback_slack.app import SlackBot
 from askback_slack.settings import SlackSettings, slack_settings
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,20 +17,13 @@ from askback.actions import Choose
 from askback.policy import Who
 from askback.questions import Form, Option, Question
 from askback.store.errors import StoreUnavailable
-from askback_local.model import Model
-from askback_local.script import Fault, turn
+from askback_local.model.script import Fault, turn
 from askback_local.services import Services
 from core_engine import HERE, Board, engine, eventually, question
 from telemetry_backend import Backend, linked, parents, reported
 
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
 FORM = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
-
-
-@pytest.fixture
-async def services() -> AsyncIterator[Services]:
-    async with Services(port=0, model=Model()) as services:
-        yield services
 
 
 @pytest.fixture
@@ -155,7 +148,7 @@ class NoSdk:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, NoSdk())
 from datetime import UTC, datetime
-import askback.host
+import askback.serving.host
 from askback import telemetry
 now = datetime.now(UTC)
 with telemetry.taking_turn(None, [], resumed=False), telemetry.calling_model("model") as call:

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from askback.agent.model import ModelTurn
+from askback.agent.transcript import sendable, with_new_ids
 from askback.conversations import Message
-from askback.model import ModelTurn
-from askback.transcript import sendable, with_new_ids
 
 TAKEN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback import typed
 from askback.actions import Choose, Decline, Deed, Next, Select, Submit, Write
 from askback.asks import Ask, new_ask_id
 from askback.conversations import Heard
 from askback.errors import PersonError
 from askback.identity import MessageRef, Place
 from askback.interview import Interview, start, step
+from askback.messages import typed
+from askback.messages.replies import chosen, read
 from askback.policy import Policy, Who
 from askback.questions import Form, Option, Question, TextRules
-from askback.replies import chosen, read
 from askback.store.offers import Offered
 from core_cases import ANN, BEN, NOON, Story, form, question
 

@@ -11,25 +11,24 @@ import pytest
 from sqlalchemy import Connection, update
 
 from askback.actions import Action, Choose, Select
+from askback.asks import Ask
 from askback.clock import to_micros, utc_now
 from askback.conversations import Heard, Message, Say
 from askback.platform import TryLater, Undeliverable
 from askback.policy import Who
 from askback.questions import Form, Option, Outcome, Question
+from askback.serving.turns import LocalTurns
+from askback.serving.worker import Worker
 from askback.store.errors import StoreUnavailable
 from askback.store.schema import outbox
-from askback.worker import Worker
 from core_engine import ANN, HERE, Board, Engine, engine, eventually
+
+pytestmark = pytest.mark.usefixtures("stored")
 
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
 COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=COLOURS),))
 SEVERAL = Form(questions=(Question(id="colours", prompt="Which?", options=COLOURS, multi_select=True),))
 ONLY_ANN = Who.only(ANN)
-
-
-@pytest.fixture
-def board() -> Board:
-    return Board()
 
 
 def asking(one: Engine, form: Form = COLOUR, **more: object) -> asyncio.Task[Outcome]:
@@ -172,11 +171,30 @@ async def test_an_older_drawing_never_overwrites_a_newer_one(tmp_path: Path, boa
         slow.set()
         await asyncio.gather(first, second)
         assert board.messages["1"].revisions == [0, 1, 2]
-        await one.store.drawn(card.id, 1, ())  # what was confirmed late changes nothing
         settled = await one.manager.get(card.id)
         assert settled is not None
         assert (settled.drawn_revision, len(settled.messages)) == (2, 1)
         await task
+
+
+async def test_an_older_drawing_of_another_process_is_drawn_over(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        task = asking(one, SEVERAL)
+        await board.until(lambda: "1" in board.messages and board.messages["1"].revisions == [0])
+        (card,) = await one.manager.pending()
+        await one.manager.cancel(card.id)
+        await board.until(lambda: board.messages["1"].revisions == [0, 1])
+        settled = await eventually(lambda: _drawn(one, card.id))
+        # Another process was slow, and its drawing may stand there now.
+        assert await one.store.drawn(card.id, 0, settled.messages, before=settled.messages)
+        one.manager.nudge()
+        await board.until(lambda: board.messages["1"].revisions == [0, 1, 2])
+        await task
+
+
+async def _drawn(one: Engine, ask_id: str) -> Ask | None:
+    ask = await one.manager.get(ask_id)
+    return ask if ask is not None and ask.is_drawn else None
 
 
 async def test_one_delivery_that_is_kept_waiting_holds_up_no_other(tmp_path: Path, board: Board) -> None:
@@ -234,6 +252,7 @@ async def test_a_database_that_fails_while_something_is_shown_ends_nothing(
         await drop(other)
 
 
+@pytest.mark.one_store("where others may work, a lease ends by its time")
 async def test_leases_of_a_process_that_ended_end_with_it(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         task = asking(one)
@@ -266,7 +285,7 @@ async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tm
         def an_hour_passes(connection: Connection) -> None:
             connection.execute(update(outbox).values(first_failed_at=long_ago, due_at=long_ago))
 
-        await nobody.store._writer.run(an_hour_passes)
+        await nobody.store._database.run(an_hour_passes)
     board.faults["show"] = deque([TryLater("still down")])
     async with engine(tmp_path, board) as two:
         await two.asked()
@@ -306,7 +325,7 @@ async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Pa
             await one.store.receive(
                 Heard(place=place, author=ANN, text="x", dedupe_key=thread, at=utc_now()), begin=True
             )
-        bad, good = await one.store.runnable()
+        bad, good = await one.store.runnable(utc_now())
         advanced: list[str] = []
         done = asyncio.Event()
 
@@ -321,7 +340,7 @@ async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Pa
         def _message() -> Message:
             return Message(seq=0, role="user", content=({"type": "text", "text": "x"},))
 
-        worker = Worker(one.store, one.manager, {board.name: board}, advance)
+        worker = Worker(one.store, one.manager, {board.name: board}, LocalTurns(one.store, advance))
         task = asyncio.create_task(worker.run())
         await asyncio.wait_for(done.wait(), 30)
         assert advanced.index(good) < len(advanced) - 1

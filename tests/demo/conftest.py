@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,27 +10,14 @@ from typing import Any
 import pytest
 
 from askback.bots import bot_named
-from askback.host import running
 from askback.policy import Limits
+from askback.serving.host import running
 from askback.tools import TOOLS
 from askback_local.services import Services
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+from browser import Opener, browsing
 
 SCREENSHOTS = os.environ.get("ASKBACK_SCREENSHOTS")
 
-PATIENCE = 30_000
-"""Milliseconds that anything on the page may take: browsers are slow where much else runs."""
-
-Opener = Callable[..., Awaitable[Any]]
 Shot = Callable[[Any, str], Awaitable[None]]
 
 
@@ -71,24 +57,10 @@ def shot(tmp_path: Path) -> Shot:
 
 @pytest.fixture
 async def open_page(services: Services) -> AsyncIterator[Opener]:
-    """Opens the page as someone; at the end, the browser must have had nothing to complain about."""
-    from playwright.async_api import async_playwright, expect
+    """Opens the page as someone."""
+    async with browsing() as opened:
 
-    complaints: list[str] = []
-    expect.set_options(timeout=PATIENCE)
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-
-        async def open_one(person: str = "ada", *, width: int = 1280, height: int = 860, **more: Any) -> Any:
-            context = await browser.new_context(viewport={"width": width, "height": height}, **more)
-            context.set_default_timeout(PATIENCE)
-            page = await context.new_page()
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
-            await page.goto(f"{services.url}/#U0LOCAL{person.upper()}/C0GENERAL")
-            await expect(page.locator(".main textarea")).to_be_visible()
-            return page
+        async def open_one(person: str = "ada", **more: Any) -> Any:
+            return await opened(f"{services.url}/#U0LOCAL{person.upper()}/C0GENERAL", **more)
 
         yield open_one
-        await browser.close()
-    assert complaints == []

@@ -18,8 +18,8 @@ from aiohttp import web
 
 import askback_local
 from askback.cli import main
-from askback_local.faults import Fault
 from askback_local.services import Services
+from askback_local.slack.faults import Fault
 
 
 class Sabotaged(Services):

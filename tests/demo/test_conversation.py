@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
 import pytest
 
 from askback_local.services import Services
-from demo.conftest import CHROMIUM, Opener, Shot
+from browser import Opener
+from demo.conftest import Shot
 
-playwright_api = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
-expect = playwright_api.expect
-
-if CHROMIUM is None and os.environ.get("CI") != "true":
-    pytest.skip("no Chromium here to open the page with", allow_module_level=True)
+expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 pytestmark = pytest.mark.usefixtures("bot")
 

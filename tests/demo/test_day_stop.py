@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
 
-from askback_local.script import turn
+from askback_local.model.script import turn
 from askback_local.services import Services
-from demo.conftest import CHROMIUM, Opener, Shot
+from browser import Opener
+from demo.conftest import Shot
 from demo.test_conversation import button, write
 from demo.test_day import PlatformName, card, living, opened
 
-playwright_api = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
-expect = playwright_api.expect
-
-if CHROMIUM is None and os.environ.get("CI") != "true":
-    pytest.skip("no Chromium here to open the page with", allow_module_level=True)
+expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 
 ENDLESS = "And one more thing that takes its time. " * 400
 STOPPED = "Stopped by"

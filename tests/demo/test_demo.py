@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ports import free_port
 
 PATIENCE = 30
 ASKBACK = str(Path(sys.executable).with_name("askback"))
@@ -339,7 +340,7 @@ def harmed(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return all_of(
         tmp_path_factory.mktemp("harmed"),
         {
-            name: (SINGLE.replace(waits, f"{waits}\nwithin = 4") if waits else SINGLE, harm)
+            name: (SINGLE.replace(waits, f"{waits}\nwithin = 12") if waits else SINGLE, harm)
             for name, (harm, waits, _) in HARM.items()
         },
     )
@@ -424,9 +425,7 @@ def test_a_file_that_is_not_there_and_a_file_without_play_are_told(tmp_path: Pat
 @contextlib.contextmanager
 def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A demo that has said where it is."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [ASKBACK, "demo", "--port", str(port), *arguments],
         stdout=subprocess.PIPE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +14,11 @@ import aiohttp
 import pytest
 
 from askback.bots import bot_named
-from askback.host import running
-from askback.settings import Settings, TomlSettings, name_in_environment, name_in_file
+from askback.serving.host import running
+from askback.settings.core import Settings
+from askback.settings.reading import TomlSettings, name_in_environment, name_in_file
 from askback_discord.settings import DiscordSettings
-from askback_local.script import call, turn
+from askback_local.model.script import call, turn
 from askback_local.services import Services
 from askback_slack.settings import SlackSettings
 
@@ -69,7 +69,7 @@ async def test_the_program_asks_a_person_and_prints_the_answer(services: Service
 
 async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tools,) = (block for block in blocks("python") if "@tool" in block)
-    (settings,) = blocks("toml")
+    settings = next(block for block in blocks("toml") if "approv" not in block)
     (tmp_path / "deploying.py").write_text(tools, encoding="utf-8")
     (tmp_path / "askback.toml").write_text(settings, encoding="utf-8")
     monkeypatch.delenv("ASKBACK_TOOLS")
@@ -103,13 +103,15 @@ def test_every_file_that_it_names_is_there() -> None:
     named = re.findall(r"\]\(([\w./]+)\)", README)
     assert len(named) > 5
     assert [name for name in named if not (ROOT / name).exists()] == []
-    assert (ROOT / ".github/card.png").stat().st_size < 150_000
+    for picture in ("card", "approval"):
+        assert f'src=".github/{picture}.png"' in README
+        assert (ROOT / f".github/{picture}.png").stat().st_size < 150_000
 
 
 def test_its_commands_are_one_line_each_and_known() -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     fresh = [line for line in lines if line.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e ")]
-    assert [shlex.split(line)[-2:] for line in fresh] == [[".venv/bin/askback", "demo"], ["&&", ".venv/bin/pytest"]]
+    assert [line.rpartition(" && ")[2] for line in fresh] == [".venv/bin/askback demo", ".venv/bin/pytest -n auto"]
     (preview,) = (line for line in lines if "preview" in line)
     done = subprocess.run(
         ["bash", "-c", preview.replace(".venv/bin/", f"{Path(sys.executable).parent}/")],

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from askback_discord import ids
 from askback_discord.ids import Control, custom_id, parse
 
-WITH = ["choose", "pick", "tick", "page"]
-WITHOUT = [kind for kind in ids.KINDS if kind not in {*WITH, "goto"}]
+WITH = ["choose", "pick", "tick", "page", "vote"]
+EITHER = ["goto", "retry"]
+WITHOUT = [kind for kind in ids.KINDS if kind not in {*WITH, *EITHER}]
 NUMBER = st.integers(0, 999_999_999)
 ASK = st.text("ABCabc019_-", min_size=1, max_size=48)
 
@@ -19,7 +20,7 @@ ASK = st.text("ABCabc019_-", min_size=1, max_size=48)
     st.one_of(
         st.builds(Control, kind=st.sampled_from(WITH), ask_id=ASK, turn=NUMBER, revision=NUMBER, arg=NUMBER),
         st.builds(Control, kind=st.sampled_from(WITHOUT), ask_id=ASK, turn=NUMBER, revision=NUMBER),
-        st.builds(Control, kind=st.just("goto"), ask_id=ASK, turn=NUMBER, arg=st.none() | NUMBER),
+        st.builds(Control, kind=st.sampled_from(EITHER), ask_id=ASK, turn=NUMBER, arg=st.none() | NUMBER),
     )
 )
 def test_what_is_written_is_read_back(control: Control) -> None:

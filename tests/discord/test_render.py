@@ -14,15 +14,16 @@ from askback.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, S
 from askback.errors import ModelError
 from askback.identity import Actor
 from askback.interview import Interview, settle, start
-from askback.literal import literal, visible
 from askback.policy import Policy, Who
 from askback.questions import Form, Option, Outcome, Question
+from askback.text.literal import literal, visible
 from askback.tools import TOOLS
 from askback_discord import ids, limits, render
 from askback_discord.pages import CONTINUED, GOES_ON
 from discord_cards import (
     ADA,
     ASK,
+    HOSTILE,
     NOW,
     OPENAPI,
     Body,
@@ -479,14 +480,6 @@ def test_real_inputs_are_whole_at_every_step(data: Any) -> None:
         whole(at, made)
 
 
-HOSTILE = st.text(
-    st.one_of(
-        st.characters(codec="utf-8"),
-        st.sampled_from("\0\x1b\r\n\t<>&@*_~`#-|:\\[]().1 \u202e\u2066\u2069\u200d\u0301\U0001f469"),
-    ),
-    min_size=1,
-    max_size=60,
-)
 TEXT = st.one_of(
     HOSTILE,
     st.sampled_from(

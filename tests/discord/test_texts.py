@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from askback.literal import literal, size
+from askback.text.literal import literal, size
 from askback_discord import texts
 from discord_markdown import formats, read, seen
 

@@ -20,6 +20,8 @@ from askback_local.services import Services
 
 PATIENT = Scene(seconds=30)
 """What is well answers at once; however slow the machine is, it is not taken for broken."""
+IMPATIENT = Scene(seconds=2.5)
+"""For what is broken by not answering."""
 SECRETS = ("TOKEN", "KEY", "SECRET")
 
 

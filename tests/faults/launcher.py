@@ -1,185 +1,50 @@
 """Runs `askback slack` or `askback discord` as it is, and ends it with SIGKILL at a named point.
 
 It imports the program once, since that is most of what a start takes, and forks a process for each
-order on its standard input: a line of JSON with order, platform, point, number, spoil, folder, output and
-environment. It answers with a line when the process runs, `order` and its id, and with another when it has ended,
-`order` and its code.
+order on its standard input: a line of JSON with order, platform, point, number, halt, spoil, pace, folder, output and
+environment. It answers with lines of the order, a word and a number: `runs` and the process id, `halted` at its
+point where the order says `halt` (nothing of it runs any more, and whoever ordered it looks around, and kills it),
+`ended` and its code. When its input ends, it kills what still runs.
 
-Points are wrapped around the program from outside; it knows nothing of them. It is the NUMBERth time
-that the point is reached:
-
-    before:WORK   a transaction of the store is about to be submitted (WORK is `decide`, `end_turn` …)
-    commit:WORK   its statements have run; COMMIT is the next that SQLite would hear
-    after:WORK    it is committed, and nobody has heard of it
-    ack           the ack of a click is about to be sent
-    call:WHAT     a call to the platform is about to be made (`card` posts a card, `text` begins one of the agent's)
-    called:WHAT   it has answered, and nobody has heard of that
-
-An order may also spoil the program, so that the tests can show that they would notice: `find` (earlier
-posts are not looked for), `ack` (clicks are acked before they are committed), `outbox` (cards are drawn
-by clicks alone), `once` (what a person writes is kept as often as it is delivered).
+A pace is the seconds between two cards of one place, where the shipped one would be waited for. The points are in
+`points.py`, and what can be spoiled in `spoils.py`.
 """
 
 from __future__ import annotations
 
+import gc
+import inspect
 import json
 import os
+import selectors
 import signal
 import sys
-from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
-from slack_sdk.web.async_client import AsyncWebClient
+import bad_disk
+import points
+import spoils
+from anthropic import AsyncAnthropic
 
-from askback import cli, serve  # noqa: F401 - imported once, for all that are forked
-from askback.once import Once
-from askback.store import conversations, outbox
-from askback.store import writer as writer_module
-from askback.store.outbox import put_card
-from askback.store.writer import Writer
-from askback_discord.calls import DiscordApi
-from askback_slack.clicks import Clicks
-from askback_slack.posting import SlackPlatform
+# Imported once, for all that are forked.
+from askback import cli, clock, policy
+from askback.serving import serve, worker  # noqa: F401
 
-left = 1
+running: dict[int, int] = {}
+"""The order of each process that was forked and has not ended."""
 
 
-def reached() -> None:
-    """The point is reached: at the last time, nothing happens after it, not even an exit handler."""
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-        signal.pause()
-
-
-def is_work(job: Any, name: str) -> bool:
-    return method(job.work) == name
-
-
-def method(work: Any) -> str:
-    """The store's method that a transaction belongs to: `Turning.end_turn.<locals>.work`. Empty: a bare statement."""
-    return work.__qualname__.partition(".")[2].partition(".")[0]
-
-
-def arm(point: str) -> None:
-    moment, _, what = point.partition(":")
-    match moment:
-        case "before":
-            run = Writer.run
-
-            async def before(self: Writer, work: Any, **more: Any) -> Any:
-                if method(work) == what:
-                    reached()
-                return await run(self, work, **more)
-
-            Writer.run = before  # type: ignore[method-assign]
-        case "commit":
-            late = Writer._late
-
-            def committing(self: Writer, batch: list[Any]) -> list[Any]:
-                found = late(self, batch)
-                if not found and any(is_work(job, what) for job in batch):
-                    reached()
-                return found
-
-            Writer._late = committing  # type: ignore[method-assign]
-        case "after":
-            settle = writer_module.settle
-
-            def settling(jobs: list[Any]) -> None:
-                if any(is_work(job, what) and job.error is None for job in jobs):
-                    reached()
-                settle(jobs)
-
-            writer_module.settle = settling
-        case "ack":
-            pressed = Clicks.pressed
-
-            async def pressing(self: Clicks, ack: Any, body: Any) -> None:
-                async def acking(*args: Any, **more: Any) -> Any:
-                    reached()
-                    return await ack(*args, **more)
-
-                await pressed(self, acking, body)
-
-            Clicks.pressed = pressing  # type: ignore[method-assign]
-            respond = DiscordApi.respond
-
-            async def responding(self: DiscordApi, *args: Any) -> None:
-                reached()
-                await respond(self, *args)
-
-            DiscordApi.respond = responding  # type: ignore[method-assign]
-        case "call" | "called":
-            api_call = AsyncWebClient.api_call
-
-            async def calling(self: AsyncWebClient, api_method: str, **more: Any) -> Any:
-                body = more.get("json") or {}
-                nonce = ((body.get("metadata") or {}).get("event_payload") or {}).get("nonce", "")
-                is_card = api_method == "chat.postMessage" and nonce and ":" not in nonce
-                hit = is_card if what == "card" else api_method == "chat.startStream"
-                if hit and moment == "call":
-                    reached()
-                answer = await api_call(self, api_method, **more)
-                if hit and moment == "called":
-                    reached()
-                return answer
-
-            AsyncWebClient.api_call = calling  # type: ignore[method-assign]
-            discord_call = DiscordApi.call
-
-            async def calling_discord(self: DiscordApi, verb: Any, path: str, body: Any = None, **ids: str) -> Any:
-                posts = verb == "POST" and path.endswith("/messages")
-                hit = posts and ("content" not in body) == (what == "card")
-                if hit and moment == "call":
-                    reached()
-                answer = await discord_call(self, verb, path, body, **ids)
-                if hit and moment == "called":
-                    reached()
-                return answer
-
-            DiscordApi.call = calling_discord  # type: ignore[method-assign]
-        case _:
-            sys.exit(f"There is no point {point!r}.")
-
-
-def spoil(what: str) -> None:
-    match what:
-        case "find":
-
-            async def nothing(*_: Any) -> tuple[()]:
-                return ()
-
-            SlackPlatform.find = nothing  # type: ignore[method-assign]
-        case "ack":
-            pressed = Clicks.pressed
-
-            async def pressing(self: Clicks, ack: Any, body: Any) -> None:
-                async def late() -> None:
-                    await pressed(self, ack, body)
-
-                self._behind.soon(late(), "click")
-                await ack()
-
-            Clicks.pressed = pressing  # type: ignore[method-assign]
-        case "outbox":
-            outbox.put_card = lambda connection, ask, *_: None if ask.messages else put_card(connection, ask, *_)
-        case "once":
-            Once.entered = lambda *_: nullcontext(True)  # type: ignore[assignment,method-assign,return-value]
-            hear = conversations.hear
-
-            def hear_again(connection: Any, conversation_id: str, heard: Any) -> bool:
-                return hear(connection, conversation_id, heard.evolve(dedupe_key=os.urandom(8).hex()))
-
-            conversations.hear = hear_again
-        case _:
-            sys.exit(f"There is nothing to spoil in {what!r}.")
+def wind(ahead: Path) -> None:
+    """The wall clock goes by as many seconds more as stand in that file, from the moment that they do."""
+    now = clock.now
+    clock.now = lambda: now() + int(ahead.read_text() or 0) * clock.SECOND
+    # It is noticed at the latest after half a minute: nobody has to wait for that here.
+    worker.LOOK_AGAIN = worker.CLOCK_SECONDS = 0.2
 
 
 def run(order: dict[str, Any]) -> None:
     """What the forked process does."""
-    global left
     output = os.open(order["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
@@ -187,27 +52,86 @@ def run(order: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
-    left = order["number"]
+    if "RIG_DISK" in os.environ:
+        bad_disk.install(Path(os.environ["RIG_DISK"]))
+    if "RIG_CLOCK" in os.environ:
+        wind(Path(os.environ["RIG_CLOCK"]))
+    if order.get("pace") is not None:
+        policy.Limits.model_fields["seconds_between_asks"].default = order["pace"]
+        policy.Limits.model_rebuild(force=True)
     if order["spoil"] is not None:
-        spoil(order["spoil"])
+        spoils.spoil(order["spoil"])
     if order["point"] is not None:
-        arm(order["point"])
-    sys.argv = ["askback", order["platform"]]
+        points.arm(order["point"], order["number"], halt=order.get("halt", False))
+    sys.argv = ["askback", order["platform"], *order.get("arguments", ())]
     cli.main()
 
 
-def main() -> None:
-    for line in sys.stdin:
-        order = json.loads(line)
-        process = os.fork()
+def begin(order: dict[str, Any]) -> None:
+    process = os.fork()
+    if process == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            run(order)
+        except SystemExit as ended:
+            os._exit(ended.code if isinstance(ended.code, int) else 1)
+        except BaseException:  # noqa: BLE001 - nothing of the child's may run on as the launcher
+            sys.excepthook(*sys.exc_info())
+            os._exit(70)
+        os._exit(0)
+    running[process] = order["order"]
+    say(order["order"], "runs", process)
+
+
+def look() -> None:
+    """Tell what became of the processes."""
+    while running:
+        process, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
         if process == 0:
-            try:
-                run(order)
-            except SystemExit as ended:
-                os._exit(ended.code if isinstance(ended.code, int) else 1)
-            os._exit(0)
-        print(order["order"], process, flush=True)
-        print(order["order"], os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+            return
+        if os.WIFSTOPPED(status):
+            say(running[process], "halted", 0)
+        else:
+            say(running.pop(process), "ended", os.waitstatus_to_exitcode(status))
+
+
+def say(order: int, word: str, value: int) -> None:
+    print(order, word, value, flush=True)
+
+
+def warm() -> None:
+    """What the first start of a process would spend its time on."""
+    AsyncAnthropic(api_key="-")
+    inspect.stack()  # slack_bolt looks through the source of every module that it finds
+    gc.collect()
+    gc.freeze()
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    warm()
+    waiting = selectors.DefaultSelector()
+    waiting.register(0, selectors.EVENT_READ)
+    waiting.register(woken, selectors.EVENT_READ)
+    unread = b""
+    while True:
+        for key, _ in waiting.select():
+            data = os.read(key.fd, 65536)
+            if key.fd == 0 and not data:
+                for process in running:
+                    os.kill(process, signal.SIGKILL)
+                return
+            if key.fd == 0:
+                *lines, unread = (unread + data).split(b"\n")
+                for line in lines:
+                    begin(json.loads(line))
+        look()
 
 
 if __name__ == "__main__":

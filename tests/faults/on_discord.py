@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from askback_discord.ids import TEXT
-from askback_local import discord_limits
-from askback_local.controls import Control, find
-from askback_local.discord_clicks import Delivery, Target
-from askback_local.discord_controls import controls
-from askback_local.discord_drawing import body
-from askback_local.discord_guild import Guild
-from askback_local.discord_values import Done, Post, PostType
+from askback_local.discord import limits as discord_limits
+from askback_local.discord.clicks import Delivery, Target
+from askback_local.discord.controls import controls
+from askback_local.discord.drawing import body
+from askback_local.discord.guild import Guild
+from askback_local.discord.values import Done, Post, PostType
 from askback_local.json_values import as_object
-from askback_local.model import Model
+from askback_local.model.model import Model
+from askback_local.play.controls import Control, find
 from askback_local.revisions import Revisions
 from askback_local.services import Services
 

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
@@ -20,18 +21,18 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from askback_local.clicks import Target
-from askback_local.controls import Control, find
-from askback_local.hearing import hearing, refusals
-from askback_local.model import Model
+from askback_local.model.hearing import hearing, refusals
+from askback_local.model.model import Model
+from askback_local.model.script import ToolCall, call
+from askback_local.play.controls import Control, find
 from askback_local.revisions import Revisions
-from askback_local.script import ToolCall, call
 from askback_local.services import Services
-from askback_local.slack_controls import controls
-from askback_local.slack_drawing import message_text
-from askback_local.slack_socket import SlackSocket
-from askback_local.values import Message
-from askback_local.workspace import Workspace
+from askback_local.slack.clicks import Target
+from askback_local.slack.controls import controls
+from askback_local.slack.drawing import message_text
+from askback_local.slack.socket import SlackSocket
+from askback_local.slack.values import Message
+from askback_local.slack.workspace import Workspace
 
 WITHIN = 30.0
 """Seconds that anything may take before a test fails."""
@@ -79,46 +80,78 @@ class Launcher:
             [sys.executable, str(LAUNCHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._orders = 0
+        self._forked: dict[int, Forked] = {}
+        self._reader = threading.Thread(target=self._read, name="launcher", daemon=True)
+        self._reader.start()
 
-    async def start(self, **order: Any) -> Process:
+    async def start(self, **order: Any) -> Forked:
         assert self._popen.stdin is not None
         self._orders += 1
+        forked = self._forked[self._orders] = Forked()
         self._popen.stdin.write(json.dumps({**order, "order": self._orders}) + "\n")
         self._popen.stdin.flush()
-        return _Forked(await self.answer(self._orders), self._orders, self)
+        await forked.begun.wait()
+        assert forked.pid, "the launcher has ended: what it imports may be broken"
+        return forked
 
-    async def answer(self, order: int) -> int:
-        """The next answer to that order; what an interrupted test left unread is passed over."""
+    def _read(self) -> None:
         assert self._popen.stdout is not None
-        while True:
-            line = await asyncio.to_thread(self._popen.stdout.readline)
-            assert line, "the launcher has ended: what it imports may be broken"
-            number, value = line.split()
-            if int(number) == order:
-                return int(value)
+        for line in self._popen.stdout:
+            order, word, value = line.split()
+            self._forked[int(order)].hear(word, int(value))
+            if word == "ended":
+                del self._forked[int(order)]
+        for forked in self._forked.values():
+            forked.hear("lost", 0)
 
     def close(self) -> None:
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         self._popen.stdin.close()
         self._popen.wait(WITHIN)
+        self._reader.join(WITHIN)
         self._popen.stdout.close()
 
 
-class _Forked:
+class Forked:
     """The launcher's child."""
 
-    def __init__(self, pid: int, order: int, launcher: Launcher) -> None:
-        self.pid = pid
+    def __init__(self) -> None:
+        self.pid = 0
         self.returncode: int | None = None
-        self._ended = asyncio.create_task(self._end(order, launcher))
+        self.begun = asyncio.Event()
+        self.halted = asyncio.Event()
+        """It stopped for good at its point, and waits to be killed."""
+        self._still = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
-    async def _end(self, order: int, launcher: Launcher) -> int:
-        self.returncode = await launcher.answer(order)
-        return self.returncode
+    def hear(self, word: str, value: int) -> None:
+        """What the launcher says of it, from another thread. A closed loop: nobody is left to hear it."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._hear, word, value)
+
+    def _hear(self, word: str, value: int) -> None:
+        if word == "runs":
+            self.pid = value
+            self.begun.set()
+        elif word == "halted":
+            self.halted.set()
+            self._still.set()
+        else:
+            self.returncode = value
+            self.begun.set()
+            self._still.set()
+            self._ended.set()
+
+    async def stands_still(self) -> None:
+        """Wait until it has halted, or ended."""
+        await self._still.wait()
 
     async def wait(self) -> int:
-        return await asyncio.shield(self._ended)
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
 
 
 class Link(Protocol):
@@ -144,6 +177,8 @@ class Rig(ABC):
         self._folder = folder
         self._process: Process | None = None
         self._starts = 0
+        self.settings: dict[str, str] = {}
+        """Settings of the bot beside those that name the services."""
 
     # the bot
 
@@ -154,27 +189,15 @@ class Rig(ABC):
 
         `script`: by the installed `askback`, as people do.
         """
-        self._starts += 1
-        output = self._folder / f"bot.{self._starts}.log"
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        environment |= self.services.environment
-        environment["ASKBACK_DATABASE_URL"] = str(self._folder / "askback.db")
         if script:
             program = Path(sys.executable).with_name("askback")
+            environment, output = self.surroundings()
             with output.open("wb") as errors:
                 self._process = await asyncio.create_subprocess_exec(
                     program, self.platform, cwd=self._folder, env=environment, stdout=errors, stderr=errors
                 )
         else:
-            self._process = await self._launcher.start(
-                platform=self.platform,
-                point=point,
-                number=number,
-                spoil=spoil,
-                folder=str(self._folder),
-                output=str(output),
-                environment=environment,
-            )
+            self._process = await self.launch(point, number, spoil=spoil)
         connected = asyncio.create_task(self.link.connected())
         died = asyncio.create_task(self._process.wait())
         try:
@@ -185,6 +208,39 @@ class Rig(ABC):
             died.cancel()
             await asyncio.gather(connected, died, return_exceptions=True)
         assert point is not None or self._process.returncode is None, self.log()
+
+    async def launch(
+        self,
+        point: str | None = None,
+        number: int = 1,
+        *,
+        halt: bool = False,
+        spoil: str | None = None,
+        pace: float | None = None,
+        arguments: tuple[str, ...] = (),
+    ) -> Forked:
+        """Order a process; see `launcher.py` for what is to be said of it. Returns before it listens."""
+        environment, output = self.surroundings()
+        return await self._launcher.start(
+            platform=self.platform,
+            point=point,
+            number=number,
+            halt=halt,
+            spoil=spoil,
+            pace=pace,
+            arguments=arguments,
+            folder=str(self._folder),
+            output=str(output),
+            environment=environment,
+        )
+
+    def surroundings(self) -> tuple[dict[str, str], Path]:
+        """The environment of the next process, and where it writes to."""
+        self._starts += 1
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        environment |= self.services.environment
+        environment["ASKBACK_DATABASE_URL"] = str(self._folder / "askback.db")
+        return environment | self.settings, self._folder / f"bot.{self._starts}.log"
 
     async def killed(self) -> None:
         """Wait until the bot has ended itself at its point."""

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from askback_local.discord_faults import DiscordFault
-from askback_local.faults import Fault
-from askback_local.script import Fault as ModelFault
-from askback_local.script import turn
+from askback_local.discord.faults import DiscordFault
+from askback_local.model.script import Fault as ModelFault
+from askback_local.model.script import turn
+from askback_local.slack.faults import Fault
 
 from .on_discord import DiscordRig
 from .rig import Rig, SlackRig, question

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from askback_local.script import Fault as ModelFault
-from askback_local.script import turn
+from askback_local.model.script import Fault as ModelFault
+from askback_local.model.script import turn
 
 from .rig import USE, Rig, question
 
@@ -227,6 +229,25 @@ async def test_an_offer_and_what_was_chosen_on_it_outlive_kills(rig: Rig) -> Non
     await rig.killed()
     await rig.start()
     await rig.ended(GOING_ON, cards={COLOUR: "Mauve"}, texts=(ASKING,), turns=2, typed=("Mauve",))
+
+
+@pytest.mark.only("discord", reason="on Slack nobody but its reader sees an offer, or can take it away")
+async def test_an_offer_whose_post_was_not_recorded_goes_when_its_question_is_over(rig: Rig) -> None:
+    script(rig, ONE)
+    rig.settings = {"ASKBACK_TIMEOUT": "4"}
+    await rig.start("before:offered")
+    root = rig.write()
+    await rig.card(COLOUR)
+    rig.write("Mauve", root)
+    await rig.killed()
+    assert rig.offers()
+    await asyncio.sleep(4)  # until the question is over
+    await rig.start("after:attend")
+    await rig.killed()
+    await rig.start()
+    await rig.until(lambda: not rig.offers())
+    await rig.until(lambda: rig.whole(GOING_ON))
+    await rig.stop()
 
 
 async def test_with_a_modal_open_it_can_still_be_sent(rig: Rig) -> None:

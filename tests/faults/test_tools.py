@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from askback_local.hearing import refusals
-from askback_local.script import call, turn
+from askback_local.model.hearing import refusals
+from askback_local.model.script import call, turn
 
 from .rig import Rig, question
 

@@ -14,7 +14,8 @@ import aiohttp
 import pytest
 
 import discord
-from askback_local.discord_values import App, Intent
+from askback_local.discord.guild import GUILD
+from askback_local.discord.values import App, Intent
 from askback_local.services import Services
 from discord_client import GENERAL, DiscordBot, button, pointed_at, row
 
@@ -97,6 +98,14 @@ async def test_a_channel_the_bot_cannot_see_is_silent(discord_bot, hands) -> Non
     await write(hands, "@askback hi")
     await discord_bot.until(lambda: discord_bot.messages)
     assert [m.content for m in discord_bot.messages] == ["<@1100000000000000100> hi"]
+
+
+async def test_a_message_can_be_replayed(discord_bot, hands) -> None:
+    await hands.post("/faults/discord", kind="replay", operation="MESSAGE_CREATE")
+    await hands.post("/people/discord/write", person="ada", channel="general", content="@askback hi")
+    await discord_bot.until(lambda: len(discord_bot.messages) == 2)
+    first, second = discord_bot.messages
+    assert first.id == second.id
 
 
 async def test_ephemeral_messages_are_told_to_no_gateway(discord_bot, hands) -> None:
@@ -229,7 +238,7 @@ def identify(**more: Any) -> dict[str, Any]:
         ([{"op": 3, "d": {}}], 4003),
         ([identify(token="wrong")], 4004),
         ([identify(), identify()], 4005),
-        ([identify(shard=[2, 1])], 4010),
+        *(([identify(shard=shard)], 4010) for shard in ([2, 1], [2, 2], [0, 0], [0], ["0", "1"], "0/1")),
         ([identify(intents=1 << 30)], 4013),
         ([identify(intents="513")], 4013),
         ([{"op": RESUME, "d": {"token": "wrong", "session_id": "x", "seq": 1}}], 4004),
@@ -244,6 +253,78 @@ async def test_close_codes(frames: list[Any], code: int, services, session) -> N
         while (message := await socket.receive(timeout=30)).type != aiohttp.WSMsgType.CLOSE:
             pass
         assert message.data == code
+
+
+# shards
+
+GUILD_SHARD = (int(GUILD) >> 22) % 2
+"""Of two; direct messages always come to the first."""
+
+
+@asynccontextmanager
+async def shards(services: Services, *numbers: int) -> AsyncIterator[list[DiscordBot]]:
+    with pointed_at(services):
+        bots = [DiscordBot(services, shard_id=number, shard_count=2) for number in numbers]
+        try:
+            for bot in bots:
+                await bot.run_until_ready()
+            yield bots
+        finally:
+            for bot in bots:
+                await bot.stop()
+
+
+async def test_a_shard_hears_its_guilds_and_the_first_one_hears_direct_messages(services, hands) -> None:
+    assert GUILD_SHARD == 1
+    async with shards(services, 0, 1) as (first, second):
+        assert ([guild.id for guild in first.guilds], [guild.id for guild in second.guilds]) == ([], [int(GUILD)])
+        await write(hands, "@askback in the guild")
+        await write(hands, "in private", channel="1100000000000000401")
+        await first.until(lambda: first.messages)
+        await second.until(lambda: second.messages)
+        assert [m.content for m in first.messages] == ["in private"]
+        assert [m.content for m in second.messages] == ["<@1100000000000000100> in the guild"]
+
+
+async def test_a_click_comes_to_the_shard_of_its_guild(services, hands) -> None:
+    async with shards(services, 0, 1) as (first, second):
+        for bot in (first, second):
+            bot.answer = lambda interaction: interaction.response.defer()
+        for channel, bot in ((GENERAL, second), ("1100000000000000401", first)):
+            # Whoever posts it: the API asks for no shard.
+            card = await first.request(
+                "POST", f"/channels/{channel}/messages", content="x", components=[row(button("a"))]
+            )
+            told = {"person": "ada", "channel": channel, "message": card["id"], "custom_id": "a"}
+            assert (await hands.post("/people/discord/click", **told))["ok"]
+            assert len(bot.interactions) == 1
+        assert (len(first.interactions), len(second.interactions)) == (1, 1)
+
+
+async def test_two_sessions_of_one_shard_both_hear_everything(services, hands) -> None:
+    async with shards(services, 1, 1) as bots:
+        assert services.discord.gateway.connections == 2
+        await write(hands, "@askback hi")
+        for bot in bots:
+            await bot.until(lambda bot=bot: bot.messages)
+        assert bots[0].messages[0].id == bots[1].messages[0].id
+
+
+async def test_a_shard_resumes_as_itself(services, hands) -> None:
+    async with shards(services, 1) as (bot,):
+        services.discord.gateway.drop()
+        await write(hands, "@askback while you were away")
+        await bot.until(lambda: bot.messages)
+        assert services.discord.gateway.resumed == 1
+
+
+async def test_too_few_shards_are_refused(services, session) -> None:
+    services.discord.guild.app = replace(App(), shards=3, least_shards=2)
+    for told, code in ({}, 4011), ({"shard": [0, 1]}, 4011), ({"shard": [0, 2]}, None):
+        async with raw_socket(services, session) as socket:
+            await socket.send_json(identify(**told))
+            message = await socket.receive(timeout=30)
+            assert message.data == code if code else json.loads(message.data)["t"] == "READY"
 
 
 async def test_a_sequence_from_the_future_is_no_resume(services, session) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import discord
-from askback_local.discord_values import Permission
+from askback_local.discord.values import Permission
 from discord_client import ADA, GENERAL, button, places, row
 
 MESSAGES = f"/channels/{GENERAL}/messages"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import discord
-from askback_local.discord_faults import DiscordFault
+from askback_local.discord.faults import DiscordFault
 from discord_client import ADA, APP, BEN, FAILED, GENERAL, button, callback, label, modal, row, select, text_input
 
 MESSAGES = f"/channels/{GENERAL}/messages"

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from askback_local.controls import Control
-from askback_local.discord_controls import controls
-from askback_local.discord_drawing import drawn
-from askback_local.discord_markdown import read
-from askback_local.discord_scene import Discord, scene
-from askback_local.expecting import Seen, missing
-from askback_local.scenario import Expect
-from askback_local.scene import Place
+from askback_local.discord.controls import controls
+from askback_local.discord.drawing import drawn
+from askback_local.discord.markdown import read
+from askback_local.discord.scene import Discord, scene
+from askback_local.play.controls import Control
+from askback_local.play.expecting import Seen, missing
+from askback_local.play.scenario import Expect
+from askback_local.play.scene import Place
 
 NAMES = {"7": "@ada", "8": "@release", "9": "#general"}
 GENERAL, THREAD = "9", "20"

@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 
 import discord
-from askback_local.discord_faults import DiscordFault
-from askback_local.discord_values import Permission
+from askback_local.discord.faults import DiscordFault
+from askback_local.discord.values import Permission
 from discord_client import ADA, APP, BEN, GENERAL, PRIVATE, button, row
 
 TOKEN = {"Authorization": "Bot local-discord-token"}

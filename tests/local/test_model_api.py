@@ -13,9 +13,9 @@ import pytest
 from aiohttp import web
 from anthropic import AsyncAnthropic
 
-from askback_local.model import Model
-from askback_local.model_api import routes
-from askback_local.script import Fault, Script, call, turn
+from askback_local.model.api import routes
+from askback_local.model.model import Model
+from askback_local.model.script import Fault, Script, call, turn
 
 ASK = {
     "name": "question",

@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 from anthropic import AsyncAnthropic
 
-from askback_local.model import Model
-from askback_local.model_api import routes
-from askback_local.script import Usage, call, turn
+from askback_local.model.api import routes
+from askback_local.model.model import Model
+from askback_local.model.script import Usage, call, turn
 
 BETA = "compact-2026-01-12"
 TOOLS_TRIGGER = {"edits": [{"type": "compact_20260112", "trigger": {"type": "tool_uses", "value": 3}}]}

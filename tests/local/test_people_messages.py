@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from askback_local.faults import Fault
+from askback_local.slack.faults import Fault
 
 
 def plain(text: str) -> dict[str, Any]:

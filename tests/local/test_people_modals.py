@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from askback_local.faults import Fault
-from askback_local.modals import REQUIRED
+from askback_local.slack.faults import Fault
+from askback_local.slack.modals import REQUIRED
 
 
 def plain(text: str) -> dict[str, Any]:

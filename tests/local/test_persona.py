@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from askback_local.model_request import Asked
-from askback_local.model_rules import check
-from askback_local.persona import WORDS, persona
-from askback_local.script import Turn
+from askback_local.model.persona import WORDS, persona
+from askback_local.model.request import Asked
+from askback_local.model.rules import check
+from askback_local.model.script import Turn
 
 OPTIONS = {"type": "array", "items": {"type": "object"}}
 
@@ -41,6 +41,15 @@ def test_its_first_message_says_which_words_to_try() -> None:
     turn = said(user("Ada: hello there"))
     assert all(f"**{word}**" in turn.say for word in WORDS)
     assert not turn.calls
+
+
+def test_where_a_tool_needs_approval_it_calls_that_and_says_so() -> None:
+    offered = [FOUR, {"name": "deploy", "description": "Deploy.", "input_schema": {"type": "object"}}]
+    assert "**approve**" in said(user("Ada: hello there"), tools=offered).say
+    assert "**approve**" not in said(user("Ada: hello there")).say
+    (call,) = said(user("Ada: approve, please"), tools=offered).calls
+    assert call.tool == "deploy"
+    assert set(call.input) == {"version", "target"}
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -10,10 +10,10 @@ import aiohttp
 import pytest
 from anthropic import AsyncAnthropic
 
-from askback_local.faults import Fault
-from askback_local.play import play
-from askback_local.scenario import Scenario, parse
+from askback_local.play.play import play
+from askback_local.play.scenario import Scenario, parse
 from askback_local.services import Services
+from askback_local.slack.faults import Fault
 from local.conftest import Bot, bot_for
 
 TOOL = {"name": "AskUserQuestion", "description": "Ask.", "input_schema": {"type": "object", "properties": {}}}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from anthropic import AsyncAnthropic
 
-from askback_local.discord_faults import DiscordFault
-from askback_local.play import play
-from askback_local.scenario import parse
+from askback_local.discord.faults import DiscordFault
+from askback_local.play.play import play
+from askback_local.play.scenario import parse
 from askback_local.services import Services
 from local.test_play import GOOD, IN_VAIN, SINGLE, TOOL, WRITTEN
 

@@ -8,13 +8,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from askback_local.controls import Control
-from askback_local.discord_scene import scene as discord_scene
-from askback_local.play import play
-from askback_local.scenario import ScenarioError, parse
-from askback_local.scene import Place, Work
+from askback_local.discord.scene import scene as discord_scene
+from askback_local.play.controls import Control
+from askback_local.play.play import play
+from askback_local.play.scenario import ScenarioError, parse
+from askback_local.play.scene import Place, Work
 from askback_local.services import Services
-from askback_local.slack_scene import scene as slack_scene
+from askback_local.slack.scene import scene as slack_scene
 from local.conftest import Bot, bot_for
 
 discord = pytest.importorskip("discord", reason="discord.py is not installed")

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from askback_local.controls import NotFound, chosen, find, same
-from askback_local.expecting import Seen, missing
-from askback_local.hearing import hearing
-from askback_local.scenario import Expect
-from askback_local.scene import Place, Scene
-from askback_local.slack_controls import controls
-from askback_local.slack_drawing import drawn
-from askback_local.slack_scene import Slack, scene
-from askback_local.verdict import lost_cards, model_troubles, unacked, unanswered
+from askback_local.model.hearing import hearing
+from askback_local.play.controls import NotFound, chosen, find, same
+from askback_local.play.expecting import Seen, missing
+from askback_local.play.scenario import Expect
+from askback_local.play.scene import Place, Scene
+from askback_local.play.verdict import lost_cards, model_troubles, unacked, unanswered
+from askback_local.slack.controls import controls
+from askback_local.slack.drawing import drawn
+from askback_local.slack.scene import Slack, scene
 
 
 def plain(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import askback_local
-from askback_local.scenario import FORMAT_HELP, Expect, Press, ScenarioError, Write, load, parse
+from askback_local.play.scenario import FORMAT_HELP, Expect, Press, ScenarioError, Write, load, parse
 
 BUILT_IN = sorted((Path(askback_local.__file__).parent / "scenarios").glob("*.toml"))
 

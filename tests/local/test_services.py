@@ -66,6 +66,7 @@ async def test_the_state_has_the_promised_keys(services, hands) -> None:
         "bot",
         "people",
         "channels",
+        "groups",
         "messages",
         "views",
         "interactions",

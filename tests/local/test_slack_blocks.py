@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from askback_local.slack_blocks import check_message_blocks, check_options, check_view
-from askback_local.slack_checks import SlackRefusalError
+from askback_local.slack.blocks import check_message_blocks, check_options, check_view
+from askback_local.slack.checks import SlackRefusalError
 
 
 def plain(text: str = "text") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from askback_local.values import UserGroup
+from askback_local.slack.values import UserGroup
 
 OFFER = [
     {"type": "section", "block_id": "q", "text": {"type": "plain_text", "text": "Is that your answer?"}},

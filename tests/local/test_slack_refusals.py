@@ -11,8 +11,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback_local.faults import Fault
-from askback_local.values import Channel
+from askback_local.slack.faults import Fault
+from askback_local.slack.values import Channel
 
 BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
 ACTIONS = [{"type": "actions", "block_id": "a", "elements": [BUTTON]}]

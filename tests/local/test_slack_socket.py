@@ -8,8 +8,8 @@ import json
 import aiohttp
 import pytest
 
-from askback_local.faults import Fault
 from askback_local.services import Services
+from askback_local.slack.faults import Fault
 
 
 class Socket:
@@ -53,8 +53,8 @@ async def new_address(services: Services, session: aiohttp.ClientSession) -> str
 
 def card(services: Services) -> dict:
     """A card with one button, posted without the API."""
-    from askback_local.slack_blocks import check_message_blocks
-    from askback_local.values import Message
+    from askback_local.slack.blocks import check_message_blocks
+    from askback_local.slack.values import Message
 
     element = {"type": "button", "action_id": "yes", "text": {"type": "plain_text", "text": "Yes"}}
     message = Message(
@@ -243,6 +243,32 @@ async def test_payloads_are_shared_between_the_sockets(hands, connect) -> None:
     assert sorted(got[0] + got[1]) == ["0", "1", "2", "3"]
 
 
+async def test_an_event_that_one_socket_leaves_unacked_comes_to_another(hands, connect, clock) -> None:
+    one, two = await connect(), await connect()
+    await hands.write("ada", "general", "hi")
+    first = asyncio.create_task(one.next())
+    await clock.until_sleeping()
+    clock.advance(3)  # no ack
+    await clock.until_sleeping()
+    clock.advance(3)  # the pause before the next attempt
+    second = await two.next()
+    assert second["payload"] == (await first)["payload"]
+    await two.ack(second)
+
+
+async def test_a_socket_that_is_spared_hears_nothing_while_there_is_another(services, hands, connect) -> None:
+    one = await connect()
+    services.socket.spare()
+    two = await connect()
+    for number in range(3):
+        await hands.write("ada", "general", str(number))
+    assert [(await two.next())["payload"]["event"]["text"] for _ in range(3)] == ["0", "1", "2"]
+    await two.socket.close()
+    await services.workspace.until(lambda _: services.socket.connections == 1)
+    await hands.write("ada", "general", "at last")
+    assert (await one.next())["payload"]["event"]["text"] == "at last"
+
+
 async def test_a_swallowed_ack_is_as_if_it_never_came(services, hands, connect, clock) -> None:
     fault = services.workspace.faults.add(Fault(kind="swallow_ack", method="interactive"))
     socket = await connect()
@@ -259,6 +285,16 @@ async def test_an_event_can_be_delivered_twice_with_one_envelope_id(services, ha
     await hands.write("ada", "general", "hi")
     first, second = await socket.next(), await socket.next()
     assert first == second
+
+
+async def test_a_click_can_be_delivered_to_two_sockets(services, hands, connect) -> None:
+    services.workspace.faults.add(Fault(kind="duplicate_events", method="interactive"))
+    one, two = await connect(), await connect()
+    click = asyncio.create_task(hands.post("/people/act", **card(services)))
+    envelope = await one.next()
+    assert await two.next() == envelope
+    await two.ack(envelope)
+    assert (await click)["ok"]
 
 
 async def test_held_events_come_when_the_fault_is_gone(services, hands, connect) -> None:

@@ -21,7 +21,7 @@ from askback.errors import AskbackError
 from askback.identity import Actor, MessageRef, Place
 from askback.manager import QuestionManager
 from askback.operate.cancel import cancel_from_outside
-from askback.policy import Limits, Policy, Who
+from askback.policy import Approval, Escalation, Limits, Policy, Who
 from askback.questions import Form, Option, Question
 from askback.store.store import Store
 from askback.store.writer import Writer
@@ -81,6 +81,7 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
         ("pending", ["--json", "askback pending --json"]),
         ("show", ["ID", "Ends with 2"]),
         ("cancel", ["--reason", "Ends with 1"]),
+        ("backup", ["FILE", "--force", "-wal"]),
     ],
 )
 def test_every_help_teaches_within_80_columns(command: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,3 +290,87 @@ async def test_what_was_cancelled_while_nobody_ran_is_settled_at_the_next_start(
         await board.until(lambda: not board.open())
         outcome = await second.manager.ask(COLOUR, to=HERE, who=Who.only(ANN), key="k")
         assert (outcome.status, outcome.reason) == ("cancelled", "Enough")
+
+
+# Several people decide
+
+BEN = ANN.evolve(id="U2", name="Ben")
+CID = ANN.evolve(id="U3", name="Cid\x1b[31m")
+DEE = ANN.evolve(id="U4", name="Dee")
+
+
+def voted(database: Path, *votes: tuple[Actor, Choose]) -> Ask:
+    """Two have to choose the same colour, and blue is a "no"."""
+    later = utc_now() + timedelta(hours=1)
+    policy = Policy(
+        who=Who(people=(ANN, BEN, CID), groups=("G1",)),
+        deadline=later + timedelta(hours=1),
+        approval=Approval(quorum=2, refusing=("blue",), requesters=(DEE,), subject="sha256:cafe"),
+        reminders=(later,),
+        escalations=(Escalation(at=later, who=Who.only(DEE)),),
+    )
+    asked = Form(questions=(COLOUR.questions[0].evolve(allow_custom=False),))
+    ask = stored(database, policy=policy, form=asked)
+
+    async def work() -> Ask:
+        writer = Writer(database)
+        try:
+            manager = QuestionManager(Store(writer))
+            for who, deed in votes:
+                await manager.act(Action(ask_id=ask.id, actor=who, at=utc_now(), turn=0, deed=deed))
+            after = await manager.get(ask.id)
+            assert after is not None
+            return after
+        finally:
+            await writer.close()
+
+    return asyncio.run(work())
+
+
+def test_show_and_pending_tell_who_has_decided_what_and_who_is_missing(database: Path) -> None:
+    ask = voted(database, (BEN, Choose(index=0, reason="fine\nby me")))
+    said = askback("show", ask.id).stdout
+    _, _, votes = said.partition("\nVotes\n")
+    lines = votes.partition("\n\n")[0].splitlines()
+    assert lines[0] == "  1 of 2 agreed, 0 of 1 refused"
+    assert lines[1].endswith("  Ben (U2) “Green”: fine by me")
+    assert lines[2] == "  missing: Ann (U1), Cid␛[31m (U3), group G1"
+    assert lines[3:] == ["  whose request it is: Dee (U4)", "  what is decided about: sha256:cafe"]
+    assert "\nremind   20" in said
+    assert "\nlater    Dee (U4), from 20" in said
+    assert "Ben (U2) chose “Green”: “fine by me”" in said
+    assert "\x1b" not in said
+    assert "  1 of 2 agreed, 0 of 1 refused" in askback("pending").stdout.splitlines()
+    told: dict[str, Any] = json.loads(askback("show", ask.id, "--json").stdout)
+    assert told["decision"] == {
+        "quorum": 2,
+        "refusals": 1,
+        "refusing": ["blue"],
+        "votes": 1,
+        "missing": Who(people=(ANN, CID), groups=("G1",)).model_dump(mode="json"),
+    }
+    assert [(vote["by"]["id"], vote["choice"]["value"], vote["reason"]) for vote in told["votes"]] == [
+        ("U2", "green", "fine\nby me")
+    ]
+    assert Policy.parse(told["policy"]) == ask.policy
+    listed: dict[str, Any] = json.loads(askback("pending", "--json").stdout)
+    assert listed["decision"] == told["decision"]
+
+
+def test_show_tells_of_a_refusal_whose_it_was_and_what_still_waits_no_more(database: Path) -> None:
+    ask = voted(database, (ANN, Choose(index=0)), (BEN, Choose(index=1, reason="too cold")))
+    said = askback("show", ask.id).stdout
+    assert " by Ben (U2), refused\nreason   too cold\n" in said
+    assert "1 of 2 agreed, 1 of 1 refused" in said
+    assert "missing" not in said
+    assert "\nremind" not in said
+    told: dict[str, Any] = json.loads(askback("show", ask.id, "--json").stdout)
+    assert (told["outcome"]["refused"], len(told["outcome"]["votes"])) == (True, 2)
+    assert told["decision"]["missing"] is None
+
+
+def test_a_question_that_one_person_answers_has_no_votes(database: Path) -> None:
+    ask = stored(database, Choose(index=0))
+    assert "Votes" not in askback("show", ask.id).stdout
+    told: dict[str, Any] = json.loads(askback("show", ask.id, "--json").stdout)
+    assert (told["decision"], told["votes"]) == (None, [])

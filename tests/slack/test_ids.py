@@ -15,7 +15,7 @@ NUMBERS = st.integers(0, 999_999_999)
 
 @given(st.sampled_from([*ids.KINDS]), ASK_IDS, NUMBERS, NUMBERS)
 def test_a_control_is_read_back(kind: ids.Kind, ask_id: str, turn: int, arg: int) -> None:
-    control = ids.Control(kind=kind, ask_id=ask_id, turn=turn, arg=arg if kind in ("choose", "goto") else None)
+    control = ids.Control(kind=kind, ask_id=ask_id, turn=turn, arg=arg if kind in ("choose", "goto", "part") else None)
     assert ids.parse(ids.action(control)) == control
     assert len(ids.action(control)) <= limits.ID
 

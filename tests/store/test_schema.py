@@ -7,16 +7,18 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, event, select
+from sqlalchemy import Boolean, CheckConstraint, Connection, Text, create_engine, inspect, select, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -29,9 +31,33 @@ from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.writer import Writer
 
 
+class NotingCursor(sqlite3.Cursor):
+    """Notes what is executed, be it by SQLAlchemy or past it."""
+
+    def execute(self, statement: str, values: Any = (), /) -> NotingCursor:
+        assert isinstance(self.connection, Noting)
+        self.connection.done.append((statement, values))
+        super().execute(statement, values)
+        return self
+
+
+class Noting(sqlite3.Connection):
+    """See its cursor."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.done: list[tuple[str, Any]] = []
+
+    def cursor(self, factory: Any = NotingCursor) -> Any:
+        return super().cursor(factory)
+
+    def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
+        return self.cursor().execute(statement, values)
+
+
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    engine = create_engine(f"sqlite:///{tmp_path / 'plain.db'}", poolclass=NullPool)
+    engine = create_engine(f"sqlite:///{tmp_path / 'plain.db'}", poolclass=NullPool, connect_args={"factory": Noting})
     with engine.connect() as connection:
         yield connection
 
@@ -171,6 +197,65 @@ def test_every_table_can_be_written_for_postgresql_too():
     assert any(statement.endswith("(updated_at) WHERE wants_turn") for statement in written)
 
 
+RENAMED = {("asks", "deadline"): "attend_at"}
+
+
+def test_on_postgresql_the_migrations_and_the_tables_in_the_code_agree_and_keep_what_is_there(empty_url: str):
+    engine = create_engine(empty_url.replace("postgresql://", "postgresql+psycopg://"), poolclass=NullPool)
+    with engine.connect() as connection:
+        config = Config()
+        config.set_main_option("script_location", "askback.store:migrations")
+        config.attributes["connection"] = connection
+        first = scripts().get_base()
+        assert first is not None
+        with connection.begin_nested():
+            command.upgrade(config, first)
+        before = inspect(connection)
+        kept = {}
+        for table in schema.metadata.sorted_tables:
+            if table.name not in before.get_table_names():
+                continue
+            columns = [
+                column
+                for column in before.get_columns(table.name)
+                if not column["nullable"] or (table.name, column["name"]) in RENAMED
+            ]
+            values = {column["name"]: sample(table.name, column) for column in columns if column["default"] is None}
+            names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
+            connection.execute(text(f"INSERT INTO {table.name} ({names}) VALUES ({marks})"), values)
+            kept[table.name] = connection.execute(text(f"SELECT * FROM {table.name}")).mappings().one()
+        prepare(connection)
+        context = MigrationContext.configure(
+            connection, opts={"version_table": VERSION_TABLE, "compare_server_default": True}
+        )
+        assert compare_metadata(context, schema.metadata) == []
+        assert checks(connection) == {
+            (table.name, str(check.name))
+            for table in schema.metadata.tables.values()
+            for check in table.constraints
+            if isinstance(check, CheckConstraint)
+        }
+        for name, row in kept.items():
+            found = connection.execute(text(f"SELECT * FROM {name}")).mappings().one()
+            assert {column: found[RENAMED.get((name, column), column)] for column in row} == dict(row)
+        assert context.get_current_revision() == NEWEST
+    engine.dispose()
+
+
+def sample(table: str, column: Mapping[str, Any]) -> object:
+    """Something that may stand in a column."""
+    if column["name"] in {"role", "status", "state"}:
+        return {"role": "user", "status": "open", "state": "open"}[column["name"]]
+    return "x" if isinstance(column["type"], Text) else False if isinstance(column["type"], Boolean) else 1
+
+
+def checks(connection: Connection) -> set[tuple[str, str]]:
+    found = inspect(connection)
+    return {
+        (table, str(check["name"])) for table in schema.metadata.tables for check in found.get_check_constraints(table)
+    }
+
+
 @pytest.mark.parametrize(
     ("query", "index"),
     [
@@ -181,10 +266,10 @@ def test_every_table_can_be_written_for_postgresql_too():
             "ix_conversations_wants_turn",
         ),
         (
-            select(schema.asks.c.id).where(schema.asks.c.status == "open", schema.asks.c.deadline <= 1),
-            "ix_asks_status_deadline",
+            select(schema.asks.c.id).where(schema.asks.c.status == "open", schema.asks.c.attend_at <= 1),
+            "ix_asks_status_attend_at",
         ),
-        (select(schema.asks.c.id).where(schema.asks.c.status == "open"), "ix_asks_status_deadline"),
+        (select(schema.asks.c.id).where(schema.asks.c.status == "open"), "ix_asks_status_attend_at"),
         (select(schema.outbox.c.id).where(schema.outbox.c.due_at <= 1), "ix_outbox_due_at"),
         (
             select(schema.inbox).where(schema.inbox.c.conversation_id == "c", schema.inbox.c.taken_seq.is_(None)),
@@ -213,15 +298,19 @@ HERE = Place(platform="slack", channel="C1")
         (lambda connection: asks.latest_post(connection, HERE), ["ix_asks_place_key_post_after"]),
         (lambda connection: asks.open_of(connection, "c"), ["ix_asks_conversation_id_status"]),
         (lambda connection: asks.by_key(connection, "k"), ["sqlite_autoindex_asks_2"]),
-        (asks.count_open, ["ix_asks_status_deadline"]),
-        (asks.next_deadline, ["ix_asks_status_deadline"]),
-        (lambda connection: asks.due(connection, NOW, 100), ["ix_asks_status_deadline"]),
+        (asks.count_open, ["ix_asks_status_attend_at"]),
+        (asks.next_moment, ["ix_asks_status_attend_at"]),
+        (lambda connection: asks.due(connection, NOW, 100), ["ix_asks_status_attend_at"]),
         (lambda connection: conversations.was_heard(connection, HERE, "k"), ["ix_inbox_dedupe_key"]),
-        (conversations.runnable, ["ix_conversations_wants_turn"]),
+        (lambda connection: conversations.runnable(connection, NOW), ["ix_conversations_wants_turn"]),
+        (lambda connection: conversations.next_turn(connection, NOW), ["ix_conversations_wants_turn"]),
         (lambda connection: conversations.untaken(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
         (lambda connection: conversations.last_message(connection, "c"), ["sqlite_autoindex_transcript_1"]),
         (lambda connection: conversations.history(connection, "c"), ["sqlite_autoindex_transcript_1"]),
         (lambda connection: conversations.calls_of(connection, "c", 1), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: conversations.first_of_ask(connection, "c", "a"), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: conversations.authors(connection, "c", 1, 3), ["ix_inbox_conversation_id_taken_seq"]),
+        (lambda connection: asks.answered_of(connection, "c"), ["ix_asks_conversation_id_status"]),
         (lambda connection: conversations.start_call(connection, "c", 1, "t"), ["sqlite_autoindex_calls_1"]),
         (lambda connection: conversations.spent(connection, "c", None), ["sqlite_autoindex_usage_1"]),
         (lambda connection: conversations.spent(connection, None, 1), ["ix_usage_day"]),
@@ -242,18 +331,14 @@ def test_what_the_store_does_all_the_time_reads_no_table_through(
     connection: Connection, look: Callable[[Connection], object], indexes: list[str]
 ):
     prepare(connection)
-    done: list[tuple[str, object]] = []
-
-    def note(_: object, __: object, statement: str, values: object, *more: object) -> None:
-        done.append((statement, values))
-
-    event.listen(connection, "before_cursor_execute", note)
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, Noting)
+    raw.done.clear()
     look(connection)
-    event.remove(connection, "before_cursor_execute", note)
     plan = [
         str(row[-1])
-        for statement, values in done
-        for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)  # type: ignore[arg-type]
+        for statement, values in raw.done.copy()
+        for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", values)
     ]
     used = {word for step in plan for word in step.split()}
     assert used.issuperset(indexes), plan

@@ -37,10 +37,10 @@ def test_home(monkeypatch: pytest.MonkeyPatch):
     [
         (
             "postgresql://askback:secret@db/askback",
-            "names a PostgreSQL database, but this release stores in SQLite only",
+            "names a PostgreSQL database; this is about a file of SQLite",
         ),
-        ("postgres://askback:secret@db/askback", "names a PostgreSQL database, but this release stores in SQLite only"),
-        ("postgresql+psycopg://:secret@db", "names a PostgreSQL database, but this release stores in SQLite only"),
+        ("postgres://askback:secret@db/askback", "names a PostgreSQL database; this is about a file of SQLite"),
+        ("postgresql+psycopg://:secret@db", "names a PostgreSQL database; this is about a file of SQLite"),
         ("mysql://askback:secret@db/askback", "starts with mysql://"),
         ("sqlite+aiosqlite:///a.db", "starts with sqlite+aiosqlite://"),
         ("sqlite://relative.db", "three slashes"),

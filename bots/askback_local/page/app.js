@@ -289,6 +289,7 @@ function draw() {
   site.hash = location.hash || site.hash;
   for (const { id, name } of [...site.world.people, site.world.bot]) names.users.set(id, name);
   for (const { id, name } of site.world.channels) names.channels.set(id, name);
+  for (const { id, name } of site.world.groups ?? []) names.groups.set(id, name);
   for (const { id, name } of site.world.roles ?? []) names.roles.set(id, name);
   names.myRoles = at.person.roles ?? [];
   const day = new Date().toDateString();

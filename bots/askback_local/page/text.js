@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 
 /** What ids are called; `me` is who looks, to mark mentions of that person. */
-export const names = { users: new Map(), channels: new Map(), roles: new Map(), me: null, myRoles: [] };
+export const names = { users: new Map(), channels: new Map(), groups: new Map(), roles: new Map(), me: null, myRoles: [] };
 
 const EMOJI = {
   "+1": "👍", "-1": "👎", arrow_left: "⬅️", arrow_right: "➡️", ballot_box_with_check: "☑️", bell: "🔔", bulb: "💡",
@@ -209,7 +209,7 @@ const RICH = {
   link: (e) => link(e.url, e.text || e.url),
   user: (e) => user(e.user_id),
   channel: (e) => channel(e.channel_id),
-  usergroup: (e) => chip(`@${e.usergroup_id}`),
+  usergroup: (e) => chip(`@${names.groups.get(e.usergroup_id) ?? e.usergroup_id}`),
   broadcast: (e) => chip(`@${e.range}`),
   date: (e) => date(e.timestamp, e.format, e.url),
   color: (e) => e.value,

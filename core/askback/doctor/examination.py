@@ -8,8 +8,8 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from rich.console import Console
 from sqlalchemy import Connection
@@ -22,8 +22,10 @@ from askback.doctor.report import Section, exit_code, report
 from askback.doctor.settings import examine_settings
 from askback.errors import OperatorError
 from askback.store import asks
-from askback.store.beside import look, worker_of
-from askback.store.url import database_path
+from askback.store.beside import Where, look, worker_of
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.extra import extra
+from askback.store.url import database_of
 
 log = logging.getLogger("askback.doctor")
 
@@ -53,13 +55,13 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
         done.append(Section("Database and model", [left]))
     else:
         try:
-            path = database_path(settings.database_url)
+            where = database_of(settings.database_url)
         except OperatorError as error:
             done.append(Section("Database", told_by("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
         else:
-            scene = replace(scene, worker=scene.worker if scene.worker is not None else _worker(path))
-            open_in = await asyncio.to_thread(_open_in, path)
-            work.append(("Database", _database(path)))
+            worker, open_in = await asyncio.to_thread(_known_in, where)
+            scene = replace(scene, worker=scene.worker if scene.worker is not None else worker)
+            work.append(("Database", _database(where)))
         work.append(("Model", examine_model(settings, scene.seconds)))
     nowhere = frozenset[str]()
     work += [(bot.name.title(), bot.examine(replace(scene, tenants=open_in.get(bot.name, nowhere)))) for bot in chosen]
@@ -88,33 +90,45 @@ def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
     return chosen, found
 
 
-def _worker(path: Path) -> int | None:
-    try:
-        return worker_of(path)
-    except OperatorError:
-        return None  # the database's own findings say so
+def _known_in(where: Where) -> tuple[int | None, dict[str, frozenset[str]]]:
+    """Who works on the database, and where questions are open, by platform; nothing where that cannot be read.
 
+    The database's own findings say so then.
+    """
+    worker: int | None = None
+    if not isinstance(where, PostgresAddress):
+        with suppress(OperatorError):
+            worker = worker_of(where)
 
-def _open_in(path: Path) -> dict[str, frozenset[str]]:
-    """Where questions are open, by platform; nothing where that cannot be read, which the findings say."""
-
-    def work(connection: Connection) -> dict[str, frozenset[str]]:
+    def work(connection: Connection) -> tuple[int | None, dict[str, frozenset[str]]]:
         tenants: dict[str, set[str]] = {}
         for ask in asks.pending(connection):
             if ask.place.tenant is not None:
                 tenants.setdefault(ask.place.platform, set()).add(ask.place.tenant)
-        return {platform: frozenset(found) for platform, found in tenants.items()}
+        others = _others(connection) if isinstance(where, PostgresAddress) else worker
+        return others, {platform: frozenset(found) for platform, found in tenants.items()}
 
     try:
-        return look(path, work)
+        return look(where, work)
     except OperatorError:
-        return {}
+        return worker, {}
 
 
-async def _database(path: Path) -> list[Finding]:
+def _others(connection: Connection) -> int | None:
+    """0: some process, perhaps on another machine."""
+    from askback.store.postgres.beside import processes
+
+    return 0 if processes(connection).working else None
+
+
+async def _database(where: Where) -> list[Finding]:
     stop = threading.Event()
     try:
-        return await asyncio.to_thread(examine_database, path, patience=CLICK_SECONDS, stop=stop)
+        if not isinstance(where, PostgresAddress):
+            return await asyncio.to_thread(examine_database, where, patience=CLICK_SECONDS, stop=stop)
+        with extra():
+            from askback.doctor.postgres import examine_postgres
+        return await asyncio.to_thread(examine_postgres, where, stop=stop)
     finally:
         stop.set()  # cancelled: the thread is not waited for
 

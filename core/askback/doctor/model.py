@@ -15,7 +15,7 @@ from askback.clock import utc_now
 from askback.doctor.clock import clock_finding
 from askback.doctor.findings import Finding, broken, good, told_by, warning
 from askback.errors import OperatorError
-from askback.settings import Settings
+from askback.settings.core import Settings
 
 ABOUT = "model"
 WHOSE = "the model's service"

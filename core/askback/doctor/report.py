@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from askback.doctor.findings import Finding
-from askback.terminal import harmless
+from askback.text.terminal import harmless
 
 COLOURS = {"good": "green", "warning": "yellow", "broken": "bold red"}
 MARGIN = 11

@@ -13,7 +13,8 @@ from pathlib import Path
 from askback.doctor.findings import Finding, good, told_by, warning
 from askback.errors import OperatorError
 from askback.own.loading import load_tools
-from askback.settings import FILE, Settings, load, name_in_environment
+from askback.settings.core import Settings
+from askback.settings.reading import FILE, load, name_in_environment
 
 PREFIX = "ASKBACK_"
 SECRET = ("token", "key", "secret")
@@ -31,7 +32,7 @@ def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding
         found += told_by("settings", error, f"Mend it in {path}.")
     else:
         try:
-            load_tools(settings.tools, settings.folder)
+            load_tools(settings.tools, settings.folder, settings.approval_tools)
         except OperatorError as error:
             found += told_by("tools", error, f"Mend it in {path}.")
     found += _readable(path)

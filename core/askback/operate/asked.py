@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["ago", "gist", "one_beginning", "people", "summary", "until", "when", "where"]
+__all__ = [
+    "ago", "deciding", "gist", "name_of", "one_beginning", "people", "standing", "summary", "until", "when", "where",
+]  # fmt: skip
 
 from datetime import datetime, timedelta
 
@@ -12,10 +14,11 @@ from sqlalchemy import Connection
 from askback.asks import Ask
 from askback.errors import OperatorError
 from askback.identity import Actor
-from askback.literal import fit
 from askback.policy import Who
 from askback.store import asks, audit
-from askback.terminal import harmless
+from askback.text.literal import fit
+from askback.text.terminal import harmless
+from askback.voting import Tally, tally
 
 GIST = 70
 LONGEST_ID = 22
@@ -96,6 +99,35 @@ def _span(span: timedelta) -> str:
     return f"{seconds} s"
 
 
+def standing(ask: Ask) -> Tally | None:
+    """How far several people have come with it. None: whoever answers first decides."""
+    approval = ask.policy.approval
+    return None if approval is None else tally(ask.interview, ask.policy, approval)
+
+
+def deciding(tally: Tally) -> str:
+    """How far several people have come, in one line."""
+    refused = tally.votes_for(*tally.refusing)
+    agreed = max(
+        (tally.votes_for(vote.choice.index) for vote in tally.votes if vote.choice.index not in tally.refusing),
+        default=0,
+    )
+    return f"{agreed} of {tally.quorum} agreed" + (f", {refused} of {tally.refusals} refused" if tally.refusing else "")
+
+
+def _decision(ask: Ask) -> dict[str, JsonValue] | None:
+    found, approval = standing(ask), ask.policy.approval
+    if found is None or approval is None:
+        return None
+    return {
+        "quorum": found.quorum,
+        "refusals": found.refusals,
+        "refusing": list(approval.refusing),
+        "votes": len(found.votes),
+        "missing": None if found.missing is None or found.decided else found.missing.model_dump(mode="json"),
+    }
+
+
 def summary(ask: Ask) -> dict[str, JsonValue]:
     """What `pending --json` prints of it, with which `show --json` begins."""
     deadline = ask.policy.deadline
@@ -113,4 +145,5 @@ def summary(ask: Ask) -> dict[str, JsonValue]:
         "deadline": None if deadline is None else deadline.isoformat(),
         "conversation": ask.conversation_id,
         "key": ask.key,
+        "decision": _decision(ask),
     }

@@ -12,11 +12,13 @@ from rich.text import Text
 
 from askback.asks import Ask
 from askback.manager import QuestionManager
-from askback.nudge import nudge
 from askback.operate.asked import gist, one_beginning, when
-from askback.store.beside import check_version, look, worker_of
+from askback.serving.nudge import nudge
+from askback.store.beside import Where, look, worker_of, writing
+from askback.store.postgres.address import PostgresAddress
 from askback.store.store import Store
-from askback.store.writer import Writer
+
+NOBODY = "No bot runs on this database: the card is settled when one starts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +31,13 @@ class Cancelled:
     """Whether it was this that ended it."""
 
 
-async def cancel_from_outside(path: Path, ask_id: str, reason: str | None) -> Cancelled:
-    """End an ask in the database of a bot that may be running; nobody is told of it yet.
+async def cancel_from_outside(where: Where, ask_id: str, reason: str | None) -> Cancelled:
+    """End an ask in a database on which bots may be running. One that works on a file is not told of it yet.
 
-    By a writer of its own for this one commit, beside the running one: SQLite lets one of them at a time. Raises
-    `StoreBusy` when the other does not let it within 2 s: nothing was changed then.
+    Raises `StoreBusy` when those do not let it within 2 s: nothing was changed then.
     """
-    writer = Writer(path, prepare=check_version)
-    try:
-        store = Store(writer)
+    async with writing(where) as database:
+        store = Store(database)
         manager = QuestionManager(store)
         ask = await manager.get(ask_id)
         if ask is None or ask.outcome is not None or ask.conversation_id is None:
@@ -46,14 +46,12 @@ async def cancel_from_outside(path: Path, ask_id: str, reason: str | None) -> Ca
             # The whole turn ends: what else it asked, and what it runs. The agent goes on when people write.
             ended = await store.stop(ask.conversation_id, None, reason) is not None
         return Cancelled(await manager.get(ask_id), ended)
-    finally:
-        await writer.close()
 
 
-async def cancel(path: Path, prefix: str, reason: str | None, console: Console) -> int:
+async def cancel(where: Where, prefix: str, reason: str | None, console: Console) -> int:
     """Cancel, say what was done, and return the exit code. Raises `OperatorError`."""
-    ask = look(path, lambda connection: one_beginning(connection, prefix))
-    done = await cancel_from_outside(path, ask.id, reason)
+    ask = look(where, lambda connection: one_beginning(connection, prefix))
+    done = await cancel_from_outside(where, ask.id, reason)
     if not done.ended:
         outcome = ask.outcome if done.ask is None else done.ask.outcome
         how = "settled" if outcome is None else outcome.status.replace("_", " ")
@@ -61,7 +59,7 @@ async def cancel(path: Path, prefix: str, reason: str | None, console: Console) 
         console.print(Text(f"Nothing was changed: {ask.id} was {how} already{at}."))
         return 1
     console.print(Text(f"Cancelled {ask.id}: {gist(ask)}"))
-    console.print(Text(_told(path)))
+    console.print(Text(_told_in_the_commit(where) if isinstance(where, PostgresAddress) else _told(where)))
     return 0
 
 
@@ -71,5 +69,16 @@ def _told(path: Path) -> str:
         return "The running bot has been told, and settles the card."
     worker = worker_of(path)
     if worker is None:
-        return "No bot runs on this database: the card is settled when one starts."
+        return NOBODY
     return f"The running bot (process {worker}) could not be told: it notices within half a minute."
+
+
+def _told_in_the_commit(address: PostgresAddress) -> str:
+    from askback.store.postgres.beside import processes
+
+    there = look(address, processes)
+    if there.hearing:
+        return "The running bot has been told, and settles the card."
+    if there.beating:
+        return "The running bot does not hear at the moment: it notices within some seconds."
+    return NOBODY

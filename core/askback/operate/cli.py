@@ -5,12 +5,15 @@ from __future__ import annotations
 __all__ = ["commands"]
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from askback.process import run_to_end
+from askback.serving.process import run_to_end
+
+if TYPE_CHECKING:
+    from askback.store.beside import Where
 
 commands = typer.Typer(rich_markup_mode="rich")
 
@@ -86,11 +89,33 @@ def cancel(
     raise typer.Exit(run_to_end(cancel(_database(), ask_id, text, _console())))
 
 
-def _database() -> Path:
-    from askback.settings import Settings, load
+@commands.command(
+    epilog="Examples:\n  [bold]askback backup /mnt/askback-monday.db[/]\n  [bold]askback backup --force last.db[/]"
+)
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What the back-up is to be called.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE, should it be there.")] = False,
+) -> None:
+    """Copy the database to FILE, as it is at this moment, while the bot goes on.
+
+    FILE is there when it is whole and checked, or not at all; only you can read it. To restore it, end the bot, take away the database with its -wal and -shm files, and put FILE in its place.
+    """  # noqa: E501 - typer keeps line breaks
+    from askback.operate.backup import backup, refuse_postgres
+    from askback.settings.core import Settings
+    from askback.settings.reading import load
     from askback.store.url import database_path
 
-    return database_path(load(Settings).database_url)
+    url = load(Settings).database_url
+    refuse_postgres(url, file)
+    raise typer.Exit(backup(database_path(url), file, _console(), force=force))
+
+
+def _database() -> Where:
+    from askback.settings.core import Settings
+    from askback.settings.reading import load
+    from askback.store.url import database_of
+
+    return database_of(load(Settings).database_url)
 
 
 def _console() -> Console:

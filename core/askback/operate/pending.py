@@ -5,23 +5,22 @@ from __future__ import annotations
 __all__ = ["pending"]
 
 import sys
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from askback.asks import Ask
 from askback.clock import utc_now
-from askback.operate.asked import ago, gist, people, summary, until, where
+from askback.operate.asked import ago, deciding, gist, people, standing, summary, until, where
 from askback.store import asks
-from askback.store.beside import NoDatabase, look
-from askback.terminal import json_line
+from askback.store.beside import NoDatabase, Where, look
+from askback.text.terminal import json_line
 
 
-def pending(path: Path, console: Console, *, as_json: bool) -> int:
+def pending(where: Where, console: Console, *, as_json: bool) -> int:
     """Print the open asks, oldest first. Raises `OperatorError` where they cannot be read."""
     try:
-        found = look(path, asks.pending)
+        found = look(where, asks.pending)
     except NoDatabase as error:
         found = ()
         none = str(error)
@@ -45,5 +44,7 @@ def _print(ask: Ask, console: Console) -> None:
     console.print(
         Text.assemble((ask.id, "bold"), f"  open {ago(ask.created_at, now)}, {until(ask.policy.deadline, now)}")
     )
-    for line in (gist(ask), f"asked: {people(ask.policy.who)}", where(ask)):
+    tally = standing(ask)
+    so_far = () if tally is None else (deciding(tally),)
+    for line in (gist(ask), f"asked: {people(ask.policy.who)}", *so_far, where(ask)):
         console.print(Text(f"  {line}"))

@@ -6,7 +6,6 @@ __all__ = ["show"]
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue
@@ -18,11 +17,12 @@ from askback.actions import Choose, Decline, Deed, GoTo, Select, Write
 from askback.asks import Ask
 from askback.clock import utc_now
 from askback.interview import Interview
-from askback.operate.asked import name_of, one_beginning, people, summary, until, when, where
+from askback.operate.asked import deciding, name_of, one_beginning, people, standing, summary, until, when, where
 from askback.store import audit
 from askback.store.audit import Done, Waiting
-from askback.store.beside import look
-from askback.terminal import harmless, json_line
+from askback.store.beside import Where, look
+from askback.text.terminal import harmless, json_line
+from askback.voting import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +32,21 @@ class _Record:
     waiting: Waiting | None
 
 
-def show(path: Path, prefix: str, console: Console, *, as_json: bool) -> int:
+def show(where: Where, prefix: str, console: Console, *, as_json: bool) -> int:
     """Print one ask. Raises `OperatorError` where there is none, or where it cannot be read."""
 
     def work(connection: Connection) -> _Record:
         ask = one_beginning(connection, prefix)
         return _Record(ask, audit.done_to(connection, ask.id), audit.waiting_for(connection, ask.id))
 
-    record = look(path, work)
+    record = look(where, work)
     if as_json:
         sys.stdout.write(json_line(_json(record)) + "\n")
         return 0
     for heading, lines in (
         ("", _about(record.ask)),
         ("Questions", _questions(record.ask.interview)),
+        *((("Votes", _votes(record.ask, tally)),) if (tally := standing(record.ask)) is not None else ()),
         ("Messages", _messages(record)),
         ("What people did", _deeds(record)),
     ):
@@ -70,6 +71,9 @@ def _about(ask: Ask) -> list[str]:
         lines.append(
             f"until    {when(ask.policy.deadline)}" + ("" if outcome else f" ({until(ask.policy.deadline, utc_now())})")
         )
+    if outcome is None:
+        lines += [f"remind   {when(at)}" for at in ask.policy.reminders]
+        lines += [f"later    {people(later.who)}, from {when(later.at)} on" for later in ask.policy.escalations]
     if ask.asked_by is not None:
         lines.append(f"asker    {name_of(ask.asked_by)}")
     if ask.key is not None:
@@ -78,7 +82,7 @@ def _about(ask: Ask) -> list[str]:
         lines.append(f"agent    conversation {harmless(ask.conversation_id)}")
     if outcome is not None:
         by = "" if outcome.by is None else f" by {name_of(outcome.by)}"
-        lines.append(f"settled  {when(outcome.at)}{by}")
+        lines.append(f"settled  {when(outcome.at)}{by}{', refused' if outcome.refused else ''}")
         if outcome.reason is not None:
             lines.append(f"reason   {harmless(outcome.reason)}")
     return lines
@@ -101,6 +105,20 @@ def _questions(interview: Interview) -> list[str]:
     if interview.outcome is None:
         step = "in the review" if interview.phase == "reviewing" else f"at question {interview.current + 1}"
         lines.append(f"  People are {step}.")
+    return lines
+
+
+def _votes(ask: Ask, tally: Tally) -> list[str]:
+    lines = [f"  {deciding(tally)}"]
+    for vote in tally.votes:
+        why = "" if vote.reason is None else f": {harmless(vote.reason)}"
+        lines.append(f"  {when(vote.at)}  {name_of(vote.by)} “{harmless(vote.choice.label)}”{why}")
+    if ask.outcome is None and tally.missing is not None:
+        lines.append(f"  missing: {people(tally.missing)}")
+    if tally.requesters:
+        lines.append(f"  whose request it is: {', '.join(map(name_of, tally.requesters))}")
+    if ask.policy.approval is not None and ask.policy.approval.subject is not None:
+        lines.append(f"  what is decided about: {harmless(ask.policy.approval.subject)}")
     return lines
 
 
@@ -142,8 +160,8 @@ def _deed(deed: Deed, labels: list[str] | None) -> str:
         return f"“{labels[index]}”" if labels is not None and known else f"option {index + 1}"
 
     match deed:
-        case Choose(index=index):
-            return f"chose {named(index)}"
+        case Choose(index=index, reason=reason):
+            return f"chose {named(index)}" + ("" if reason is None else f": “{harmless(reason)}”")
         case Select(chosen=chosen):
             return f"ticked {', '.join(map(named, chosen)) or 'nothing'}"
         case Write(text=text):
@@ -159,6 +177,7 @@ def _deed(deed: Deed, labels: list[str] | None) -> str:
 _DEEDS = {
     "erase": "took the written text back",
     "open": "opened the text field",
+    "look": "looked at the whole",
     "postpone": "opened the field for why not now",
     "next": "went on",
     "back": "went back",
@@ -187,6 +206,8 @@ def _json(record: _Record) -> dict[str, JsonValue]:
         "drafts": drafts,
         "phase": interview.phase,
         "current": interview.current,
+        "policy": ask.policy.model_dump(mode="json"),
+        "votes": [cast("JsonValue", vote.model_dump(mode="json")) for vote in interview.votes],
         "outcome": None if ask.outcome is None else ask.outcome.model_dump(mode="json"),
         "messages": [cast("JsonValue", message.model_dump(mode="json")) for message in ask.messages],
         "shown": ask.is_drawn,

@@ -37,28 +37,36 @@ class Traits:
     """Whether running it twice is as good as once: then it is run again after a crash."""
     timeout: float | None = None
     """Seconds that it may take. None: as the setting has it."""
+    approval: bool = False
+    """Whether people have to approve each call. Where a setting says so, they have to whatever stands here."""
 
 
 @overload
 def tool(function: T, /) -> T: ...
 @overload
-def tool(*, idempotent: bool = False, timeout: float | None = None) -> Callable[[T], T]: ...
+def tool(*, idempotent: bool = False, timeout: float | None = None, approval: bool = False) -> Callable[[T], T]: ...
 
 
 def tool(
-    function: T | None = None, /, *, idempotent: bool = False, timeout: float | None = None
+    function: T | None = None,
+    /,
+    *,
+    idempotent: bool = False,
+    timeout: float | None = None,
+    approval: bool = False,
 ) -> T | Callable[[T], T]:
     """Declare how a tool may be run; the function stays what it is.
 
     `idempotent`: running it twice is as good as once, so that it is run again after a crash. `timeout`: seconds
-    that it may take. Raises `CallerError` for a time that is none.
+    that it may take. `approval`: people have to approve each call before it runs. Raises `CallerError` for a time that
+    is none.
     """
     if timeout is not None and not (isfinite(timeout) and timeout > 0):
         raise CallerError(f"@tool(timeout={timeout!r}) is no time: give seconds greater than 0.")
 
     def mark(one: T) -> T:
         try:
-            setattr(one, _MARK, Traits(idempotent=idempotent, timeout=timeout))
+            setattr(one, _MARK, Traits(idempotent=idempotent, timeout=timeout, approval=approval))
         except AttributeError:
             raise CallerError(f"@tool is for functions, and {one!r} is none.") from None
         return one

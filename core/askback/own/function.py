@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol, cast, get_type_hints
 
-from anthropic import beta_tool
-from anthropic.lib.tools import BetaAsyncFunctionTool, BetaFunctionTool
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic_core import ArgsKwargs
@@ -53,6 +51,8 @@ class OwnTool:
     """The parameter that takes the `ToolContext`."""
     adapter: TypeAdapter[dict[str, object]]
     """Turns an input into arguments."""
+    approval: bool = False
+    """Whether people have to approve each call."""
 
     @classmethod
     def of(cls, value: object) -> OwnTool:
@@ -60,6 +60,9 @@ class OwnTool:
 
         Raises `CallerError`, whose text goes on from the tool's name: what is wrong, and how to mend it.
         """
+        # Only where there are such tools: loading it takes longer than all else at a start.
+        from anthropic import beta_tool
+
         declared = value if _is_declared(value) else None
         function = value if declared is None else declared.func
         if not (inspect.isfunction(function) or inspect.ismethod(function)):
@@ -89,6 +92,7 @@ class OwnTool:
             timeout=traits.timeout,
             context=context,
             adapter=adapter,
+            approval=traits.approval,
         )
 
     def arguments(self, data: object, context: ToolContext) -> dict[str, object]:
@@ -107,6 +111,8 @@ class OwnTool:
 
 
 def _is_declared(value: object) -> TypeIs[_Declared]:
+    from anthropic.lib.tools import BetaAsyncFunctionTool, BetaFunctionTool
+
     return isinstance(value, BetaFunctionTool | BetaAsyncFunctionTool)
 
 

@@ -7,8 +7,9 @@ __all__ = ["Tools", "load_tools"]
 import importlib
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -26,10 +27,11 @@ class Tools:
     own: tuple[OwnTool, ...]
 
 
-def load_tools(names: Sequence[str], folder: Path) -> Tools:
+def load_tools(names: Sequence[str], folder: Path, approval: Sequence[str] = ()) -> Tools:
     """Import what is named; what lies in `folder` can be imported from then on.
 
-    Raises `OperatorError` with a line for each tool that cannot be had.
+    `approval`: names of own tools whose calls people have to approve, or patterns such as `db_*`. Raises
+    `OperatorError` with a line for each tool that cannot be had.
     """
     if any(map(is_import_path, names)) and (path := str(folder.resolve())) not in sys.path:
         sys.path.insert(0, path)
@@ -52,9 +54,26 @@ def load_tools(names: Sequence[str], folder: Path) -> Tools:
                     own[tool.name] = tool, name
         except OperatorError as error:
             problems.append(str(error))
+    if not problems:
+        problems += _ungated(approval, own)
     if problems:
         raise OperatorError("\n".join(problems))
-    return Tools(questions=questions, own=tuple(tool for tool, _ in own.values()))
+    return Tools(questions=questions, own=tuple(_gated(tool, approval) for tool, _ in own.values()))
+
+
+def _gated(tool: OwnTool, approval: Sequence[str]) -> OwnTool:
+    """What the tool says of itself is not weakened by the setting, nor the other way round."""
+    return replace(tool, approval=tool.approval or any(fnmatchcase(tool.name, pattern) for pattern in approval))
+
+
+def _ungated(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
+    """What is wrong with the names of tools that need approval: one that is misspelt would run without."""
+    for pattern in approval:
+        if pattern in TOOLS:
+            yield f"approval_tools names {pattern}, which asks people by itself. Take it out."
+        elif not any(fnmatchcase(name, pattern) for name in own) and not any(one in pattern for one in "*?["):
+            there = f"There are: {', '.join(own)}." if own else "There is none: name one in `tools`."
+            yield f"approval_tools names {pattern}, but there is no tool of yours that is called so. {there}"
 
 
 def _tools_at(path: str) -> Iterator[OwnTool]:

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Final, Literal, Self, TypeVar, cast
 
-from anthropic.lib.tools import ToolError
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -66,6 +65,8 @@ def told(value: object, limit: int) -> Told:
 
 def told_error(error: BaseException, limit: int) -> Told:
     """What a tool raised: its kind and its words, nothing of where in the code that was. Never raises."""
+    from anthropic.lib.tools import ToolError
+
     kind = type(error).__name__
     try:
         if isinstance(error, ToolError):

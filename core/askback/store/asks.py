@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 __all__ = [
-    "by_key", "count_open", "due", "get", "insert", "latest_post", "log_action", "next_deadline", "open_in", "open_of",
-    "pending", "save",
+    "answered_of", "by_key", "count_open", "due", "get", "insert", "latest_post", "log_action", "next_moment",
+    "open_in", "open_of", "pending", "put_off", "save",
 ]  # fmt: skip
 
 import json
 from datetime import datetime
+from functools import lru_cache
 
-from pydantic import TypeAdapter
-from sqlalchemy import Connection, RowMapping, func, or_, select, update
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
 from sqlalchemy import insert as insert_into
 
 from askback.actions import Action
 from askback.asks import Ask
 from askback.clock import from_micros, to_micros
+from askback.errors import InvalidValue
 from askback.identity import Actor, MessageRef, Place
-from askback.interview import Draft, Interview
+from askback.interview import Interview
 from askback.policy import Policy
 from askback.questions import Form, Outcome
+from askback.store.errors import StoreUnavailable
 from askback.store.schema import actions, asks
+from askback.store.statement import Row, Statement
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
-_DRAFTS = TypeAdapter(tuple[Draft, ...])
+
+# Built once: every click needs these.
+_GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
+_SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
+_LOG = Statement(insert_into(actions))
+
+# What does not change with a click has mostly been read before, when the card was posted. Equal texts are equal values,
+# and values are frozen.
+REMEMBERED = 256
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _form(text: str) -> Form:
+    return Form.model_validate_json(text)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _policy(text: str) -> Policy:
+    return Policy.model_validate_json(text)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _place(text: str) -> Place:
+    return Place.model_validate_json(text)
 
 
 def insert(connection: Connection, ask: Ask) -> None:
@@ -44,14 +71,17 @@ def insert(connection: Connection, ask: Ask) -> None:
     )
 
 
-def save(connection: Connection, ask: Ask) -> None:
-    """Write what can change after an ask was stored."""
-    connection.execute(update(asks).where(asks.c.id == ask.id).values(**_changing(ask)))
+def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
+    """Write what has changed since an ask was read in this transaction: the columns that are returned."""
+    changed = {} if after is before else _changing(after, before)
+    if changed:
+        _SAVE.change(connection, ask=after.id, **changed)
+    return frozenset(changed)
 
 
 def get(connection: Connection, ask_id: str) -> Ask | None:
-    row = connection.execute(select(asks).where(asks.c.id == ask_id)).mappings().first()
-    return None if row is None else _ask(row)
+    rows = _GET.rows(connection, ask=ask_id)
+    return _ask(rows[0]) if rows else None
 
 
 def by_key(connection: Connection, key: str) -> Ask | None:
@@ -77,6 +107,16 @@ def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
     return tuple(_ask(row) for row in connection.execute(query).mappings())
 
 
+def answered_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
+    """The answered asks of a conversation, oldest first."""
+    query = (
+        select(asks)
+        .where(asks.c.conversation_id == conversation_id, asks.c.status == "answered")
+        .order_by(asks.c.created_at, asks.c.id)
+    )
+    return tuple(_ask(row) for row in connection.execute(query).mappings())
+
+
 def count_open(connection: Connection) -> int:
     """How many asks are open in all."""
     return connection.execute(select(func.count()).select_from(asks).where(asks.c.status == "open")).scalar_one()
@@ -97,58 +137,87 @@ def latest_post(connection: Connection, place: Place) -> datetime | None:
 
 
 def due(connection: Connection, now: datetime, at_most: int) -> tuple[str, ...]:
-    """Ids of open asks whose deadline has passed."""
+    """Ids of open asks for which there is something to do."""
     query = (
         select(asks.c.id)
-        .where(asks.c.status == "open", asks.c.deadline <= to_micros(now))
-        .order_by(asks.c.deadline)
+        .where(asks.c.status == "open", asks.c.attend_at <= to_micros(now))
+        .order_by(asks.c.attend_at)
         .limit(at_most)
     )
     return tuple(connection.execute(query).scalars())
 
 
-def next_deadline(connection: Connection) -> datetime | None:
-    query = select(func.min(asks.c.deadline)).where(asks.c.status == "open")
+def put_off(connection: Connection, ask: Ask) -> None:
+    """There was nothing to do about an ask: it is not due before its next moment."""
+    _SAVE.change(connection, ask=ask.id, attend_at=_attend_at(ask))
+
+
+def next_moment(connection: Connection) -> datetime | None:
+    query = select(func.min(asks.c.attend_at)).where(asks.c.status == "open")
     nearest = connection.execute(query).scalar_one()
     return None if nearest is None else from_micros(nearest)
 
 
 def log_action(connection: Connection, action: Action, verdict: str, revision: int) -> None:
     """Keep what somebody did, and what came of it: the audit."""
-    connection.execute(
-        insert_into(actions).values(
-            ask_id=action.ask_id,
-            actor=action.actor.model_dump_json(),
-            action=action.deed.model_dump_json(),
-            verdict=verdict,
-            revision=revision,
-            at=to_micros(action.at),
-        )
+    _LOG.change(
+        connection,
+        ask_id=action.ask_id,
+        actor=action.actor.model_dump_json(),
+        action=action.deed.model_dump_json(),
+        verdict=verdict,
+        revision=revision,
+        at=to_micros(action.at),
     )
 
 
-def _changing(ask: Ask) -> dict[str, object]:
-    interview, outcome = ask.interview, ask.outcome
-    return {
-        "policy": ask.policy.model_dump_json(),
-        "interview": interview.model_dump_json(exclude={"form", "outcome"}),
-        "status": ask.status,
-        "outcome": None if outcome is None else outcome.model_dump_json(),
-        "messages": _MESSAGES.dump_json(ask.messages).decode(),
-        "drawn_revision": ask.drawn_revision,
-        "revision": interview.revision,
-        "post_after": to_micros(ask.post_after),
-        "deadline": None if ask.policy.deadline is None else to_micros(ask.policy.deadline),
-        "settled_at": None if outcome is None else to_micros(outcome.at),
-    }
+def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
+    """The columns that can change after an ask was stored, without those that are as they were `before`."""
+    interview, outcome, policy = ask.interview, ask.outcome, ask.policy
+    columns: dict[str, object] = {}
+    if before is None or _differs(policy, before.policy):
+        columns["policy"] = policy.model_dump_json()
+    if "policy" in columns or before is None or bool(ask.messages) != bool(before.messages):
+        columns["attend_at"] = _attend_at(ask)
+    if before is None or _differs(interview, before.interview):
+        columns["interview"] = interview.model_dump_json(exclude={"form", "outcome"})
+        columns["revision"] = interview.revision
+    if before is None or _differs(outcome, before.outcome):
+        columns["status"] = ask.status
+        columns["outcome"] = None if outcome is None else outcome.model_dump_json()
+        columns["settled_at"] = None if outcome is None else to_micros(outcome.at)
+    if before is None or ask.messages != before.messages:
+        columns["messages"] = _MESSAGES.dump_json(ask.messages).decode()
+    if before is None or ask.drawn_revision != before.drawn_revision:
+        columns["drawn_revision"] = ask.drawn_revision
+    if before is None or ask.post_after != before.post_after:
+        columns["post_after"] = to_micros(ask.post_after)
+    return columns
 
 
-def _ask(row: RowMapping) -> Ask:
+def _attend_at(ask: Ask) -> int | None:
+    return None if ask.next_moment is None else to_micros(ask.next_moment)
+
+
+def _differs(one: object, other: object) -> bool:
+    return one is not other and one != other
+
+
+def _ask(row: Row | RowMapping) -> Ask:
+    try:
+        return _read(row)
+    except (ValidationError, InvalidValue) as error:
+        # Rather no answer than one by half of the rules.
+        raise StoreUnavailable(
+            f"The question {row['id']} cannot be read: replace this process where a newer askback works here, too."
+        ) from error
+
+
+def _read(row: Row | RowMapping) -> Ask:
     stored = json.loads(row["interview"])
     outcome = row["outcome"]
     interview = Interview(
-        form=Form.model_validate_json(row["form"]),
-        drafts=_DRAFTS.validate_python(stored.pop("drafts")),
+        form=_form(row["form"]),
         outcome=None if outcome is None else Outcome.model_validate_json(outcome),
         **stored,
     )
@@ -156,8 +225,8 @@ def _ask(row: RowMapping) -> Ask:
         id=row["id"],
         key=row["key"],
         conversation_id=row["conversation_id"],
-        place=Place.model_validate_json(row["place"]),
-        policy=Policy.model_validate_json(row["policy"]),
+        place=_place(row["place"]),
+        policy=_policy(row["policy"]),
         interview=interview,
         asked_by=None if row["asked_by"] is None else Actor.model_validate_json(row["asked_by"]),
         messages=_MESSAGES.validate_json(row["messages"]),

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-__all__ = ["NoDatabase", "check_version", "look", "opened", "version_of", "worker_of"]
+__all__ = [
+    "ELSEWHERE", "NoDatabase", "NotReady", "Older", "Where", "check_version", "is_older", "look", "opened",
+    "version_of", "worker_of", "writing",
+]  # fmt: skip
 
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
+from askback.store.database import Database
 from askback.store.migrate import NEWEST, VERSION_TABLE
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.extra import extra
+from askback.store.writer import Writer
 
 T = TypeVar("T")
 
+Where = Path | PostgresAddress
+"""An SQLite file, or a database of a PostgreSQL server."""
 PATIENCE = 5.0
 """Seconds to wait for whoever has the database to themselves for a moment."""
 
 
 class NoDatabase(OperatorError):
     """There is no such file."""
+
+
+class NotReady(OperatorError):
+    """Nothing was begun in the database by this askback or a newer one."""
+
+
+class Older(NotReady):
+    """An older askback wrote it: what is in it cannot be read before it is brought up to date."""
 
 
 @contextmanager
@@ -54,17 +71,41 @@ def opened(path: Path, *, patience: float = PATIENCE) -> Generator[Connection]:
 ELSEWHERE = "If another one is meant, set ASKBACK_DATABASE_URL."
 
 
-def look(path: Path, work: Callable[[Connection], T]) -> T:
+def look(where: Where, work: Callable[[Connection], T]) -> T:
     """Run `work` on one snapshot of the database, which it cannot change. Raises `OperatorError`."""
+    if isinstance(where, PostgresAddress):
+        with extra():
+            from askback.store.postgres.beside import look as look_there
+        return look_there(where, work)
     try:
-        with opened(path) as connection:
+        with opened(where) as connection:
             connection.exec_driver_sql("PRAGMA query_only = ON")
             connection.exec_driver_sql("BEGIN")
             check_version(connection)
             return work(connection)
     except (sqlite3.Error, DBAPIError) as error:
         said = error.orig if isinstance(error, DBAPIError) else error
-        raise OperatorError(f"The database {path} cannot be read: {said}. Ask `askback doctor` for more.") from error
+        raise OperatorError(f"The database {where} cannot be read: {said}. Ask `askback doctor` for more.") from error
+
+
+@asynccontextmanager
+async def writing(where: Where) -> AsyncGenerator[Database]:
+    """The database for a commit or two. Raises `OperatorError`.
+
+    An SQLite file gets a writer of its own beside the running one: it lets one of them at a time. On PostgreSQL,
+    the processes at work are told in each commit.
+    """
+    database: Database
+    if isinstance(where, PostgresAddress):
+        with extra():
+            from askback.store.postgres.beside import Telling
+        database = Telling(where, prepare=check_version)
+    else:
+        database = Writer(where, prepare=check_version)
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 def check_version(connection: Connection) -> None:
@@ -73,9 +114,9 @@ def check_version(connection: Connection) -> None:
     if stored == NEWEST:
         return
     if stored is None:
-        raise OperatorError(f"This database is not one of askback's, or was never begun. {ELSEWHERE}")
+        raise NotReady(f"This database is not one of askback's, or was never begun. {ELSEWHERE}")
     if is_older(stored):
-        raise OperatorError(
+        raise Older(
             f"This database was written by an older askback (version {stored}). Start the bot with this askback: "
             "that brings the database up to date."
         )
@@ -87,8 +128,7 @@ def check_version(connection: Connection) -> None:
 
 def version_of(connection: Connection) -> str | None:
     """The version that the database says it has; None where it says none."""
-    known = text("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name")
-    if connection.execute(known, {"name": VERSION_TABLE}).scalar() is None:
+    if not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
 
@@ -103,7 +143,7 @@ def worker_of(path: Path) -> int | None:
     """The number of the process that works on a database; 0 where it cannot be told, None where there is none."""
     lock = path.with_name(path.name + ".lock")
     try:
-        told = lock.read_text(encoding="ascii", errors="replace").strip()
+        told = lock.read_text(encoding="ascii", errors="replace").partition("\n")[0].strip()
         status = lock.stat()
     except FileNotFoundError:
         return None

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["Calling"]
+__all__ = ["NOT_APPROVED", "Calling"]
 
+import logging
 
 from sqlalchemy import Connection
 
 from askback.clock import utc_now
-from askback.conversations import Blocks, CallsToRun, Say
-from askback.store import asks, conversations, outbox
+from askback.conversations import Blocks, CallsToRun, Requested, Say
+from askback.store import asks, conversations, gate, outbox
 from askback.store.transactions import Transactions
+
+log = logging.getLogger("askback.store")
+
+NOT_APPROVED = "What was approved is not what would run. It was not run."
+"""The result of a call that is not the one that people were asked about."""
 
 
 class Calling(Transactions):
@@ -24,23 +30,53 @@ class Calling(Transactions):
             last = conversations.last_message(connection, conversation_id)
             if conversation is None or last is None or last.role != "assistant":
                 return None
-            calls = conversations.calls_of(connection, conversation_id, last.seq)
-            to_run = tuple(call for call in calls if call.is_to_run)
+            calls = gate.calls_of(connection, conversation_id, last.seq)
+            to_run = tuple(call for call, _ in calls if call.is_to_run)
             if not to_run:
                 return None
             return CallsToRun(conversation=conversation, seq=last.seq, calls=to_run)
 
-        return await self._writer.read(work)
+        return await self._database.read(work)
+
+    async def requested(self, conversation_id: str, after: int, until: int) -> Requested:
+        """What stands behind a call: who wrote what the transcript rows after `after` took up, `until` included."""
+
+        def work(connection: Connection) -> Requested:
+            return Requested(
+                authors=conversations.authors(connection, conversation_id, after, until),
+                settled=asks.answered_of(connection, conversation_id),
+            )
+
+        return await self._database.read(work)
 
     async def is_asking(self, conversation_id: str) -> bool:
         """Whether people are asked in this conversation and have not answered."""
-        return await self._writer.read(lambda connection: bool(asks.open_of(connection, conversation_id)))
+        return await self._database.read(lambda connection: bool(asks.open_of(connection, conversation_id)))
 
-    async def start_call(self, conversation_id: str, seq: int, tool_use_id: str) -> bool:
-        """Committed before the call runs. False: it is not to run, since it has a result already."""
-        return await self._writer.run(
-            lambda connection: conversations.start_call(connection, conversation_id, seq, tool_use_id)
-        )
+    async def start_call(self, conversation_id: str, seq: int, tool_use_id: str, *, again: bool = False) -> bool:
+        """Committed before the call runs. False: it is not to run, since it has a result, or runs, already.
+
+        One about which people were asked begins only if they let it run, and only as they saw it: else it ends here,
+        with an error. `again`: it may run although it was started before, by a process that ended.
+        """
+
+        def work(connection: Connection) -> bool | None:
+            calls = gate.calls_of(connection, conversation_id, seq)
+            call = next((call for call, _ in calls if call.tool_use_id == tool_use_id), None)
+            if call is None or not call.is_to_run:
+                return False
+            if call.ask_id is not None and not gate.is_approved(connection, conversation_id, seq, call):
+                conversations.end_call(connection, conversation_id, seq, tool_use_id, NOT_APPROVED)
+                return None
+            return conversations.start_call(connection, conversation_id, seq, tool_use_id, again=again)
+
+        started = await self._database.run(work)
+        if started is None:
+            log.error(
+                "What was approved is not what would run: the row of a tool's call was changed. It was not run.",
+                extra={"action": "not_approved", "conversation_id": conversation_id, "tool_use_id": tool_use_id},
+            )
+        return started is True
 
     async def end_call(
         self,
@@ -63,4 +99,4 @@ class Calling(Transactions):
                 outbox.put_say(connection, notice, conversation_id, utc_now(), None)
             return ended
 
-        return await self._writer.run(work)
+        return await self._database.run(work)

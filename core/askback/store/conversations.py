@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 __all__ = [
-    "add_call", "add_message", "calls_of", "close", "end_call", "find", "forget", "get", "hear", "history",
-    "last_assistant", "last_message", "runnable", "set_prose", "set_stopped", "set_told", "set_trace", "spend", "spent",
-    "start", "start_call", "stopped_by", "take_inbox", "told", "untaken", "want_turn", "wants_turn", "was_heard",
+    "add_call", "add_message", "authors", "calls_of", "close", "end_call", "find", "first_of_ask", "forget", "get",
+    "hear", "history", "last_assistant", "last_message", "next_turn", "put_off", "runnable", "set_prose", "set_stopped",
+    "set_told", "set_trace", "spend", "spent", "start", "start_call", "stopped_by", "take_inbox", "told", "untaken",
+    "want_turn", "wants_turn", "was_heard",
 ]  # fmt: skip
 
 import json
 import secrets
+from datetime import datetime
 
 from pydantic import JsonValue, TypeAdapter
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, or_, select, update
 
-from askback.clock import now, to_micros
+from askback.clock import from_micros, now, to_micros
 from askback.conversations import Blocks, Call, Conversation, Heard, Message, Written
 from askback.identity import Actor, MessageRef, Place
+from askback.store.outbox import FARTHEST
 from askback.store.schema import calls, conversations, inbox, transcript, usage
+from askback.store.statement import Row, Statement
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
 _OPERATOR = "operator"
 _BLOCKS = TypeAdapter(tuple[dict[str, JsonValue], ...])
+
+# Built once: each turn of the model needs these, and each click that ends a question of an agent the second.
+_GET = Statement(select(conversations).where(conversations.c.id == bindparam("of")))
+_CHANGE = Statement(update(conversations).where(conversations.c.id == bindparam("of")))
+_OF_THIS = transcript.c.conversation_id == bindparam("of")
+_LAST = Statement(select(transcript).where(_OF_THIS).order_by(transcript.c.seq.desc()).limit(1))
+_HISTORY = Statement(select(transcript).where(_OF_THIS, transcript.c.hidden.is_(False)).order_by(transcript.c.seq))
+_ADD = Statement(insert(transcript))
+_CALLS = Statement(
+    select(calls)
+    .where(calls.c.conversation_id == bindparam("of"), calls.c.seq == bindparam("row"))
+    .order_by(calls.c.position)
+)
+_UNTAKEN = inbox.c.conversation_id == bindparam("of"), inbox.c.taken_seq.is_(None)
+_HEARD = Statement(select(inbox).where(*_UNTAKEN).order_by(inbox.c.received_at, inbox.c.id))
+_TAKE = Statement(update(inbox).where(*_UNTAKEN))
+_IS_HEARD = Statement(select(inbox.c.id).where(*_UNTAKEN).limit(1))
+_SPEND = Statement(
+    update(usage)
+    .where(usage.c.conversation_id == bindparam("of"), usage.c.day == bindparam("on"))
+    .values(tokens=usage.c.tokens + bindparam("more"))
+)
+_SPEND_FIRST = Statement(insert(usage))
 
 
 def find(connection: Connection, place: Place) -> Conversation | None:
@@ -30,8 +57,8 @@ def find(connection: Connection, place: Place) -> Conversation | None:
 
 
 def get(connection: Connection, conversation_id: str) -> Conversation | None:
-    row = connection.execute(select(conversations).where(conversations.c.id == conversation_id)).mappings().first()
-    return None if row is None else _conversation(row)
+    rows = _GET.rows(connection, of=conversation_id)
+    return _conversation(rows[0]) if rows else None
 
 
 def start(
@@ -91,34 +118,50 @@ def hear(connection: Connection, conversation_id: str, heard: Heard, *, taken: b
 
 
 def want_turn(connection: Connection, conversation_id: str, wants: bool) -> None:
-    connection.execute(
-        update(conversations).where(conversations.c.id == conversation_id).values(wants_turn=wants, updated_at=now())
-    )
+    _CHANGE.change(connection, of=conversation_id, wants_turn=wants, turn_after=None, updated_at=now())
 
 
 def wants_turn(connection: Connection, conversation_id: str) -> bool:
-    query = select(conversations.c.wants_turn).where(conversations.c.id == conversation_id)
-    return bool(connection.execute(query).scalar_one_or_none())
+    return any(row["wants_turn"] for row in _GET.rows(connection, of=conversation_id))
 
 
-def runnable(connection: Connection) -> tuple[str, ...]:
+def runnable(connection: Connection, at: datetime) -> tuple[str, ...]:
     """Conversations that have something to do, the longest waiting first."""
-    query = select(conversations.c.id).where(conversations.c.wants_turn).order_by(conversations.c.updated_at)
+    after = conversations.c.turn_after
+    # One that is put off for longer than it ever is: the clock went back.
+    untimely = after > to_micros(at + FARTHEST)
+    query = (
+        select(conversations.c.id)
+        .where(conversations.c.wants_turn, or_(after.is_(None), after <= to_micros(at), untimely))
+        .order_by(conversations.c.updated_at)
+    )
     return tuple(connection.execute(query).scalars())
+
+
+def next_turn(connection: Connection, at: datetime) -> datetime | None:
+    """When, after that moment, the first of those that were put off is to be tried again."""
+    after = conversations.c.turn_after
+    query = select(func.min(after)).where(conversations.c.wants_turn, after > to_micros(at))
+    nearest = connection.execute(query).scalar_one()
+    return None if nearest is None else from_micros(nearest)
+
+
+def put_off(connection: Connection, conversation_id: str, until: datetime) -> None:
+    """What is to be done there is not tried again before then."""
+    connection.execute(
+        update(conversations).where(conversations.c.id == conversation_id).values(turn_after=to_micros(until))
+    )
 
 
 def untaken(connection: Connection, conversation_id: str) -> bool:
     """Whether people wrote something that no turn has taken up."""
-    query = select(inbox.c.id).where(inbox.c.conversation_id == conversation_id, inbox.c.taken_seq.is_(None)).limit(1)
-    return connection.execute(query).first() is not None
+    return bool(_IS_HEARD.rows(connection, of=conversation_id))
 
 
 def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[Written, ...]:
     """What people wrote since the last turn, as they wrote it; it now belongs to transcript row `seq`."""
-    waiting = inbox.c.conversation_id == conversation_id, inbox.c.taken_seq.is_(None)
-    query = select(inbox).where(*waiting).order_by(inbox.c.received_at, inbox.c.id)
-    rows = connection.execute(query).mappings().all()
-    connection.execute(update(inbox).where(*waiting).values(taken_seq=seq))
+    rows = _HEARD.rows(connection, of=conversation_id)
+    _TAKE.change(connection, of=conversation_id, taken_seq=seq)
     return tuple(
         Written(
             key=row["dedupe_key"],
@@ -130,37 +173,35 @@ def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[
     )
 
 
-def last_message(connection: Connection, conversation_id: str) -> Message | None:
+def authors(connection: Connection, conversation_id: str, after: int, until: int) -> tuple[Actor, ...]:
+    """Who wrote what the transcript rows after `after` took up, `until` included, each once."""
     query = (
-        select(transcript)
-        .where(transcript.c.conversation_id == conversation_id)
-        .order_by(transcript.c.seq.desc())
-        .limit(1)
+        select(inbox.c.author)
+        .where(inbox.c.conversation_id == conversation_id, inbox.c.taken_seq > after, inbox.c.taken_seq <= until)
+        .order_by(inbox.c.id)
     )
-    row = connection.execute(query).mappings().first()
-    return None if row is None else _message(row)
+    return tuple(Actor.model_validate_json(one) for one in dict.fromkeys(connection.execute(query).scalars()))
+
+
+def last_message(connection: Connection, conversation_id: str) -> Message | None:
+    rows = _LAST.rows(connection, of=conversation_id)
+    return _message(rows[0]) if rows else None
 
 
 def history(connection: Connection, conversation_id: str) -> tuple[Message, ...]:
     """What is sent to the model: everything that is not hidden, oldest first."""
-    query = (
-        select(transcript)
-        .where(transcript.c.conversation_id == conversation_id, transcript.c.hidden.is_(False))
-        .order_by(transcript.c.seq)
-    )
-    return tuple(_message(row) for row in connection.execute(query).mappings())
+    return tuple(_message(row) for row in _HISTORY.rows(connection, of=conversation_id))
 
 
 def add_message(connection: Connection, conversation_id: str, message: Message) -> None:
-    connection.execute(
-        insert(transcript).values(
-            conversation_id=conversation_id,
-            seq=message.seq,
-            role=message.role,
-            content=_BLOCKS.dump_json(message.content).decode(),
-            unfinished=message.unfinished,
-            created_at=now(),
-        )
+    _ADD.change(
+        connection,
+        conversation_id=conversation_id,
+        seq=message.seq,
+        role=message.role,
+        content=_BLOCKS.dump_json(message.content).decode(),
+        unfinished=message.unfinished,
+        created_at=now(),
     )
 
 
@@ -191,9 +232,6 @@ def add_call(connection: Connection, conversation_id: str, seq: int, position: i
 
 def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Call, ...]:
     """The tool calls of one assistant row, in the model's order."""
-    query = (
-        select(calls).where(calls.c.conversation_id == conversation_id, calls.c.seq == seq).order_by(calls.c.position)
-    )
     return tuple(
         Call(
             tool_use_id=row["tool_use_id"],
@@ -205,15 +243,30 @@ def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Ca
             started=row["started_at"] is not None,
             blocks=() if row["blocks"] is None else _BLOCKS.validate_json(row["blocks"]),
         )
-        for row in connection.execute(query).mappings()
+        for row in _CALLS.rows(connection, of=conversation_id, row=seq)
     )
 
 
-def start_call(connection: Connection, conversation_id: str, seq: int, tool_use_id: str) -> bool:
-    """Note that a call is about to run. False: it has a result, such as that somebody stopped it."""
-    begun = connection.execute(
-        update(calls).where(*_without_result(conversation_id, seq, tool_use_id)).values(started_at=now())
+def first_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> tuple[int, str] | None:
+    """The row of the call about which people were asked: others that the same ask lets run came after it."""
+    query = (
+        select(calls.c.seq, calls.c.tool_use_id)
+        .where(calls.c.conversation_id == conversation_id, calls.c.ask_id == ask_id)
+        .order_by(calls.c.seq, calls.c.position)
+        .limit(1)
     )
+    row = connection.execute(query).first()
+    return None if row is None else (row.seq, row.tool_use_id)
+
+
+def start_call(
+    connection: Connection, conversation_id: str, seq: int, tool_use_id: str, *, again: bool = False
+) -> bool:
+    """Note that a call is about to run. False: it has a result, such as that somebody stopped it, or was begun."""
+    which = _without_result(conversation_id, seq, tool_use_id)
+    if not again:
+        which = (*which, calls.c.started_at.is_(None))
+    begun = connection.execute(update(calls).where(*which).values(started_at=now()))
     return begun.rowcount == 1
 
 
@@ -241,7 +294,6 @@ def _without_result(conversation_id: str, seq: int, tool_use_id: str) -> tuple[C
         calls.c.conversation_id == conversation_id,
         calls.c.seq == seq,
         calls.c.tool_use_id == tool_use_id,
-        calls.c.ask_id.is_(None),
         calls.c.result.is_(None),
     )
 
@@ -255,11 +307,7 @@ def last_assistant(connection: Connection, conversation_id: str) -> int | None:
 
 
 def set_prose(connection: Connection, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
-    connection.execute(
-        update(conversations)
-        .where(conversations.c.id == conversation_id)
-        .values(prose=_REFS.dump_json(messages).decode() if messages else None)
-    )
+    _CHANGE.change(connection, of=conversation_id, prose=_REFS.dump_json(messages).decode() if messages else None)
 
 
 def told(connection: Connection, conversation_id: str) -> int | None:
@@ -308,10 +356,8 @@ def stopped_by(connection: Connection, conversation_id: str, *, clear: bool) -> 
 
 def spend(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
     """Count what the model used up."""
-    row = usage.c.conversation_id == conversation_id, usage.c.day == day
-    counted = connection.execute(update(usage).where(*row).values(tokens=usage.c.tokens + tokens))
-    if counted.rowcount == 0:
-        connection.execute(insert(usage).values(conversation_id=conversation_id, day=day, tokens=tokens))
+    if _SPEND.change(connection, of=conversation_id, on=day, more=tokens) == 0:
+        _SPEND_FIRST.change(connection, conversation_id=conversation_id, day=day, tokens=tokens)
 
 
 def spent(connection: Connection, conversation_id: str | None, day: int | None) -> int:
@@ -324,7 +370,7 @@ def spent(connection: Connection, conversation_id: str | None, day: int | None) 
     return int(connection.execute(query).scalar_one())
 
 
-def _conversation(row: RowMapping) -> Conversation:
+def _conversation(row: Row | RowMapping) -> Conversation:
     return Conversation(
         id=row["id"],
         place=Place.model_validate_json(row["place"]),
@@ -336,6 +382,6 @@ def _conversation(row: RowMapping) -> Conversation:
     )
 
 
-def _message(row: RowMapping) -> Message:
+def _message(row: Row) -> Message:
     content: Blocks = _BLOCKS.validate_json(row["content"])
     return Message(seq=row["seq"], role=row["role"], content=content, unfinished=row["unfinished"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DRAW_SECONDS", "change", "follow"]
+__all__ = ["DRAW_SECONDS", "change", "follow", "keep_late"]
 
 from datetime import timedelta
 
@@ -11,8 +11,10 @@ from sqlalchemy import Connection
 from askback.actions import Action
 from askback.asks import Ask
 from askback.clock import utc_now
-from askback.conversations import Step
+from askback.conversations import Heard, Step
 from askback.store import asks, conversations, offers, outbox
+from askback.store.signals import Signal, tell
+from askback.store.turns import wake
 
 DRAW_SECONDS = 10
 """How long whoever made a change may take to show it, before the outbox does."""
@@ -21,12 +23,11 @@ DRAW_SECONDS = 10
 def change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
     """Store a changed ask, what people did, and what has to be shown. True: this very change ended it."""
     settled = before.outcome is None and after.outcome is not None
+    changed = asks.save(connection, before, after)
     if action is not None:
-        verdict = "settled" if settled else "changed" if after != before else "unchanged"
+        verdict = "settled" if settled else "changed" if changed else "unchanged"
         asks.log_action(connection, action, verdict, after.interview.revision)
-    if after != before:
-        asks.save(connection, after)
-    if not after.is_drawn and (after.interview != before.interview or after.messages != before.messages):
+    if not after.is_drawn and not changed.isdisjoint(("interview", "messages")):
         now = utc_now()
         # Whoever clicked looks at the card already; what nobody saw yet keeps its time.
         due = now if after.messages else max(now, after.post_after)
@@ -36,8 +37,10 @@ def change(connection: Connection, before: Ask, after: Ask, action: Action | Non
         outbox.put_card(connection, after, due, by_click)
     if after.interview.turn != before.interview.turn:
         offers.withdraw(connection, after)
-    if settled and after.conversation_id is not None:
-        conversations.want_turn(connection, after.conversation_id, True)
+    if settled:
+        tell(connection, Signal(kind="ask", id=after.id))
+        if after.conversation_id is not None:
+            wake(connection, after.conversation_id)
     return settled
 
 
@@ -47,3 +50,17 @@ def follow(connection: Connection, steps: tuple[Step, ...]) -> bool:
     for step in steps:
         settled = change(connection, step.before, step.after, step.action) or settled
     return settled
+
+
+def keep_late(connection: Connection, ask: Ask, heard: Heard) -> bool:
+    """Keep what came too late to be an answer as a message to the agent that asked, once. False: nobody would read it.
+
+    One that was set aside for a new conversation in its place goes on with nothing.
+    """
+    conversation = conversations.find(connection, ask.place)
+    if conversation is None or conversation.id != ask.conversation_id:
+        return False
+    if not conversations.was_heard(connection, ask.place, heard.dedupe_key):
+        conversations.hear(connection, conversation.id, heard)
+        wake(connection, conversation.id)
+    return True

@@ -13,10 +13,11 @@ from askback.asks import Ask
 from askback.clock import utc_now
 from askback.conversations import Conversation, Heard, Reading, Received, Say, StartedOver, Step
 from askback.identity import MessageRef, Place
-from askback.store import asks, conversations, decisions, offers, outbox
+from askback.store import asks, conversations, decisions, locks, offers, outbox
 from askback.store.offers import Offered
 from askback.store.stopping import end_all, goes_on
 from askback.store.transactions import CLICK_SECONDS, Transactions
+from askback.store.turns import wake
 
 T = TypeVar("T")
 
@@ -37,6 +38,7 @@ class Listening(Transactions):
         """
 
         def work(connection: Connection) -> Received | None:
+            locks.lock_place(connection, heard.place)
             conversation = conversations.find(connection, heard.place)
             if conversation is None:
                 if not begin:
@@ -55,7 +57,7 @@ class Listening(Transactions):
             if heard.trace is not None and not goes_on(connection, conversation):
                 conversations.set_trace(connection, conversation.id, heard.trace)
                 conversation = conversation.evolve(trace=heard.trace)
-            conversations.want_turn(connection, conversation.id, True)
+            wake(connection, conversation.id)
             waiting_for, told = _waiting_for(connection, conversation)
             if reading.say is not None:
                 told = True
@@ -64,7 +66,7 @@ class Listening(Transactions):
                 outbox.put_say(connection, reading.say, conversation.id, utc_now(), None)
             return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
 
-        return await self._writer.run(work)
+        return await self._database.run(work)
 
     async def choose(self, offer_id: str, decision: Decision[T]) -> tuple[T, Ask | None, bool]:
         """Choose on an offer, by a pure function of it and its ask. Returns also the ask, and whether this ended it.
@@ -73,6 +75,7 @@ class Listening(Transactions):
         """
 
         def work(connection: Connection) -> tuple[T, Ask | None, bool]:
+            locks.lock_offer(connection, offer_id)
             offered = offers.find(connection, offer_id)
             ask = None if offered is None else asks.get(connection, offered.ask_id)
             answer, state, steps = decision(offered, ask)
@@ -82,28 +85,30 @@ class Listening(Transactions):
                     offers.take_out(connection, offered.inbox_id)
             return answer, steps[-1].after if steps else ask, decisions.follow(connection, steps)
 
-        return await self._writer.run(work, within=CLICK_SECONDS)
+        return await self._database.run(work, within=CLICK_SECONDS)
 
     async def offered(self, offer_id: str, messages: tuple[MessageRef, ...]) -> None:
         """An offer was shown: here, or where it cannot be taken away."""
 
         def work(connection: Connection) -> None:
+            locks.lock_offer(connection, offer_id)
             offered = offers.find(connection, offer_id)
             ask = None if offered is None else asks.get(connection, offered.ask_id)
             offers.told(connection, offer_id, next(iter(messages), None), ask)
 
-        await self._writer.run(work)
+        await self._database.run(work)
 
     async def tell_waiting(self, conversation_id: str, say: Say) -> None:
         """Say what the conversation waits for, once for each time that it waits."""
 
         def work(connection: Connection) -> None:
+            locks.lock_conversation(connection, conversation_id)
             last = conversations.last_message(connection, conversation_id)
             if last is not None and conversations.told(connection, conversation_id) != last.seq:
                 conversations.set_told(connection, conversation_id, last.seq)
                 outbox.put_say(connection, say, conversation_id, utc_now(), None)
 
-        await self._writer.run(work)
+        await self._database.run(work)
 
     async def start_over(self, heard: Heard, welcome: str, *, begin: bool) -> StartedOver | None:
         """Begin another conversation in the place of the present one, which is stopped and set aside.
@@ -112,6 +117,7 @@ class Listening(Transactions):
         """
 
         def work(connection: Connection) -> StartedOver | None:
+            locks.lock_place(connection, heard.place)
             before = conversations.find(connection, heard.place)
             if before is None and not begin:
                 return None
@@ -127,10 +133,10 @@ class Listening(Transactions):
             outbox.put_say(connection, say, conversation.id, utc_now(), None)
             return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
 
-        return await self._writer.run(work)
+        return await self._database.run(work)
 
     async def conversation(self, place: Place) -> Conversation | None:
-        return await self._writer.read(lambda connection: conversations.find(connection, place))
+        return await self._database.read(lambda connection: conversations.find(connection, place))
 
     async def place(self, conversation_id: str) -> Place | None:
         """Where a conversation happens."""
@@ -139,7 +145,7 @@ class Listening(Transactions):
             conversation = conversations.get(connection, conversation_id)
             return None if conversation is None else conversation.place
 
-        return await self._writer.read(work)
+        return await self._database.read(work)
 
     async def begins_midway(self, conversation_id: str) -> Place | None:
         """Where to look for what was said before, if this conversation has not begun yet and there may be such."""
@@ -150,7 +156,7 @@ class Listening(Transactions):
                 return None
             return conversation.place if conversations.last_message(connection, conversation_id) is None else None
 
-        return await self._writer.read(work)
+        return await self._database.read(work)
 
 
 def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["WorkerLock", "create_private"]
+__all__ = ["ASKING", "InUse", "WorkerLock", "create_private"]
 
 import fcntl
 import logging
@@ -15,7 +15,14 @@ from askback.errors import OperatorError
 
 log = logging.getLogger("askback.store")
 
+ASKING = "askback ask"
+"""What a process calls itself that holds the lock only until its own question is answered."""
+
 _ELSEWHERE = "Set ASKBACK_DATABASE_URL to a file that askback may create and write."
+
+
+class InUse(OperatorError):
+    """Another process works on the database."""
 
 
 def create_private(path: Path) -> None:
@@ -69,12 +76,13 @@ class WorkerLock:
     """Held by the one process that works on a database.
 
     The kernel lets go of it when the process ends, however it ends. The file stays behind on purpose:
-    deleting it would let two processes hold locks on two files of the same name. The number in it is
-    for the message only.
+    deleting it would let two processes hold locks on two files of the same name. The number in it, and what the
+    process is where that is no bot, are for messages only.
     """
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, holder: str = "") -> None:
         self.path = database.with_name(database.name + ".lock")
+        self._holder = holder
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
@@ -90,12 +98,18 @@ class WorkerLock:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n{self._holder}".encode(), 0)
         except BlockingIOError as error:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            number, _, holder = os.pread(descriptor, 64, 0).decode("utf-8", "replace").partition("\n")
             os.close(descriptor)
-            who = f"process {holder}" if holder else "it is just starting"
-            raise OperatorError(
+            who = f"process {number.strip()}" if number.strip() else "it is just starting"
+            if holder == ASKING:
+                raise InUse(
+                    f"`{ASKING}` works on this database until its question is answered ({who}, lock file {self.path}). "
+                    "End it with Ctrl-C: its question stays open. Start this, and then what it told you to come back "
+                    f"with, `{ASKING} --key …`, which waits beside it."
+                ) from error
+            raise InUse(
                 f"Another askback already works on this database ({who}, lock file {self.path}). "
                 "Stop it first, or give this one a database of its own with ASKBACK_DATABASE_URL."
             ) from error

@@ -6,7 +6,7 @@ __all__ = ["Offered", "close", "find", "keep", "take_out", "told", "withdraw"]
 
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from askback.asks import Ask
 from askback.clock import now, utc_now
@@ -14,9 +14,15 @@ from askback.conversations import OFFER, Offer, Say
 from askback.identity import Actor, MessageRef
 from askback.store import outbox
 from askback.store.schema import inbox, offers
+from askback.store.statement import Row, Statement
 from askback.values import Value
 
 State = Literal["open", "answer", "message"]
+
+# Built once: each click looks for what is open.
+_ALL = select(offers, inbox.c.author, inbox.c.text, inbox.c.taken_seq).join(inbox, inbox.c.id == offers.c.inbox_id)
+_OFFER = _ALL.where(offers.c.id == bindparam("offer"))
+_OPEN = Statement(_ALL.where(offers.c.ask_id == bindparam("ask"), offers.c.state == "open").order_by(offers.c.inbox_id))
 
 
 class Offered(Value):
@@ -59,7 +65,8 @@ def keep(connection: Connection, offer: Offer, conversation_id: str, inbox_id: i
 
 
 def find(connection: Connection, offer_id: str) -> Offered | None:
-    return next(iter(_found(connection, offers.c.id == offer_id)), None)
+    row = connection.execute(_OFFER, {"offer": offer_id}).mappings().first()
+    return None if row is None else _offered(row)
 
 
 def told(connection: Connection, offer_id: str, message: MessageRef | None, ask: Ask | None) -> None:
@@ -98,28 +105,20 @@ def _is_past(offered: Offered, ask: Ask) -> bool:
 
 def _remove(connection: Connection, offered: Offered) -> None:
     """Take it away from people, or do not show it at all."""
-    outbox.delete(connection, f"{OFFER}{offered.id}")
-    if offered.message is not None:
+    if offered.message is None:
+        outbox.take_back(connection, f"{OFFER}{offered.id}")
+    else:
+        outbox.delete(connection, f"{OFFER}{offered.id}")
         say = Say(target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True)
         outbox.put_say(connection, say, offered.conversation_id, utc_now(), None, kind="removal")
 
 
 def _open(connection: Connection, ask_id: str) -> tuple[Offered, ...]:
     """The offers that wait for a choice, oldest first."""
-    return _found(connection, offers.c.ask_id == ask_id, offers.c.state == "open")
+    return tuple(_offered(row) for row in _OPEN.rows(connection, ask=ask_id))
 
 
-def _found(connection: Connection, *which: ColumnElement[bool]) -> tuple[Offered, ...]:
-    query = (
-        select(offers, inbox.c.author, inbox.c.text, inbox.c.taken_seq)
-        .join(inbox, inbox.c.id == offers.c.inbox_id)
-        .where(*which)
-        .order_by(offers.c.inbox_id)
-    )
-    return tuple(_offered(row) for row in connection.execute(query).mappings())
-
-
-def _offered(row: RowMapping) -> Offered:
+def _offered(row: Row | RowMapping) -> Offered:
     return Offered(
         id=row["id"],
         ask_id=row["ask_id"],

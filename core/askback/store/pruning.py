@@ -6,9 +6,10 @@ __all__ = ["Pruned", "prune"]
 
 from datetime import datetime
 
-from sqlalchemy import Connection, Table, delete, select
+from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.clock import to_micros
+from askback.store import locks
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
 from askback.values import Value
 
@@ -26,31 +27,42 @@ def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
     What waits for people, has something to do, or has something to show stays, however old it is.
     """
     moment = to_micros(before)
-    open_ask = select(asks.c.id).where(asks.c.conversation_id == conversations.c.id, asks.c.status == "open")
-    to_show = select(outbox.c.id).where(outbox.c.conversation_id == conversations.c.id)
-    resting = (
-        select(conversations.c.id)
-        .where(conversations.c.updated_at < moment, conversations.c.wants_turn.is_(False))
-        .where(~open_ask.exists(), ~to_show.exists())
-        .order_by(conversations.c.updated_at)
-        .limit(at_most)
-    )
-    ids = tuple(connection.execute(resting).scalars())
+    resting, settled = _resting(moment).limit(at_most), _settled(moment).limit(at_most)
+    found, found_alone = connection.execute(resting).all(), connection.execute(settled).all()
+    locks.lock_places(connection, [row.place_key for row in (*found, *found_alone)])
+    # Once more: somebody may have gone on there before the locks were ours.
+    still = conversations.c.id.in_([row.id for row in found])
+    ids = tuple(connection.execute(_resting(moment).where(still)).scalars())
     owned = tuple(connection.execute(select(asks.c.id).where(asks.c.conversation_id.in_(ids))).scalars())
-    showing = select(outbox.c.id).where(outbox.c.target == "ask:" + asks.c.id)
-    settled = (
-        select(asks.c.id)
-        .where(asks.c.conversation_id.is_(None), asks.c.settled_at < moment, ~showing.exists())
-        .order_by(asks.c.settled_at)
-        .limit(at_most)
-    )
-    alone = tuple(connection.execute(settled).scalars())
+    still = asks.c.id.in_([row.id for row in found_alone])
+    alone = tuple(connection.execute(_settled(moment).where(still)).scalars())
     _delete_asks(connection, (*owned, *alone))
     tables: tuple[Table, ...] = (offers, calls, transcript, inbox, usage)
     for table in tables:
         connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
     connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
     return Pruned(conversations=len(ids), asks=len(owned) + len(alone))
+
+
+def _resting(moment: int) -> Select[str, str]:
+    open_ask = select(asks.c.id).where(asks.c.conversation_id == conversations.c.id, asks.c.status == "open")
+    to_show = select(outbox.c.id).where(outbox.c.conversation_id == conversations.c.id)
+    return (
+        select(conversations.c.id, conversations.c.place_key)
+        .where(conversations.c.updated_at < moment, conversations.c.wants_turn.is_(False))
+        .where(~open_ask.exists(), ~to_show.exists())
+        .order_by(conversations.c.updated_at)
+    )
+
+
+def _settled(moment: int) -> Select[str, str]:
+    """Asks of nobody's conversation."""
+    showing = select(outbox.c.id).where(outbox.c.target == "ask:" + asks.c.id)
+    return (
+        select(asks.c.id, asks.c.place_key)
+        .where(asks.c.conversation_id.is_(None), asks.c.settled_at < moment, ~showing.exists())
+        .order_by(asks.c.settled_at)
+    )
 
 
 def _delete_asks(connection: Connection, ids: tuple[str, ...]) -> None:

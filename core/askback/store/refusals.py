@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["closed", "code", "is_of_the_database", "overdue", "reason", "refusal", "swallowed"]
+__all__ = [
+    "closed", "code", "is_of_the_database", "not_committed", "overdue", "reason", "refusal", "swallowed",
+]  # fmt: skip
 
 import sqlite3
 
@@ -46,21 +48,19 @@ def reason(error: BaseException) -> str:
 
 def refusal(error: BaseException, *, in_doubt: bool = False) -> StoreError:
     told = StoreBusy if code(error) in _BUSY else StoreUnavailable
-    told_so = told(
-        f"The database did not commit: {reason(error)}. "
-        + ("Whether it still does is open." if in_doubt else "Nothing was changed."),
-        in_doubt=in_doubt,
-    )
+    return not_committed(told, f": {reason(error)}", error, in_doubt=in_doubt)
+
+
+def overdue(*, in_doubt: bool) -> StoreError:
+    return not_committed(StoreBusy, " in time", None, in_doubt=in_doubt)
+
+
+def not_committed(told: type[StoreError], how: str, error: BaseException | None, *, in_doubt: bool) -> StoreError:
+    """The error of either database for a commit that did not come. `how` ends the sentence that says so."""
+    then = "Whether it still does is open." if in_doubt else "Nothing was changed."
+    told_so = told(f"The database did not commit{how}. {then}", in_doubt=in_doubt)
     told_so.__cause__ = error
     return told_so
-
-
-def overdue(*, in_doubt: bool) -> StoreBusy:
-    return StoreBusy(
-        "The database did not commit in time. "
-        + ("Whether it still does is open." if in_doubt else "Nothing was changed."),
-        in_doubt=in_doubt,
-    )
 
 
 def swallowed() -> StoreUnavailable:

@@ -67,6 +67,7 @@ conversations = Table(
     Column("stopped_by", Text),
     Column("midway", Boolean, nullable=False, server_default=false()),
     Column("trace", Text),
+    Column("turn_after", BigInteger),
 )
 # Holds only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if it
 # is written as SQLAlchemy writes that there; a test looks at the query plan.
@@ -142,7 +143,8 @@ asks = Table(
     Column("revision", Integer, nullable=False, server_default=text("0")),
     Column("asked_by", Text),
     Column("post_after", BigInteger, nullable=False),
-    Column("deadline", BigInteger),
+    # The next of its deadline, reminders and escalations.
+    Column("attend_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("settled_at", BigInteger),
     Column("trace", Text),
@@ -151,7 +153,7 @@ asks = Table(
         "status IN ('open', 'answered', 'cancelled', 'declined', 'timed_out', 'undeliverable')", name="status"
     ),
     # Also serves a search by the status alone.
-    Index(None, "status", "deadline"),
+    Index(None, "status", "attend_at"),
     # Each with what it is searched for: else SQLite takes the index above, and looks at all that are open anywhere.
     Index(None, "conversation_id", "status"),
     Index(None, "conversation_id", "settled_at"),

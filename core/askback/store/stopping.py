@@ -14,7 +14,8 @@ from askback.conversations import Conversation, Heard, Say, Stopped
 from askback.identity import Actor
 from askback.interview import settle
 from askback.questions import Outcome
-from askback.store import asks, conversations, offers, outbox
+from askback.store import asks, conversations, gate, locks, offers, outbox
+from askback.store.signals import Signal, tell
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
@@ -31,7 +32,7 @@ class Stopping(Transactions):
             conversation = conversations.get(connection, conversation_id)
             return -1 if conversation is None else conversation.stops
 
-        return await self._writer.read(work)
+        return await self._database.read(work)
 
     async def stop(
         self, conversation_id: str, by: Actor | None, reason: str | None = None, *, heard: Heard | None = None
@@ -43,6 +44,7 @@ class Stopping(Transactions):
         """
 
         def work(connection: Connection) -> Stopped | None:
+            locks.lock_conversation(connection, conversation_id)
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return None
@@ -63,7 +65,7 @@ class Stopping(Transactions):
             outbox.put_say(connection, say, conversation_id, now, None)
             return Stopped(conversation=conversation, asks=ended)
 
-        return await self._writer.run(work, within=CLICK_SECONDS)
+        return await self._database.run(work, within=CLICK_SECONDS)
 
 
 def goes_on(connection: Connection, conversation: Conversation) -> bool:
@@ -73,8 +75,8 @@ def goes_on(connection: Connection, conversation: Conversation) -> bool:
     last = conversations.last_message(connection, conversation.id)
     if last is None or last.role != "assistant":
         return False
-    calls = conversations.calls_of(connection, conversation.id, last.seq)
-    return any(call.is_to_run for call in calls) or bool(asks.open_of(connection, conversation.id))
+    calls = gate.calls_of(connection, conversation.id, last.seq)
+    return any(call.is_to_run for call, _ in calls) or bool(asks.open_of(connection, conversation.id))
 
 
 def end_all(
@@ -85,14 +87,16 @@ def end_all(
     for ask in asks.open_of(connection, conversation.id):
         outcome = Outcome(status="cancelled", at=now, by=by, reason=reason)
         over = ask.evolve(interview=settle(ask.interview, outcome))
-        asks.save(connection, over)
+        asks.save(connection, ask, over)
         outbox.put_card(connection, over, now, None)
         offers.withdraw(connection, over)
+        tell(connection, Signal(kind="ask", id=over.id))
         ended.append(over)
     last = conversations.last_message(connection, conversation.id)
     if last is not None and last.role == "assistant":
-        for call in conversations.calls_of(connection, conversation.id, last.seq):
+        for call, _ in gate.calls_of(connection, conversation.id, last.seq):
             if call.is_to_run:
                 conversations.end_call(connection, conversation.id, last.seq, call.tool_use_id, STOPPED)
     conversations.set_stopped(connection, conversation.id, by)
+    tell(connection, Signal(kind="stop", id=conversation.id))
     return tuple(ended)

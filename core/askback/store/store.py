@@ -20,8 +20,8 @@ class Store(Asking, Showing, Listening, Stopping, Turning, Calling):
     """Everything that outlives the process."""
 
     async def close(self) -> None:
-        await self._writer.close()
+        await self._database.close()
 
     async def prune(self, before: datetime, at_most: int) -> Pruned:
         """Delete some of what has rested since then. Nothing deleted: there is no more of it."""
-        return await self._writer.run(lambda connection: pruning.prune(connection, before, at_most))
+        return await self._database.run(lambda connection: pruning.prune(connection, before, at_most))

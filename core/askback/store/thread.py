@@ -1,4 +1,4 @@
-"""A thread of the writer."""
+"""A thread that keeps a connection to the database, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What every group of transactions of the store has: the writer that runs them."""
+"""What every group of transactions of the store has: the database that runs them."""
 
 from __future__ import annotations
 
 __all__ = ["CLICK_SECONDS", "Transactions"]
 
-from askback.store.writer import Writer
+from askback.store.database import Database
 
 CLICK_SECONDS = 2.0
 """A click that cannot be committed by then is refused, visibly: the platforms wait 3 s."""
@@ -13,5 +13,5 @@ CLICK_SECONDS = 2.0
 class Transactions:
     """Whole transactions: no connection and no row leaves a method."""
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    def __init__(self, database: Database) -> None:
+        self._database = database

@@ -15,7 +15,7 @@ from askback.clock import to_micros, utc_now
 from askback.conversations import Call, Conversation, Message, Turn, TurnEnd, Written
 from askback.identity import MessageRef
 from askback.policy import Limits
-from askback.store import asks, conversations, outbox
+from askback.store import conversations, gate, locks, outbox
 from askback.store.asking import store_asks
 from askback.store.decisions import DRAW_SECONDS
 from askback.store.transactions import Transactions
@@ -37,9 +37,22 @@ class Spent:
 class Turning(Transactions):
     """The turns of the model: begun and ended in one transaction each, and what they used up."""
 
-    async def runnable(self) -> tuple[str, ...]:
-        """Conversations that have something to do."""
-        return await self._writer.read(conversations.runnable)
+    async def runnable(self, now: datetime) -> tuple[str, ...]:
+        """Conversations that have something to do, now."""
+        return await self._database.read(lambda connection: conversations.runnable(connection, now))
+
+    async def next_turn(self, now: datetime) -> datetime | None:
+        """When, after now, the first of those that were put off is to be tried again."""
+        return await self._database.read(lambda connection: conversations.next_turn(connection, now))
+
+    async def put_off(self, conversation_id: str, until: datetime) -> None:
+        """A turn failed: it is not tried again before then, unless something new comes in."""
+
+        def work(connection: Connection) -> None:
+            locks.lock_conversation(connection, conversation_id)
+            conversations.put_off(connection, conversation_id, until)
+
+        await self._database.run(work)
 
     async def begin_turn(self, conversation_id: str, compose: Results) -> Turn | None:
         """The next turn, its message to the model committed. None: nothing to do, or still waiting for people.
@@ -48,6 +61,7 @@ class Turning(Transactions):
         """
 
         def work(connection: Connection) -> Turn | None:
+            locks.lock_conversation(connection, conversation_id)
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return None
@@ -55,9 +69,11 @@ class Turning(Transactions):
             last = conversations.last_message(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
             resumed = last is not None and (last.role == "user" or last.unfinished)
-            calls = () if last is None else conversations.calls_of(connection, conversation_id, last.seq)
-            asked = tuple((call, asks.get(connection, call.ask_id) if call.ask_id else None) for call in calls)
-            if any(call.is_to_run or (ask is not None and ask.outcome is None) for call, ask in asked):
+            asked = () if last is None else gate.calls_of(connection, conversation_id, last.seq)
+            if any(call.is_to_run for call, _ in asked):
+                # Approved since the tools were run: the caller runs it, or whoever takes its place.
+                return None
+            if any(ask is not None and ask.outcome is None for _, ask in asked):
                 conversations.want_turn(connection, conversation_id, False)
                 return None
             if not wanted:
@@ -75,21 +91,25 @@ class Turning(Transactions):
             history = conversations.history(connection, conversation_id)
             return Turn(conversation=conversation, history=history, resumed=resumed)
 
-        return await self._writer.run(work)
+        return await self._database.run(work)
 
     async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...] | None:
         """Commit what the model said, its calls, their asks and what is to be posted, all together.
 
-        None: somebody stopped the conversation meanwhile, and of all this nothing was committed but the tokens.
+        None: somebody stopped the conversation meanwhile, or another process that took this one for dead has
+        ended the turn; and of all this nothing was committed but the tokens.
         """
 
         def work(connection: Connection) -> tuple[Ask, ...] | None:
+            locks.lock_conversation(connection, end.conversation_id)
             if end.tokens:
                 conversations.spend(connection, end.conversation_id, _day(utc_now()), end.tokens)
             conversation = conversations.get(connection, end.conversation_id)
+            last = conversations.last_message(connection, end.conversation_id)
             if conversation is None or conversation.stops != end.stops:
                 return None
-            last = conversations.last_message(connection, end.conversation_id)
+            if end.after is not None and (last is None or last.seq != end.after):
+                return None
             seq = 0 if last is None else last.seq + 1
             if end.forget == "all":
                 conversations.forget(connection, end.conversation_id)
@@ -116,7 +136,7 @@ class Turning(Transactions):
                         tool_use_id=call.tool_use_id,
                         tool=call.tool,
                         input=call.input,
-                        ask_id=None if call.ask is None else by_id[call.ask.id].id,
+                        ask_id=call.approved if call.ask is None else by_id[call.ask.id].id,
                         result=call.result,
                         is_error=call.is_error,
                     ),
@@ -128,17 +148,18 @@ class Turning(Transactions):
             conversations.want_turn(connection, end.conversation_id, end.again or goes_on or (unheard and not waits))
             return stored
 
-        return await self._writer.run(work)
+        return await self._database.run(work)
 
     async def set_prose(self, conversation: Conversation, messages: tuple[MessageRef, ...]) -> None:
         """Where the text of the running turn begins to stand, unless somebody stopped it."""
 
         def work(connection: Connection) -> None:
+            locks.lock_conversation(connection, conversation.id)
             now = conversations.get(connection, conversation.id)
             if now is not None and now.stops == conversation.stops:
                 conversations.set_prose(connection, conversation.id, messages)
 
-        await self._writer.run(work)
+        await self._database.run(work)
 
     async def spent(self, conversation_id: str) -> Spent:
         """What the model used up."""
@@ -150,7 +171,7 @@ class Turning(Transactions):
                 today=conversations.spent(connection, None, today),
             )
 
-        return await self._writer.read(work)
+        return await self._database.read(work)
 
 
 def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:

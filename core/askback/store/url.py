@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-__all__ = ["database_path"]
+__all__ = ["database_of", "database_path"]
 
 from pathlib import Path
 
 from askback.errors import OperatorError
+from askback.store.postgres.address import SCHEMES, PostgresAddress
 
-_FORMS = "Write a file (askback.db) or sqlite:///relative.db or sqlite:////absolute/path.db."
+_FORMS = (
+    "Write a file (askback.db), sqlite:///relative.db, sqlite:////absolute/path.db or "
+    "postgresql://user:password@host/database."
+)
+
+
+def database_of(url: str) -> Path | PostgresAddress:
+    """The database that is meant: an SQLite file, or one of a PostgreSQL server. Raises `OperatorError`."""
+    scheme, separator, _ = url.strip().partition("://")
+    if separator and scheme.lower() in SCHEMES:
+        return PostgresAddress.read(url.strip())
+    return database_path(url)
 
 
 def database_path(url: str) -> Path:
@@ -23,11 +35,11 @@ def database_path(url: str) -> Path:
     scheme = scheme.lower()
     if scheme.partition("+")[0] in {"postgres", "postgresql"}:
         raise OperatorError(
-            "ASKBACK_DATABASE_URL names a PostgreSQL database, but this release stores in SQLite only. " + _FORMS
+            "ASKBACK_DATABASE_URL names a PostgreSQL database; this is about a file of SQLite. " + _FORMS
         )
     if scheme not in {"sqlite", "sqlite+pysqlite"}:
         raise OperatorError(
-            f"ASKBACK_DATABASE_URL starts with {scheme}://, but this release stores in SQLite only. " + _FORMS
+            f"ASKBACK_DATABASE_URL starts with {scheme}://, but askback stores in SQLite and PostgreSQL only. " + _FORMS
         )
     if rest and not rest.startswith("/"):
         raise OperatorError(

@@ -1,4 +1,4 @@
-"""A transaction on its way through the writer's threads."""
+"""A transaction on its way through the threads that keep the connections."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, MappingResult, Result, ScalarResult
-from sqlalchemy.exc import DBAPIError
 
 from askback.store.errors import StoreError
-from askback.store.refusals import is_of_the_database, refusal
 
 T = TypeVar("T")
 
@@ -36,17 +34,21 @@ class State(enum.Enum):
 class Job(Generic[T]):
     """A work on its way. `state` changes under the writer's lock only."""
 
-    __slots__ = ("deadline", "error", "future", "loop", "result", "state", "work")
+    __slots__ = ("deadline", "error", "future", "loop", "reads", "result", "state", "work")
 
     def __init__(
         self,
         work: Callable[[Connection], T],
         loop: asyncio.AbstractEventLoop,
         deadline: float | None = None,
+        *,
+        reads: bool = False,
     ) -> None:
+        """`reads`: it changes nothing."""
         self.work = work
         self.loop = loop
         self.deadline = deadline
+        self.reads = reads
         self.future: asyncio.Future[T] = loop.create_future()
         self.state = State.WAITING
         self.result: T | None = None
@@ -58,6 +60,7 @@ Queue: TypeAlias = SimpleQueue[AnyJob | None]
 
 
 def call(job: AnyJob, connection: Connection) -> None:
+    """Run a work. What it returned, or raised, stands in the job then."""
     job.result = job.error = None
     try:
         result = job.work(connection)
@@ -65,8 +68,6 @@ def call(job: AnyJob, connection: Connection) -> None:
             raise TypeError("A work must return values, not what belongs to its connection.")
         if connection.in_nested_transaction():
             raise RuntimeError("A work must end the savepoints that it begins.")
-    except DBAPIError as error:
-        job.error = refusal(error) if is_of_the_database(error) else error
     except StopIteration as error:
         # A future cannot carry this one.
         job.error = RuntimeError("A work raised StopIteration.")

@@ -5,7 +5,7 @@ A transaction is a *work*: a function of a `Connection`. What holds for it:
 - Its future resolves after the COMMIT that holds it, never before, also when it raised: what it saw
   may have been another work's, not committed yet.
 - Works run one after the other in the order in which they were submitted. Those that are already
-  there when a batch starts share its COMMIT, up to 64 or 2 ms of work; nobody waits for a batch to
+  there when a batch starts share its COMMIT, up to 64 or 10 ms of work; nobody waits for a batch to
   fill. Each has a savepoint: one that raises is undone alone.
 - It may be run again before it is committed, when another one has to be taken out of its batch. So it
   must change nothing but the database.
@@ -37,7 +37,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from askback.errors import OperatorError
 from askback.store import migrate
 from askback.store.lockfile import create_private
-from askback.store.refusals import closed, code, overdue, reason, refusal, swallowed
+from askback.store.refusals import closed, code, is_of_the_database, overdue, reason, refusal, swallowed
 from askback.store.sqlite import Raw, checkpoint, engine_for, mend, raw_of, roll_back
 from askback.store.thread import OwnThread
 from askback.store.work import AnyJob, Job, Queue, State, call, settle
@@ -47,7 +47,7 @@ T = TypeVar("T")
 log = logging.getLogger("askback.store")
 
 BATCH_JOBS = 64
-BATCH_SECONDS = 0.002
+BATCH_SECONDS = 0.01
 LOCK_SECONDS = 5.0
 """How long another process may keep the write lock before we refuse everybody who waits for it."""
 
@@ -234,6 +234,7 @@ class Writer:
         """Run one work. False if the transaction is gone, and with it what the works before it did."""
         raw.execute("SAVEPOINT job")
         call(job, connection)
+        _translate(job)
         if not raw.in_transaction:
             # With some errors (disk full, I/O, no memory) SQLite rolls everything back by itself.
             if job.error is None:
@@ -360,8 +361,14 @@ class Writer:
         try:
             raw.execute("BEGIN")
             call(job, connection)
+            _translate(job)
             if job.error is not None:
                 mend(connection)
         except (sqlite3.Error, SQLAlchemyError) as error:
             job.result, job.error = None, refusal(error)
         roll_back(raw)
+
+
+def _translate(job: AnyJob) -> None:
+    if isinstance(job.error, DBAPIError) and is_of_the_database(job.error):
+        job.error = refusal(job.error)

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 
 from askback.questions import DEFAULT_PLACEHOLDER, Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, timestamp_ms, waited
-from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, rename
+from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, filled, rename
 
 
 def _labels(value: object) -> object:
@@ -79,7 +79,6 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
     input_type = AskQuestionInput
 
     def form(self, parsed: AskQuestionInput) -> Form:
-        placeholder = parsed.custom_placeholder
         return Form.parse(
             {
                 "questions": [
@@ -91,7 +90,7 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                             for value, label in zip(_told_apart(parsed.options), parsed.options, strict=True)
                         ],
                         "allow_custom": parsed.allow_custom,
-                        "placeholder": placeholder if placeholder and placeholder.strip() else DEFAULT_PLACEHOLDER,
+                        "placeholder": filled(parsed.custom_placeholder) or DEFAULT_PLACEHOLDER,
                     }
                 ]
             }

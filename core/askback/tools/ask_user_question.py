@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 
 from askback.questions import Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, waited
-from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, rename, wrapped
+from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, filled, rename, wrapped
 
 
 class OptionInput(ToolInput):
@@ -116,13 +116,13 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
                     {
                         "id": f"q{number}",
                         "prompt": question.question,
-                        "header": question.header if question.header.strip() else None,
+                        "header": filled(question.header),
                         "options": [
                             {
                                 "value": option.label,
                                 "label": option.label,
-                                "description": option.description if option.description.strip() else None,
-                                "preview": option.preview if option.preview and option.preview.strip() else None,
+                                "description": filled(option.description),
+                                "preview": filled(option.preview),
                             }
                             for option in question.options
                         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LenientBool", "Text", "ToolInput", "as_list", "decoded", "rename", "schema_of", "wrapped"]
+__all__ = ["LenientBool", "Text", "ToolInput", "as_list", "decoded", "filled", "rename", "schema_of", "wrapped"]
 
 import json
 import re
@@ -111,6 +111,11 @@ def _text(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_text)]
 """A text, also where a number was sent. Half characters are mended: the model cannot see them."""
+
+
+def filled(text: str | None) -> str | None:
+    """The text; None for one that says nothing."""
+    return text if text and text.strip() else None
 
 
 def _bool(value: object) -> object:

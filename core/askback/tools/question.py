@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 from askback.errors import ModelError
 from askback.questions import Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, waited
-from askback.tools.lenient import Text, ToolInput, as_list, rename, wrapped
+from askback.tools.lenient import Text, ToolInput, as_list, filled, rename, wrapped
 
 NO_QUESTIONS = "Error: No questions provided"
 
@@ -38,7 +38,7 @@ class OptionInput(ToolInput):
 
     @property
     def sent_value(self) -> str:
-        return self.value if self.value.strip() else self.label
+        return filled(self.value) or self.label
 
 
 class QuestionInput(ToolInput):
@@ -100,14 +100,12 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
                     {
                         "id": identity,
                         "prompt": question.prompt,
-                        "header": question.label if question.label and question.label.strip() else None,
+                        "header": filled(question.label),
                         "options": [
                             {
                                 "value": option.sent_value,
                                 "label": option.label,
-                                "description": option.description
-                                if option.description and option.description.strip()
-                                else None,
+                                "description": filled(option.description),
                             }
                             for option in question.options
                         ],

@@ -1,0 +1,244 @@
+"""Names in Discord: channels, people and roles, looked up by REST, which takes no privileged intent."""
+
+from __future__ import annotations
+
+__all__ = ["DiscordDirectory"]
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+from urllib.parse import quote
+
+from askback.directory import ANYONE, Found, Named, UnknownName, ambiguous, plain, unknown
+from askback.errors import OperatorError
+from askback.identity import Actor, Place
+from askback_discord import shapes
+from askback_discord.calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
+from askback_discord.payloads import PLATFORM
+
+GUILDS = 200
+"""Servers on one page."""
+MEMBERS = 100
+TEXT: Final = frozenset({0, 5})
+"""Channels that a card can be posted in: of texts, and of announcements."""
+THREADS: Final = frozenset({10, 11, 12})
+DIRECT: Final = 1
+_ID: Final = re.compile(shapes.SNOWFLAKE)
+_CHANNEL: Final = re.compile(rf"(?:<#)?({shapes.SNOWFLAKE})>?")
+_PERSON: Final = re.compile(rf"<?@!?({shapes.SNOWFLAKE})>?")
+_ROLE: Final = re.compile(rf"<?@&({shapes.SNOWFLAKE})>?")
+EVERYBODY: Final = frozenset({"everyone", "here"})
+_NO_ROLES = (
+    "Discord tells nobody's roles in a direct message, so {name} cannot be asked there: ask in a channel of the "
+    "server, or name people."
+)
+_NO_TEXTS = "Nobody can be asked in #{name}: it is no channel of texts. Name another one, or a thread by its id."
+
+
+@dataclass(frozen=True, slots=True)
+class _Guild:
+    id: str
+    name: str
+
+
+class DiscordDirectory:
+    """What the bot's token lets it look up. See `Directory`."""
+
+    def __init__(self, api: DiscordApi) -> None:
+        self._api = api
+
+    async def place(self, name: str) -> Found:
+        if by_id := _CHANNEL.fullmatch(name):
+            return await self._channel(by_id[1])
+        guilds = await self._guilds()
+        guild, slash, rest = name.rpartition("/")
+        if slash:
+            wanted = plain(guild)
+            within = [one for one in guilds if wanted in {one.id, plain(one.name)}]
+            if not within:
+                raise unknown("server", guild, (one.name for one in guilds))
+            guilds, name = within, rest
+        if name.startswith("@") or _PERSON.fullmatch(name):
+            return await self._direct(name, guilds)
+        lists = await asyncio.gather(*(self._channels(guild) for guild in guilds))
+        known = [(guild, one) for guild, channels in zip(guilds, lists, strict=True) for one in channels]
+        called = [(guild, one) for guild, one in known if plain(_text(one, "name")) == plain(name)]
+        found = [(guild, one) for guild, one in called if one.get("type") in TEXT]
+        if called and not found:
+            raise UnknownName(_NO_TEXTS.format(name=_text(called[0][1], "name")))
+        if not found:
+            others = (f"#{_text(one, 'name')}" for _, one in known if one.get("type") in TEXT)
+            raise unknown("channel", f"#{name.lstrip('#')}", others)
+        if len(found) > 1:
+            if len({plain(guild.name) for guild, _ in found}) == len(found):
+                raise ambiguous("channel", name, (f"{guild.name}/#{_text(one, 'name')}" for guild, one in found))
+            raise ambiguous("channel", name, (_text(one, "id") for _, one in found))
+        guild, one = found[0]
+        place = Place(platform=PLATFORM, tenant=guild.id, channel=_text(one, "id"))
+        return Found(place=place, name=f"#{_text(one, 'name')}")
+
+    async def who(self, name: str, at: Place) -> Named:
+        role, person = _ROLE.fullmatch(name), _PERSON.fullmatch(name)
+        guilds = [_Guild(at.tenant, "")] if at.tenant is not None else await self._guilds()
+        if person is None:
+            roles = [one for guild in guilds for one in await self._roles(guild)]
+            wanted = role[1] if role else name
+            found = [one for one in roles if wanted == _text(one, "id") or (not role and _is_called(one, name))]
+            if len(found) > 1 and at.tenant is not None:
+                raise ambiguous("role", name, (_text(one, "id") for one in found))
+            if found and at.tenant is None:
+                raise UnknownName(_NO_ROLES.format(name=name))
+            if found:
+                return await self._role(guilds[0], found[0])
+            if role:
+                raise unknown("role", name, ())
+            if plain(name) in EVERYBODY:
+                raise unknown("person or role", name, (), f"To let everybody answer who sees it, write {ANYONE}.")
+            return await self._person(name, guilds, roles)
+        return await self._person(person[1], guilds)
+
+    # Channels
+
+    async def _guilds(self) -> list[_Guild]:
+        found: list[_Guild] = []
+        while True:
+            after = f"&after={found[-1].id}" if found else ""
+            page = _objects(await self._api.call("GET", f"/users/@me/guilds?limit={GUILDS}{after}"))
+            found += [_Guild(_text(one, "id"), _text(one, "name")) for one in page]
+            if len(page) < GUILDS:
+                return found
+
+    async def _channels(self, guild: _Guild) -> list[Json]:
+        return _objects(await self._api.call("GET", "/guilds/{guild_id}/channels", guild_id=guild.id))
+
+    async def _channel(self, channel: str) -> Found:
+        try:
+            one = await self._api.call("GET", "/channels/{channel_id}", channel_id=channel)
+        except DiscordRefusal as refusal:
+            if refusal.code in {NO_CHANNEL, INVALID}:
+                raise unknown("channel", channel, ()) from None
+            raise
+        if isinstance(one, list):
+            raise unknown("channel", channel, ())
+        kind, name = one.get("type"), _text(one, "name")
+        if kind == DIRECT:
+            others = _objects(cast("list[object]", one.get("recipients") or []))
+            if not others:
+                raise OperatorError(f"Discord did not say whose direct message {channel} is: name the person.")
+            other = _named({"user": others[0]})
+            return Found(place=Place(platform=PLATFORM, channel=channel), name=other.name, person=other.person)
+        guild = _text(one, "guild_id")
+        if kind in THREADS:
+            place = Place(platform=PLATFORM, tenant=guild, channel=_text(one, "parent_id"), thread=channel)
+        elif kind in TEXT:
+            place = Place(platform=PLATFORM, tenant=guild, channel=channel)
+        else:
+            raise UnknownName(_NO_TEXTS.format(name=name))
+        return Found(place=place, name=f"#{name}")
+
+    async def _direct(self, name: str, guilds: Sequence[_Guild]) -> Found:
+        by_id = _PERSON.fullmatch(name)
+        named = await self._person(by_id[1] if by_id else name, guilds)
+        if named.person is None:
+            raise unknown("person", name, ())
+        body: Body = {"recipient_id": named.person.id}
+        opened = await self._api.call("POST", "/users/@me/channels", body)
+        channel = "" if isinstance(opened, list) else _text(opened, "id")
+        return Found(place=Place(platform=PLATFORM, channel=channel), name=named.name, person=named.person)
+
+    # People and roles
+
+    async def _roles(self, guild: _Guild) -> list[Json]:
+        """The roles that people have; not the one that everybody has, nor those of bots."""
+        listed = _objects(await self._api.call("GET", "/guilds/{guild_id}/roles", guild_id=guild.id))
+        return [one for one in listed if not _is_of_a_bot(one) and _text(one, "id") != guild.id]
+
+    async def _role(self, guild: _Guild, role: Json) -> Named:
+        identity = _text(role, "id")
+        return Named(name=f"@{_text(role, 'name')}", group=identity, count=await self._count(guild, identity))
+
+    async def _count(self, guild: _Guild, role: str) -> int | None:
+        try:
+            counts = await self._api.call("GET", "/guilds/{guild_id}/roles/member-counts", guild_id=guild.id)
+        except DiscordRefusal:
+            return None  # how many there are is only for a better word now: nobody is let in by it
+        count = None if isinstance(counts, list) else counts.get(role)
+        return count if isinstance(count, int) else None
+
+    async def _person(self, name: str, guilds: Sequence[_Guild], roles: Sequence[Json] = ()) -> Named:
+        if _ID.fullmatch(name):
+            return await self._member(name, guilds)
+        found = {_id_of(one): one for guild in guilds for one in await self._search(guild, name.lstrip("@"))}
+        matching = [one for one in found.values() if _is_human(one) and plain(name) in map(plain, _names(one))]
+        # A user name is one person's alone; what people call themselves can be anybody's.
+        matching = [one for one in matching if plain(_names(one)[0]) == plain(name)] or matching
+        if len(matching) > 1:
+            raise ambiguous("person called", name, (f"{_id_of(one)} (@{_names(one)[0]})" for one in matching))
+        if matching:
+            return _named(matching[0])
+        near = [one for guild in guilds for one in await self._search(guild, plain(name)[:1]) if _is_human(one)]
+        known = [*(f"@{_text(one, 'name')}" for one in roles), *(f"@{_names(one)[0]}" for one in near)]
+        raise unknown("person or role", name, known)
+
+    async def _member(self, user: str, guilds: Sequence[_Guild]) -> Named:
+        for guild in guilds:
+            try:
+                path = "/guilds/{guild_id}/members/{user_id}"
+                found = await self._api.call("GET", path, guild_id=guild.id, user_id=user)
+            except DiscordRefusal:
+                continue  # not in this server
+            if not isinstance(found, list) and _is_human(found):
+                return _named(found)
+        raise unknown("person or role", user, ())
+
+    async def _search(self, guild: _Guild, begins: str) -> list[Json]:
+        if not begins:
+            return []
+        query = f"query={quote(begins[:MEMBERS], safe='')}&limit={MEMBERS}"
+        return _objects(await self._api.call("GET", f"/guilds/{{guild_id}}/members/search?{query}", guild_id=guild.id))
+
+
+def _objects(answer: Json | list[object]) -> list[Json]:
+    return [cast("Json", one) for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
+
+
+def _text(one: Json, name: str) -> str:
+    value = one.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _user(member: Json) -> Json:
+    user = member.get("user")
+    return cast("Json", user) if isinstance(user, dict) else {}
+
+
+def _id_of(member: Json) -> str:
+    return _text(_user(member), "id")
+
+
+def _is_human(member: Json) -> bool:
+    return _user(member).get("bot") is not True and _id_of(member) != ""
+
+
+def _names(member: Json) -> list[str]:
+    """The user name first, then what they call themselves."""
+    user = _user(member)
+    others = (_text(user, "global_name"), _text(member, "nick"))
+    return [_text(user, "username"), *(name for name in others if name)]
+
+
+def _named(member: Json) -> Named:
+    name = _names(member)[0]
+    return Named(name=f"@{name}", person=Actor(platform=PLATFORM, id=_id_of(member), name=name))
+
+
+def _is_of_a_bot(role: Json) -> bool:
+    """Managed roles are also those of whoever boosts or subscribes, who are people."""
+    tags = role.get("tags")
+    return isinstance(tags, dict) and "bot_id" in tags
+
+
+def _is_called(role: Json, name: str) -> bool:
+    return plain(_text(role, "name")) == plain(name)

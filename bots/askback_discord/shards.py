@@ -1,0 +1,36 @@
+"""Which part of Discord a process listens to, where several share it."""
+
+from __future__ import annotations
+
+__all__ = ["Shard"]
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+_WRITTEN = re.compile(r"([0-9]{1,5})/([0-9]{1,5})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `count` gateway sessions, counted from 0. Only listening is shared out: any process posts anywhere."""
+
+    number: int = 0
+    count: int = 1
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read `NUMBER/COUNT`. Raises `ValueError` with what it has to be."""
+        match = _WRITTEN.fullmatch(text.strip())
+        number, count = (int(match[1]), int(match[2])) if match else (0, 0)
+        if number >= count:
+            raise ValueError("is no shard: write NUMBER/COUNT, counted from 0, such as 0/2 and 1/2 for two processes")
+        return cls(number, count)
+
+    def serves(self, guild: str | None) -> bool:
+        """Whether it hears what happens on a server; None: in direct messages, all of which come to the first."""
+        # https://docs.discord.com/developers/events/gateway#sharding-sharding-formula
+        return self.number == (0 if guild is None or not guild.isdigit() else (int(guild) >> 22) % self.count)
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"

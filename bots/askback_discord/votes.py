@@ -1,0 +1,82 @@
+"""What a card says of a decision by several people: what is needed, who said what, and who is missing."""
+
+from __future__ import annotations
+
+__all__ = ["decision"]
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from askback import standing
+from askback.card import LONGEST_NAMED, Card, Ending
+from askback.policy import Who
+from askback.questions import Vote
+from askback.text.literal import fit
+from askback.voting import Tally
+from askback_discord.components import moment
+from askback_discord.parts import Text, Unit, everybody, plain, quoted, strong
+
+AGREED, REFUSED = "✅", "⛔"
+FOR, AGAINST = "✓", "✗"
+
+
+def decision(card: Card, tally: Tally) -> Iterator[Unit]:
+    """Below the options: what it takes, or how it ended; then who has spoken, and who has not."""
+    head = _needed(card, tally) if card.ending is None else _ended(card, tally, card.ending)
+    yield [*head, *_requesters(tally, over=card.ending is not None)]
+    for number, vote in enumerate(tally.votes):
+        yield [*_vote(tally, vote, opens=number == 0)]
+    so_far = standing.progress(card, tally)
+    if card.ending is None and so_far is not None:  # where nobody has voted: all who are asked stand above
+        yield [strong(so_far, opens=True), *_missing(tally.missing)]
+
+
+def _needed(card: Card, tally: Tally) -> Iterator[Text]:
+    yield Text("-# ", opens=True)
+    yield plain(standing.rule(card, tally))
+
+
+def _ended(card: Card, tally: Tally, ending: Ending) -> Iterator[Text]:
+    found = standing.verdict(card, tally)
+    if found is not None:
+        yield Text(f"{REFUSED if found == 'refused' else AGREED} ", opens=True)
+    yield strong(standing.ended(card, tally), opens=found is None)
+    if ending.by is not None and ending.status != "answered":
+        yield Text(" by ")
+        yield from everybody([ending.by])
+    yield Text(f"  ·  {moment(ending.at, 'f')}")
+    if ending.status != "answered" and ending.reason is not None and ending.reason.strip():
+        yield from quoted([ending.reason])
+
+
+def _requesters(tally: Tally, *, over: bool) -> Iterator[Text]:
+    """Whose request it is, where these do not decide about it."""
+    if tally.requesters:
+        yield Text(f"-# {standing.REQUESTED_BY}", before="\n")
+        yield from everybody(tally.requesters)
+        if not over:
+            yield Text(f"{standing.not_deciding(len(tally.requesters))}.")
+
+
+def _vote(tally: Tally, vote: Vote, *, opens: bool) -> Iterator[Text]:
+    yield Text(f"{AGAINST if vote.choice.index in tally.refusing else FOR}  ", before="\n", opens=opens)
+    yield from everybody([vote.by])
+    yield Text("  ")
+    yield strong(fit(vote.choice.label, LONGEST_NAMED))
+    if vote.reason is not None:
+        yield from quoted([vote.reason])
+
+
+def _missing(who: Who | None) -> Iterator[Text]:
+    if who is None:
+        return
+    yield Text(f"  ·  {standing.MISSING}")
+    crowd = standing.crowd(who)
+    if who.anyone:
+        yield Text("anyone here")
+    elif crowd is not None:
+        yield Text(crowd)
+        for group in everybody(groups=who.groups):
+            yield replace(group, before=", ")
+    else:
+        yield from everybody(who.people, who.groups)

@@ -1,0 +1,98 @@
+"""Discord's faults: what goes wrong on purpose, so that tests can ask for it by name."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+DiscordFaultKind = Literal[
+    "error",  # the operation is refused with `status` and `code`
+    "ratelimit",  # HTTP 429 with Retry-After; with `via` as Discord sends it, without as its proxy does
+    "drop",  # the connection is cut before anything is done
+    "lost_answer",  # everything is done, then the connection is cut instead of an answer
+    "delay",  # the operation waits `seconds` first
+    "swallow",  # the answer is good and nothing is done (a callback that never reaches the person)
+    "twice",  # INTERACTION_CREATE is dispatched twice with the same id and token
+    "late",  # INTERACTION_CREATE is dispatched `seconds` after the click
+    "replay",  # a dispatch of type `operation` is sent twice, as RESUME does
+    "lose",  # a dispatch of type `operation` is not sent, and not replayed
+    "no_heartbeat_ack",  # heartbeats are not answered
+    "no_resume",  # the next RESUME is answered with INVALID_SESSION
+    "close",  # the next IDENTIFY is answered by closing the socket with `code`
+    "silent",  # the next IDENTIFY is not answered at all
+]
+DISCORD_FAULTS: tuple[str, ...] = get_args(DiscordFaultKind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscordFault:
+    """One fault. `operation` is an operationId of the OpenAPI document, a dispatch type, or "*" for any."""
+
+    kind: DiscordFaultKind
+    operation: str = "*"
+    times: int | None = 1  # None: until it is removed
+    status: int = 500
+    code: int = 0
+    message: str = "Internal Server Error"
+    retry_after: float = 1.0
+    via: bool = True
+    everywhere: bool = False  # the rate limit is the global one
+    seconds: float = 0.0
+
+
+class DiscordFaults:
+    """The faults that are switched on. They are used up in the order they were added."""
+
+    def __init__(self) -> None:
+        self._active: dict[int, DiscordFault] = {}
+        self._last_id = 0
+
+    @property
+    def active(self) -> dict[int, DiscordFault]:
+        """What is switched on now, by id."""
+        return dict(self._active)
+
+    def add(self, fault: DiscordFault) -> int:
+        """Switch a fault on; the id removes it again."""
+        self._last_id += 1
+        self._active[self._last_id] = fault
+        return self._last_id
+
+    def fail(
+        self, operation: str, status: int, code: int = 0, message: str = "Refused on purpose", *, times: int | None = 1
+    ) -> int:
+        """Let an operation be refused."""
+        fault = DiscordFault(kind="error", operation=operation, status=status, code=code, message=message, times=times)
+        return self.add(fault)
+
+    def ratelimit(
+        self, operation: str, *, retry_after: float = 1.0, via: bool = True, everywhere: bool = False, times: int = 1
+    ) -> int:
+        """Let an operation be answered with HTTP 429."""
+        fault = DiscordFault(
+            kind="ratelimit",
+            operation=operation,
+            retry_after=retry_after,
+            via=via,
+            everywhere=everywhere,
+            times=times,
+        )
+        return self.add(fault)
+
+    def remove(self, fault_id: int) -> None:
+        """Switch one fault off."""
+        self._active.pop(fault_id, None)
+
+    def clear(self) -> None:
+        """Switch every fault off."""
+        self._active.clear()
+
+    def take(self, kind: DiscordFaultKind, operation: str = "*") -> DiscordFault | None:
+        """The first fault that applies, used up once."""
+        for fault_id, fault in self._active.items():
+            if fault.kind == kind and fault.operation in ("*", operation):
+                if fault.times is not None:
+                    if fault.times <= 1:
+                        del self._active[fault_id]
+                    else:
+                        self._active[fault_id] = replace(fault, times=fault.times - 1)
+                return fault
+        return None

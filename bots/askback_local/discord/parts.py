@@ -1,0 +1,58 @@
+"""The Discord half of the services: its parts, put together."""
+
+from pathlib import Path
+
+from aiohttp import web
+
+from .clicks import DiscordClicks
+from .doors import DiscordDoors
+from .gateway import Gateway
+from .guild import Guild
+from .openapi import OpenApi
+from .people import DiscordPeople
+from .posting import Posting
+from .rest import ROOT, DiscordRest
+
+GATEWAY = "/discord/gateway"
+
+
+class Discord:
+    """One guild with its REST API, its gateway and the doors for people."""
+
+    def __init__(self, guild: Guild, *, openapi: Path | None = None, gateway: Gateway | None = None) -> None:
+        """`openapi` is Discord's OpenAPI document; without it only the rules here are applied."""
+        self.guild = guild
+        self.gateway = gateway or Gateway(guild)
+        self.posting = Posting(guild, self.gateway)
+        self.people = DiscordPeople(guild, self.posting)
+        self.clicks = DiscordClicks(guild, self.gateway)
+        self.openapi = OpenApi(openapi) if openapi else None
+        self._rest = DiscordRest(guild, self.gateway, self.posting, self.openapi)
+        self._doors = DiscordDoors(guild, self.gateway, self.posting, self.people, self.clicks)
+
+    @staticmethod
+    def api_url(base: str) -> str:
+        """What stands for https://discord.com/api/v10."""
+        return base + ROOT
+
+    @staticmethod
+    def gateway_url(base: str) -> str:
+        """What stands for wss://gateway.discord.gg."""
+        return base.replace("http", "ws", 1) + GATEWAY
+
+    def serve_at(self, base: str) -> None:
+        """Where everything is reached: http://host:port."""
+        url = self.gateway_url(base)
+        self.gateway.serve_at(url)
+        self._rest.reading.serve_at(url)
+
+    def routes(self) -> list[web.RouteDef]:
+        """What to mount."""
+        gateway = [web.get(GATEWAY, self.gateway.handle), web.get(GATEWAY + "/", self.gateway.handle)]
+        return [*self._rest.routes(), *gateway, *self._doors.routes()]
+
+    async def close(self) -> None:
+        """Let go of everyone who waits, and end every connection."""
+        self.guild.close()
+        await self.clicks.close()
+        await self.gateway.close()

@@ -1,0 +1,160 @@
+"""The people's doors from outside: act as a person over HTTP, and hear of every change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from askback_local.json_values import JsonObject, as_object, objects
+
+from .platform import Platform, Request
+from .scene import Scene
+
+__all__ = ["Doorway", "TooLate"]
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_WAIT = 20
+_LOOK_AGAIN = 1.0
+
+
+class TooLate(Exception):
+    """What was waited for did not come."""
+
+
+class Doorway:
+    """One visitor of the services on this machine, who looks at one platform."""
+
+    def __init__(self, base_url: str, platform: Platform) -> None:
+        self.platform = platform
+        self._base = base_url.rstrip("/")
+        self._http: aiohttp.ClientSession | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._changed = asyncio.Event()
+        self._broken: str | None = None
+        self.model_log: list[JsonObject] = []
+        self.scene = Scene(bot="")
+
+    async def __aenter__(self) -> Self:
+        self._http = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None, sock_connect=5))
+        try:
+            self.scene = await self.look()
+            self.model_log = objects(await self._get("/log/model"))
+        except BaseException:
+            await self._http.close()
+            raise
+        self._tasks = [asyncio.create_task(self._watch_platform()), asyncio.create_task(self._watch_model())]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._http is not None:
+            await self._http.close()
+
+    async def look(self) -> Scene:
+        """What there is to see now."""
+        return self.platform.scene(as_object(await self._get(f"{self.platform.doors}/state")))
+
+    async def api_log(self) -> list[JsonObject]:
+        """What the bot asked of the platform's API, and the answers."""
+        return objects(await self._get(self.platform.log))
+
+    async def ran(self) -> list[JsonObject]:
+        """What the tools behind the bot did so far."""
+        return objects(await self._get("/log/ran"))
+
+    async def act(self, request: Request) -> JsonObject:
+        """Do something as a person."""
+        return await self._post(f"{self.platform.doors}/{request.door}", request.body)
+
+    async def listen(self) -> None:
+        """Brings the model's log up to this moment: it is heard of in another way than the scene, perhaps later."""
+        self._heard(objects(await self._get(f"/log/model?after={self._newest()}")))
+
+    async def order(self, **body: JsonValue) -> JsonObject:
+        """Tell the model on this machine what to say."""
+        return await self._post("/model/script", body)
+
+    async def until(self, condition: Callable[[Scene], bool], within: float) -> None:
+        """Returns when the condition holds for the scene; it is looked at after each change, and each second."""
+        try:
+            async with asyncio.timeout(within):
+                while True:
+                    self._changed.clear()
+                    self.scene = await self.look()
+                    if condition(self.scene):
+                        return
+                    if self._broken is not None:
+                        raise TooLate(self._broken)
+                    # Some things end by time alone, and nobody tells: typing, a status.
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_LOOK_AGAIN):
+                            await self._changed.wait()
+        except TimeoutError:
+            raise TooLate(f"not within {within:g} s") from None
+
+    @property
+    def _session(self) -> aiohttp.ClientSession:
+        assert self._http is not None, "use it as a context manager"
+        return self._http
+
+    async def _get(self, path: str) -> JsonValue:
+        async with self._session.get(self._base + path) as response:
+            return await _json_of(response)
+
+    async def _post(self, path: str, body: JsonObject) -> JsonObject:
+        async with self._session.post(self._base + path, json=body) as response:
+            return as_object(await _json_of(response))
+
+    async def _watch_platform(self) -> None:
+        async with self._watching(), self._session.get(f"{self._base}{self.platform.doors}/events") as events:
+            async for line in events.content:
+                if line.startswith(b"data:"):
+                    self._changed.set()
+            self._broken = f"{self.platform.name} went away"
+            self._changed.set()
+
+    async def _watch_model(self) -> None:
+        async with self._watching():
+            while True:
+                self._heard(objects(await self._get(f"/log/model?after={self._newest()}&wait={_WAIT}")))
+
+    def _newest(self) -> int:
+        return max((_number(entry) for entry in self.model_log), default=0)
+
+    def _heard(self, found: Sequence[JsonObject]) -> None:
+        """What is new of it: two may have asked at the same time."""
+        newest = self._newest()
+        news = [entry for entry in found if _number(entry) > newest]
+        if news:
+            self.model_log += news
+            self._changed.set()
+
+    @asynccontextmanager
+    async def _watching(self) -> AsyncGenerator[None]:
+        try:
+            yield
+        except (aiohttp.ClientError, TooLate) as error:
+            self._broken = f"the services went away: {error}"
+            self._changed.set()
+
+
+async def _json_of(response: aiohttp.ClientResponse) -> JsonValue:
+    try:
+        return _JSON.validate_json(await response.read())
+    except ValidationError:
+        raise TooLate(f"{response.url.path} is no door of the services: HTTP {response.status}") from None
+
+
+def _number(entry: JsonObject) -> int:
+    number = entry.get("recorded")
+    return number if isinstance(number, int) else 0

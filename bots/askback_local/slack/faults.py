@@ -1,0 +1,112 @@
+"""Faults: what goes wrong on purpose, so that tests can ask for it by name."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+FaultKind = Literal[
+    "error",  # the method answers {"ok": false, "error": <error>}, with `status` and Retry-After
+    "drop",  # the connection is cut before anything is done
+    "lost_answer",  # everything is done, then the connection is cut instead of an answer
+    "ignore",  # the answer is ok and nothing is done (a card update that never shows up)
+    "delay",  # the method waits `seconds` first
+    "swallow_ack",  # the bot's ack is thrown away; `method` may be "events_api" or "interactive"
+    "duplicate_events",  # each is sent twice with the same envelope id; `method` as above
+    "hold_events",  # events wait until the fault is removed
+    "socket",  # a socket is not served: `error` is "refused", "silent", or the reason of a disconnect
+]
+KINDS: tuple[str, ...] = get_args(FaultKind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One fault. `method` is an API method, "response_url", an envelope type, or "*" for any."""
+
+    kind: FaultKind
+    method: str = "*"
+    times: int | None = 1  # None: until it is removed
+    error: str = "internal_error"
+    status: int = 200
+    retry_after: int | None = None
+    seconds: float = 0.0
+
+
+class Faults:
+    """The faults that are switched on. They are used up in the order they were added."""
+
+    def __init__(self) -> None:
+        self._active: dict[int, Fault] = {}
+        self._last_id = 0
+        self._waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def active(self) -> dict[int, Fault]:
+        """What is switched on now, by id."""
+        return dict(self._active)
+
+    def add(self, fault: Fault) -> int:
+        """Switch a fault on; the id removes it again."""
+        self._last_id += 1
+        self._active[self._last_id] = fault
+        return self._last_id
+
+    def ratelimit(self, method: str, *, retry_after: int = 1, times: int = 1) -> int:
+        """What Slack does when an app calls too often: HTTP 429 with Retry-After."""
+        return self.add(
+            Fault(
+                kind="error",
+                method=method,
+                times=times,
+                error="ratelimited",
+                status=429,
+                retry_after=retry_after,
+            )
+        )
+
+    def fail(self, method: str, error: str, *, times: int | None = 1) -> int:
+        """Let a method answer with an error code of Slack."""
+        return self.add(Fault(kind="error", method=method, error=error, times=times))
+
+    def remove(self, fault_id: int) -> None:
+        """Switch one fault off."""
+        self._active.pop(fault_id, None)
+        self._wake()
+
+    def clear(self) -> None:
+        """Switch every fault off."""
+        self._active.clear()
+        self._wake()
+
+    def take(self, kind: FaultKind, method: str) -> Fault | None:
+        """The first fault that applies, used up once."""
+        for fault_id, fault in self._active.items():
+            if fault.kind == kind and fault.method in ("*", method):
+                if fault.times is not None:
+                    if fault.times <= 1:
+                        del self._active[fault_id]
+                        self._wake()
+                    else:
+                        self._active[fault_id] = replace(fault, times=fault.times - 1)
+                return fault
+        return None
+
+    async def until_gone(self, fault_id: int) -> None:
+        """Return when a fault is used up or removed."""
+        while fault_id in self._active:
+            await self._change()
+
+    async def until_off(self, kind: FaultKind) -> None:
+        """Return when no fault of that kind is switched on."""
+        while any(fault.kind == kind for fault in self._active.values()):
+            await self._change()
+
+    async def _change(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await waiter
+
+    def _wake(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()

@@ -1,0 +1,67 @@
+"""Everything that puts a message somewhere, changes it or takes it away, and tells the bot about it."""
+
+from dataclasses import replace
+
+from askback_local.json_values import JsonObject
+
+from .payloads import (
+    app_mention_event,
+    event_callback,
+    message_changed_event,
+    message_deleted_event,
+    message_event,
+)
+from .socket import Ack, SlackSocket
+from .values import Message
+from .workspace import Workspace
+
+
+class Posting:
+    """Messages and the events they cause."""
+
+    def __init__(self, workspace: Workspace, socket: SlackSocket) -> None:
+        self._workspace = workspace
+        self._socket = socket
+
+    def post(self, message: Message) -> Message:
+        """Post a message. The bot hears of it when it is in the channel, also of its own."""
+        self._workspace.put_message(message)
+        if message.ephemeral_to is None and self._heard(message.channel):
+            channel = self._workspace.channels[message.channel]
+            # A mention arrives twice, with the same channel and ts; in a direct message only as message.im.
+            if not message.bot and channel.kind == "channel" and f"<@{self._workspace.bot.id}>" in message.text:
+                self._tell(app_mention_event(self._workspace, message), message)
+            self._tell(message_event(self._workspace, message), message)
+        return message
+
+    def change(self, previous: Message, message: Message) -> Message:
+        """Put a newer version in the place of a message."""
+        self._workspace.put_message(message)
+        if message.ephemeral_to is None and self._heard(message.channel):
+            self._tell(message_changed_event(self._workspace, message, previous), message)
+        return message
+
+    def remove(self, message: Message) -> None:
+        """Delete a message."""
+        self._workspace.remove_message(message)
+        if message.ephemeral_to is None and self._heard(message.channel):
+            self._tell(message_deleted_event(self._workspace, message, self._workspace.next_ts()), message)
+
+    def edited(self, message: Message, text: str, blocks: tuple[JsonObject, ...]) -> Message:
+        """A message with a new text, marked as edited."""
+        return replace(message, text=text, blocks=blocks, edited_ts=self._workspace.next_ts())
+
+    def _heard(self, channel_id: str) -> bool:
+        return self._workspace.channels[channel_id].bot_in
+
+    def _tell(self, event: JsonObject, message: Message) -> None:
+        payload = event_callback(self._workspace, event)
+        if message.bot:
+            self._socket.tell(payload)
+            return
+        interaction = self._workspace.begin("event", message.user)
+
+        def note(ack: Ack) -> None:
+            self._workspace.finish(interaction, acked=ack.acked, ms=ack.ms, error=ack.error)
+
+        self._socket.tell(payload, note)

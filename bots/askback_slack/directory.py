@@ -1,0 +1,215 @@
+"""Names in Slack: channels, people and user groups, looked up for whoever writes them on a command line."""
+
+from __future__ import annotations
+
+__all__ = ["SlackDirectory"]
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Final
+
+from askback.directory import Found, Named, UnknownName, ambiguous, plain, unknown
+from askback.errors import OperatorError
+from askback.identity import Actor, Place
+from askback.platform import TryLater
+from askback_slack import shapes
+from askback_slack.calls import Refused, SlackApi
+from askback_slack.payloads import PLATFORM, Home, at, dig, items, tenant_of
+
+PAGE = 200
+"""How many are asked for at a time: Slack recommends no more."""
+PAGES = 500
+PATIENCE = 3
+"""How often it is waited for Slack where it is asked too much: a large workspace has many pages."""
+LONGEST_WAIT = 60.0
+_CHANNEL: Final = re.compile(rf"(?:<#)?({shapes.CHANNEL})(?:\|[^>]*)?>?")
+_DIRECT: Final = re.compile(shapes.DIRECT)
+_PERSON: Final = re.compile(rf"(?:<@)?({shapes.PERSON})(?:\|[^>]*)?>?")
+_GROUP: Final = re.compile(rf"(?:<!subteam\^)?({shapes.GROUP})(?:\|[^>]*)?>?")
+_INVITE = "I see no archived channel, and no private one that I am not in: invite me there."
+_NO_PRIVATE = (
+    "I see no private channel, since the Slack app lacks the scope groups:read. Whoever runs me: install it anew from "
+    "manifests/slack.json."
+)
+_SLACKBOT = "USLACKBOT"
+"""Slack's own, which it does not call a bot."""
+_UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", "no_such_subteam"})
+
+
+class SlackDirectory:
+    """What the bot's token lets it look up. See `Directory`."""
+
+    def __init__(self, api: SlackApi, home: Home) -> None:
+        self._api = api
+        self._home = home
+
+    async def place(self, name: str) -> Found:
+        if by_id := _CHANNEL.fullmatch(name):
+            return await self._channel(by_id[1])
+        if _DIRECT.fullmatch(name):
+            return await self._opened(name)
+        if name.startswith("@") or _PERSON.fullmatch(name):
+            return await self._direct(name)
+        known, advice = await self._channels()
+        found = [one for one in known if plain(at(one, "name") or "") == plain(name)]
+        if not found:
+            raise unknown("channel", f"#{name.lstrip('#')}", (f"#{at(one, 'name')}" for one in known), advice)
+        if len(found) > 1:
+            raise ambiguous("channel", name, (at(one, "id") or "" for one in found))
+        return Found(place=self._place(at(found[0], "id") or ""), name=f"#{at(found[0], 'name')}")
+
+    async def who(self, name: str, at: Place) -> Named:
+        del at  # everybody in the workspace can be asked anywhere in it
+        if by_id := _GROUP.fullmatch(name):
+            return await self._group(by_id[1], by_id[1])
+        if _PERSON.fullmatch(name):
+            return await self._person(name)
+        groups = await self._groups()
+        found = [handle for handle in groups if plain(handle) == plain(name)]
+        if found:
+            return await self._group(groups[found[0]], f"@{found[0]}")
+        return await self._person(name, others=groups)
+
+    # Channels
+
+    async def _channel(self, channel: str) -> Found:
+        try:
+            answer = await self._read("conversations.info", channel=channel)
+        except Refused as refusal:
+            if refusal.code == "missing_scope":
+                return Found(place=self._place(channel), name=channel)  # it is only to be sure that there is one
+            if refusal.code in _UNKNOWN:
+                raise unknown("channel", channel, (), _INVITE) from None
+            raise
+        if dig(answer, "channel", "is_archived") is True:
+            raise UnknownName(f"The channel {channel} is archived: name another one.")
+        name = at(answer, "channel", "name")
+        return Found(place=self._place(channel), name=channel if name is None else f"#{name}")
+
+    async def _channels(self) -> tuple[list[object], str]:
+        """Those that have a name, and why others may be missing."""
+        try:
+            return await self._listed("public_channel,private_channel"), _INVITE
+        except Refused as refusal:
+            if refusal.code != "missing_scope":
+                raise
+            # Without the scope for private channels, Slack refuses both.
+            return await self._listed("public_channel"), _NO_PRIVATE
+
+    async def _listed(self, types: str) -> list[object]:
+        every = self._pages("conversations.list", "channels", types=types, exclude_archived="true")
+        return [one async for one in every if at(one, "name") is not None]
+
+    async def _direct(self, name: str) -> Found:
+        person = (await self._person(name)).person
+        if person is None:
+            raise unknown("person", name, ())
+        try:
+            answer = await self._api.write("conversations.open", users=person.id)
+        except Refused as refusal:
+            if refusal.code in _UNKNOWN:
+                raise unknown("person", name, ()) from None
+            raise
+        channel = at(answer, "channel", "id")
+        if channel is None:
+            raise OperatorError("Slack did not say where that direct message is.")
+        return Found(place=self._place(channel), name=f"@{person.name}", person=person)
+
+    async def _opened(self, channel: str) -> Found:
+        """A direct message by its own id."""
+        try:
+            answer = await self._api.write("conversations.open", channel=channel, return_im=True)
+        except Refused as refusal:
+            if refusal.code in _UNKNOWN:
+                raise unknown("direct message", channel, ()) from None
+            raise
+        user = at(answer, "channel", "user")
+        if user is None:
+            raise OperatorError(f"Slack did not say whose direct message {channel} is: name the person.")
+        person = await self._person(user)
+        return Found(place=self._place(channel), name=person.name, person=person.person)
+
+    def _place(self, channel: str) -> Place:
+        return Place(platform=PLATFORM, tenant=self._home.tenant, channel=channel)
+
+    # People and groups
+
+    async def _person(self, name: str, others: Mapping[str, str] | None = None) -> Named:
+        if by_id := _PERSON.fullmatch(name):
+            try:
+                user = dig(await self._read("users.info", user=by_id[1]), "user")
+            except Refused as refusal:
+                if refusal.code in _UNKNOWN:
+                    raise unknown("person", name, ()) from None
+                raise
+            return self._named(user)
+        people = [one async for one in self._pages("users.list", "members") if _can_decide(one)]
+        found = [one for one in people if plain(name) in {plain(called) for called in _names(one)}]
+        if len(found) > 1:
+            raise ambiguous("person called", name, (f"{at(one, 'id')} ({_label(one)})" for one in found))
+        if not found:
+            what = "person" if others is None else "person or user group"
+            raise unknown(what, name, (*(f"@{other}" for other in others or ()), *map(_label, people)))
+        return self._named(found[0])
+
+    def _named(self, user: object) -> Named:
+        if not _can_decide(user):
+            raise UnknownName(f"{_label(user)} is no person who is there to decide: a bot, or somebody who has left.")
+        tenant = tenant_of(
+            at(user, "team_id"), self._home.team, at(user, "enterprise_user", "enterprise_id"), self._home
+        )
+        name = at(user, "name") or ""
+        return Named(
+            name=f"@{name}", person=Actor(platform=PLATFORM, id=at(user, "id") or "", tenant=tenant, name=name)
+        )
+
+    async def _groups(self) -> dict[str, str]:
+        """The ids of the user groups that are in use, by their handles."""
+        answer = await self._read("usergroups.list")
+        return {at(one, "handle") or "": at(one, "id") or "" for one in items(answer, "usergroups") if at(one, "id")}
+
+    async def _group(self, group: str, name: str) -> Named:
+        try:
+            answer = await self._read("usergroups.users.list", usergroup=group)
+        except Refused as refusal:
+            if refusal.code in _UNKNOWN:
+                raise unknown("user group", name, ()) from None
+            raise
+        members = tuple(one for one in items(answer, "users") if isinstance(one, str))
+        return Named(name=name, group=group, members=members, count=len(members))
+
+    # Calls
+
+    async def _pages(self, method: str, of: str, **arguments: str) -> AsyncIterator[object]:
+        cursor: str | None = None
+        for _ in range(PAGES):
+            answer = await self._read(method, limit=str(PAGE), cursor=cursor, **arguments)
+            for one in items(answer, of):
+                yield one
+            cursor = at(answer, "response_metadata", "next_cursor")
+            if cursor is None:
+                return
+
+    async def _read(self, method: str, **arguments: str | None) -> Mapping[str, object]:
+        for _ in range(PATIENCE):
+            try:
+                return await self._api.read(method, **arguments)
+            except TryLater as later:
+                if later.seconds is None:
+                    raise
+                await asyncio.sleep(min(later.seconds, LONGEST_WAIT))
+        return await self._api.read(method, **arguments)
+
+
+def _can_decide(user: object) -> bool:
+    return dig(user, "deleted") is not True and dig(user, "is_bot") is not True and at(user, "id") != _SLACKBOT
+
+
+def _names(user: object) -> Sequence[str]:
+    names = (at(user, "name"), at(user, "profile", "display_name"), at(user, "profile", "real_name"))
+    return [name for name in names if name is not None]
+
+
+def _label(user: object) -> str:
+    return f"@{at(user, 'name') or at(user, 'id') or '?'}"

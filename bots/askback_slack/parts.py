@@ -1,0 +1,74 @@
+"""What a card's content is put together from."""
+
+from __future__ import annotations
+
+__all__ = ["Part", "Unit", "listed", "paragraph", "person", "quoted"]
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from askback.identity import Actor
+from askback.policy import Who
+from askback_slack.blocks import Block, quote, runs, section, text, user, usergroup
+
+PLATFORM = "slack"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of rich text, or a whole block."""
+
+    block: Block
+    opens: bool = False
+    """Whether a new block begins with it."""
+    joins: bool = False
+    """Whether it goes on in the paragraph before it, where that stands in the same block."""
+
+    @property
+    def is_rich(self) -> bool:
+        return str(self.block["type"]).startswith("rich_text_")
+
+
+Unit: TypeAlias = list[Part]
+"""What stays together in one message if one message can hold it."""
+
+
+def person(actor: Actor) -> Block:
+    """Somebody, as a mention."""
+    if actor.platform == PLATFORM:
+        return user(actor.id)
+    return next(iter(runs(actor.name or actor.id)), text("somebody"))
+
+
+def listed(who: Who) -> Iterator[Block]:
+    """People and groups, as mentions."""
+    if who.anyone:
+        yield text("anyone here")
+        return
+    for number, mention in enumerate([*map(person, who.people), *map(usergroup, who.groups)]):
+        if number:
+            yield text(", ")
+        yield mention
+
+
+def quoted(words: str) -> Iterator[Part]:
+    """What somebody wrote, as a quotation."""
+    for run in runs(words):
+        yield Part(quote([run]))
+
+
+def paragraph(elements: list[Block], opens: bool = False) -> Iterator[Part]:
+    """A paragraph, in pieces where one run of text fills a piece by itself."""
+    room: list[Block] = []
+    first = True
+    used = 0
+    for element in elements:
+        length = len(str(element.get("text", "")))
+        if room and used + length > 3_000:
+            yield Part(section(room), opens=opens and first, joins=not first)
+            room, first, used = [], False, 0
+        room.append(element)
+        used += length
+    if room:
+        yield Part(section(room), opens=opens and first, joins=not first)

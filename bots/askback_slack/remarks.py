@@ -1,0 +1,34 @@
+"""Sentences of the bot's own: to those who are meant, and with the time until which something holds."""
+
+from __future__ import annotations
+
+__all__ = ["Remark", "remark"]
+
+from dataclasses import dataclass
+
+from askback.conversations import Say
+from askback_slack.blocks import Block, date, rich_text, runs, section, text
+from askback_slack.parts import listed
+from askback_slack.texts import escape
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One message."""
+
+    text: str
+    blocks: tuple[Block, ...]
+    """None, where the text says all."""
+
+
+def remark(say: Say) -> Remark:
+    """The message of a sentence."""
+    words = escape(say.text)
+    if say.mention is None and say.until is None:
+        return Remark(text=words, blocks=())
+    line: list[Block] = [] if say.mention is None else [*listed(say.mention), text(" ")]
+    line += runs(say.text)
+    if say.until is not None:
+        line += [text("  ·  until "), date(say.until)]
+        words += f" (until {say.until:%Y-%m-%d %H:%M} {say.until:%Z})"
+    return Remark(text=words, blocks=(rich_text([section(line)]),))

@@ -1,0 +1,12 @@
+"""What ids look like in Slack, wherever somebody writes one. Names can be changed by whoever bears them."""
+
+from __future__ import annotations
+
+__all__ = ["CHANNEL", "DIRECT", "GROUP", "PERSON"]
+
+from typing import Final
+
+PERSON: Final = "[UW][A-Z0-9]{6,}"
+GROUP: Final = "S[A-Z0-9]{6,}"
+CHANNEL: Final = "[CG][A-Z0-9]{6,}"
+DIRECT: Final = "D[A-Z0-9]{6,}"

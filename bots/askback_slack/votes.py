@@ -1,0 +1,84 @@
+"""What a card says of a decision by several people: what is needed, who said what, and who is missing."""
+
+from __future__ import annotations
+
+__all__ = ["end", "given", "open_decision", "requested"]
+
+from collections.abc import Iterator
+
+from askback import standing
+from askback.card import LONGEST_NAMED, Card
+from askback.identity import Actor
+from askback.policy import Who
+from askback.questions import Vote
+from askback.text.literal import fit
+from askback.voting import Tally
+from askback_slack.blocks import Block, bold, runs, section, text, usergroup
+from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
+
+AGREED, REFUSED = "✅", "⛔"
+FOR, AGAINST = "✓", "✗"
+
+
+def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
+    """Below the options of a card that can be voted on."""
+    line = [text(standing.rule(card, tally))]
+    if tally.requesters:
+        line += [text("\n"), *_requesters(tally), text(f"{standing.not_deciding(len(tally.requesters))}.")]
+    yield [*paragraph(line, opens=True)]
+    yield from given(tally)
+    so_far = standing.progress(card, tally)
+    if so_far is None:
+        return  # nobody has voted: all who are asked stand above
+    still = [] if tally.missing is None else [text(f"  ·  {standing.MISSING}"), *_missing(tally.missing)]
+    yield [*paragraph([bold(so_far), *still], opens=True)]
+
+
+def given(tally: Tally) -> Iterator[Unit]:
+    """Each vote, with its reason."""
+    for number, vote in enumerate(tally.votes):
+        mark = AGAINST if vote.choice.index in tally.refusing else FOR
+        yield [*_vote(vote, mark, opens=number == 0)]
+
+
+def end(card: Card, tally: Tally) -> Iterator[Block]:
+    """How it ended."""
+    found = standing.verdict(card, tally)
+    mark = "" if found is None else f"{REFUSED if found == 'refused' else AGREED} "
+    yield from runs(f"{mark}{standing.ended(card, tally)}", strong=True)
+
+
+def requested(tally: Tally) -> Part | None:
+    """Whose request it was. None: that played no part."""
+    return Part(section([*_requesters(tally)])) if tally.requesters else None
+
+
+def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
+    said = [text(f"{mark}  "), person(vote.by), text("  "), *runs(fit(vote.choice.label, LONGEST_NAMED), strong=True)]
+    yield from paragraph(said, opens=opens)
+    if vote.reason is not None:
+        yield from quoted(vote.reason)
+
+
+def _missing(who: Who) -> Iterator[Block]:
+    crowd = standing.crowd(who)
+    if crowd is None:
+        yield from listed(who)
+        return
+    yield text(crowd)
+    for group in who.groups:
+        yield text(", ")
+        yield usergroup(group)
+
+
+def _requesters(tally: Tally) -> Iterator[Block]:
+    """Whose request it is. By name, where it is known: it is nothing to call them for."""
+    yield text(standing.REQUESTED_BY)
+    for number, actor in enumerate(tally.requesters):
+        if number:
+            yield text(", ")
+        yield from _named(actor)
+
+
+def _named(actor: Actor) -> list[Block]:
+    return runs(actor.name, strong=True) if actor.name.strip() else [person(actor)]

@@ -1,0 +1,96 @@
+"""The whole of what a card shows a part of, as a modal: literally, in parts where one modal does not hold it."""
+
+from __future__ import annotations
+
+__all__ = ["parts", "view"]
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from askback.card import Whole
+from askback_slack import ids, limits
+from askback_slack.blocks import Block, actions, button, context, plain
+from askback_slack.texts import breaking, fit, isolated, pieces, visible
+
+CALLBACK: Final = "askback:whole"
+_BLOCKS: Final = limits.VIEW_BLOCKS - 2
+"""Two say which part this is, and lead to the others."""
+_BYTES: Final = limits.VIEW_BYTES - 10_000
+_ROOM: Final = limits.SECTION_TEXT - 60
+BLANK: Final = "\u2060"
+"""Word joiner, invisible: Slack refuses a text of nothing but blanks."""
+
+
+def parts(text: str) -> list[list[Block]]:
+    """The text in sections, as many in each part as a modal holds. Together they are the whole text."""
+    made: list[list[Block]] = [[]]
+    room = _BYTES
+    for words in _sections(text):
+        section: Block = {"type": "section", "text": plain(words), "expand": True}
+        size = len(json.dumps(section)) + 2
+        if made[-1] and (len(made[-1]) == _BLOCKS or size > room):
+            made.append([])
+            room = _BYTES
+        made[-1].append(section)
+        room -= size
+    return made
+
+
+def view(whole: Whole, number: int = 0) -> Block:
+    """The modal of one part, counted from 0; of the last one, where there are fewer."""
+    every = parts(whole.text)
+    number = min(max(number, 0), len(every) - 1)
+    blocks = every[number]
+    if len(every) > 1:
+        blocks = [context(f"Part {number + 1} of {len(every)}"), _ways(whole.ask_id, number, len(every)), *blocks]
+    made: Block = {
+        "type": "modal",
+        "callback_id": CALLBACK,
+        "title": plain(fit(whole.title, limits.VIEW_TITLE) or "The whole"),
+        "close": plain("Close"),
+        "blocks": [*blocks],
+    }
+    limits.check_view(made)
+    return made
+
+
+def _ways(ask_id: str, number: int, count: int) -> Block:
+    buttons: list[Block] = []
+    if number > 0:
+        buttons.append(button("Part before", ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number - 1)))
+    if number < count - 1:
+        buttons.append(
+            button("Next part", ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number + 1), primary=True)
+        )
+    return actions(ids.block(ask_id, number, 0), buttons)
+
+
+def _sections(text: str) -> Iterator[str]:
+    for piece in _pieces(visible(text)):
+        yield from _fitting(piece)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Parts of whole lines, as far as these are no longer than a section."""
+    held: list[str] = []
+    used = 0
+    for line in text.splitlines(keepends=True):
+        size = limits.size(line)
+        if used + size > _ROOM:
+            yield from pieces("".join(held), _ROOM)
+            held, used = [], 0
+        held.append(line)
+        used += size
+    yield from pieces("".join(held), _ROOM)
+
+
+def _fitting(piece: str) -> Iterator[str]:
+    """The piece closed off, in several where that makes it too long: each direction that begins takes its end along."""
+    shown = isolated(piece if piece.strip() else f"{BLANK}{piece}")
+    if limits.size(shown) <= limits.SECTION_TEXT:
+        yield shown
+        return
+    at = breaking(piece, len(piece) // 2)
+    yield from _fitting(piece[:at])
+    yield from _fitting(piece[at:])

@@ -1,0 +1,52 @@
+"""The client of the Messages API. Its package is loaded beside the event loop, while people can click already:
+that takes longer than all else at a start."""
+
+from __future__ import annotations
+
+__all__ = ["Client", "ModelClient"]
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+Client = Callable[[], Awaitable["AsyncAnthropic"]]
+"""The client, as soon as there is one."""
+
+
+class ModelClient:
+    """One for the whole process, closed when the block ends."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._client: AsyncAnthropic | None = None
+        self._opening = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    async def get(self) -> AsyncAnthropic:
+        """The client; whoever comes first waits until the package is loaded."""
+        async with self._opening:
+            if self._client is None:
+                self._client = await asyncio.to_thread(_open, self._key)
+            return self._client
+
+    async def load(self) -> None:
+        """Be ready before the first turn wants it."""
+        await self.get()
+
+
+def _open(key: str) -> AsyncAnthropic:
+    from anthropic import AsyncAnthropic
+
+    return AsyncAnthropic(api_key=key)

@@ -1,0 +1,362 @@
+"""The agent: a loop over the Messages API whose every pause is rows, so that a restart loses nothing.
+
+A turn is begun by committing the message to the model and ended by committing what it said, the
+asks that this led to, and what people are to read. Between the two nothing is kept but a stream.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Agent", "AgentSettings"]
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from askback import telemetry
+from askback.agent.approvals import ApprovalRules
+from askback.agent.budget import ROUNDS, Budget
+from askback.agent.calls import Calls, refused
+from askback.agent.client import Client
+from askback.agent.compaction import COMPACT_AT
+from askback.agent.earlier import NOTHING, Earlier
+from askback.agent.model import ModelTurn, Request, stream_turn
+from askback.agent.prompt import SYSTEM_PROMPT
+from askback.agent.stepping import Stepping
+from askback.agent.thread import read_earlier
+from askback.agent.toolbox import Toolbox
+from askback.agent.transcript import (
+    begun_after,
+    merged,
+    rounds_alone,
+    sendable,
+    spoken,
+    spoken_earlier,
+    stopped,
+    with_new_ids,
+)
+from askback.asks import Ask
+from askback.conversations import PROSE, Call, Conversation, Message, Requested, Say, Turn, TurnEnd, Written
+from askback.errors import CallerError
+from askback.manager import QuestionManager
+from askback.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
+from askback.store.store import Store
+from askback.tools import QuestionTool, ToolInput
+
+log = logging.getLogger("askback.agent")
+
+PAUSES = 8
+"""How often in a row a paused turn is gone on with, before people are asked."""
+MISTAKES = 5
+"""How often in a row the model may call tools wrongly, before people are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """How the agent behaves."""
+
+    model: str
+    tools: tuple[QuestionTool[ToolInput], ...]
+    system_prompt: str = SYSTEM_PROMPT
+    max_tokens: int = 8192
+    timeout: float | None = None
+    """Seconds that a question waits for people. None: for ever."""
+    patience: float = 120.0
+    """Seconds that the model may be silent in the middle of an answer."""
+    compact_at: int | None = COMPACT_AT
+    """Tokens from which on the API compacts a conversation. None: never."""
+    budget: Budget = field(default_factory=Budget)
+    rounds: int = ROUNDS
+    """How often the model is called without a word from a person."""
+    approvals: ApprovalRules = field(default_factory=ApprovalRules)
+    """Who decides about own tools that need approval."""
+
+
+class Agent:
+    """Calls the model, and asks people for it."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: Store,
+        manager: QuestionManager,
+        platforms: Mapping[str, Platform],
+        settings: AgentSettings,
+        toolbox: Toolbox | None = None,
+    ) -> None:
+        """`toolbox`: the operator's own tools, which the model is offered beside those of the settings."""
+        self._toolbox = toolbox or Toolbox(store)
+        self._client = client
+        self._store = store
+        self._manager = manager
+        self._platforms = platforms
+        self._settings = settings
+        self._calls = Calls(manager, settings.tools, self._toolbox, settings.approvals, settings.timeout)
+        self._steps = Stepping(store)
+        self._working: dict[str, Conversation] = {}
+        """Where people see it at work."""
+        self._paused: dict[str, int] = {}
+        self._mistakes: dict[str, int] = {}
+
+    def recheck(self, conversation_id: str | None = None) -> None:
+        """Somebody stopped a conversation, here or in another process: what runs of it ends, since nothing counts."""
+        self._steps.recheck(conversation_id)
+
+    def rests(self, conversation: Conversation) -> None:
+        """A commit of somebody's ended what goes on there: what runs of it ends, and people see that nothing does."""
+        self._steps.recheck(conversation.id)
+        self._presence(conversation, "idle")
+
+    async def advance(self, conversation_id: str) -> None:
+        """Take turns until the conversation waits for people or is done."""
+        try:
+            while await self._steps.run(conversation_id, self._step):
+                pass
+        finally:
+            # Between two steps it stays as it is, so that nothing flickers; a stop may have come in there.
+            working = self._working.get(conversation_id)
+            if working is not None:
+                self._presence(working, "idle")
+
+    async def _step(self, conversation_id: str) -> bool:
+        """One turn. False: there is nothing to do for now."""
+        await self._run_tools(conversation_id)
+        earlier = await self._earlier(conversation_id)
+        answered: list[tuple[Call, Ask]] = []
+
+        def compose(
+            conversation: Conversation,
+            calls: tuple[tuple[Call, Ask | None], ...],
+            written: tuple[Written, ...],
+            stopped_by: str | None,
+        ) -> Message:
+            answered[:] = [(call, ask) for call, ask in calls if ask is not None]
+            return self._compose(earlier, calls, written, stopped_by)
+
+        turn = await self._store.begin_turn(conversation_id, compose)
+        if turn is None:
+            # Unless people have approved a call since the tools were run.
+            return await self._store.calls_to_run(conversation_id) is not None
+        spent = await self._store.spent(conversation_id)
+        problem = self._settings.budget.problem(spent.conversation, spent.today)
+        if problem is None and rounds_alone(turn.history) >= self._settings.rounds:
+            problem = (
+                f"I have called the model {self._settings.rounds} times without a word from you. "
+                "Write “go on” and I go on."
+            )
+        if problem is not None:
+            await self._rest(turn, problem)
+            return False
+        answers = [ask.trace for _, ask in answered]
+        with telemetry.taking_turn(turn.conversation.trace, answers, resumed=turn.resumed):
+            for call, ask in answered:
+                telemetry.told_result(call.tool, ask.status, ask.trace)
+            await self._take(turn)
+        return True
+
+    async def _run_tools(self, conversation_id: str) -> None:
+        """Run what the model called. What a process before this one left is settled here as well."""
+        work = await self._store.calls_to_run(conversation_id)
+        if work is None:
+            return
+        self._presence(work.conversation, "working")
+        try:
+            await self._toolbox.run(work)
+        finally:
+            # There may be a sentence about one of them.
+            self._manager.nudge()
+        if await self._store.is_asking(conversation_id):
+            self._presence(work.conversation, "waiting")
+
+    async def _rest(self, turn: Turn, problem: str) -> None:
+        """Say why there is no further turn. What people wrote goes to the model with what they write next."""
+        notice = Say(target=f"rest:{_name(turn)}", text=problem, markdown=False)
+        end = TurnEnd(
+            conversation_id=turn.conversation.id,
+            notice=notice,
+            rest=True,
+            stops=turn.conversation.stops,
+            after=turn.history[-1].seq,
+        )
+        await self._store.end_turn(end, self._manager.limits)
+        self._presence(turn.conversation, "idle")
+        self._manager.nudge()
+
+    async def _earlier(self, conversation_id: str) -> Earlier:
+        """What was said in the thread before the conversation began, where there was something."""
+        place = await self._store.begins_midway(conversation_id)
+        platform = None if place is None else self._platforms.get(place.platform)
+        return NOTHING if place is None or platform is None else await read_earlier(platform, place)
+
+    def _presence(self, conversation: Conversation, mood: Mood) -> None:
+        if mood == "working":
+            self._working[conversation.id] = conversation
+        else:
+            self._working.pop(conversation.id, None)
+        platform = self._platforms.get(conversation.place.platform)
+        if platform is not None:
+            platform.presence(conversation.place, mood, conversation.starter)
+
+    async def _take(self, turn: Turn) -> None:
+        conversation = turn.conversation
+        name = _name(turn)
+        platform = self._platforms[conversation.place.platform]
+        self._presence(conversation, "working")
+        mood: Mood = "idle"
+        try:
+            begun = conversation.prose or (await self._begun(platform, conversation, name) if turn.resumed else ())
+            prose = platform.prose(conversation.place, f"{PROSE}{name}", conversation.starter, begun)
+            try:
+                said = await stream_turn(await self._client(), self._request(turn), self._follow(prose, conversation))
+                said = with_new_ids(said, turn.history)
+                end = self._end(turn, said, prose, await self._requested(turn, said))
+                ended = await self._end_turn(end)
+            except BaseException:
+                await prose.abandon()
+                raise
+            if not ended:
+                await prose.abandon()
+                return
+            await self._finish(prose, end)
+            mood = _mood(end)
+            self._manager.nudge()
+        finally:
+            self._presence(conversation, mood)
+
+    async def _end_turn(self, end: TurnEnd) -> bool:
+        """Commit a turn. False: somebody stopped it."""
+        try:
+            return await self._store.end_turn(end, self._manager.limits) is not None
+        except CallerError as error:
+            # Too many questions at once: the model hears it as the result of each call.
+            end = end.evolve(calls=refused(end.calls, str(error)))
+            return await self._store.end_turn(end, self._manager.limits) is not None
+
+    async def _begun(self, platform: Platform, conversation: Conversation, name: str) -> Messages:
+        """What an ended process had shown of this text, where it ended before it could say where that stands."""
+        try:
+            return await platform.find(conversation.place, f"{PROSE}{name}")
+        except (Undeliverable, Gone, TryLater) as error:
+            log.warning("A text cannot be looked up: %s", error, extra={"action": "no_prose"})
+            return ()
+
+    def _follow(self, prose: Prose, conversation: Conversation) -> Callable[[str], Awaitable[None]]:
+        recorded = bool(conversation.prose)
+
+        async def follow(text: str) -> None:
+            nonlocal recorded
+            await prose.append(text)
+            if not recorded and prose.messages:
+                recorded = True
+                await self._store.set_prose(conversation, prose.messages)
+
+        return follow
+
+    async def _finish(self, prose: Prose, end: TurnEnd) -> None:
+        """Bring the text to its end; what cannot be done now is the outbox's."""
+        if end.say is None:
+            await prose.abandon()
+            return
+        try:
+            await prose.finish(end.say.text)
+        except (Gone, TryLater, Undeliverable) as error:
+            log.warning("A text is left to the outbox: %s", error, extra={"action": "prose_left"})
+            await self._store.release(end.say.target)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._store.release(end.say.target))
+            raise
+        else:
+            await self._store.said(end.say.target)
+
+    def _request(self, turn: Turn) -> Request:
+        return Request(
+            model=self._settings.model,
+            system=self._settings.system_prompt,
+            max_tokens=self._settings.max_tokens,
+            messages=merged(turn.history),
+            tools=self._calls.offered,
+            compact_at=self._settings.compact_at,
+            patience=self._settings.patience,
+        )
+
+    async def _requested(self, turn: Turn, said: ModelTurn) -> Requested:
+        """What whoever approves the calls of a turn has to know of it."""
+        if not self._calls.need_approval(said.calls):
+            return Requested()
+        place, starter = turn.conversation.place, turn.conversation.starter
+        requested = await self._store.requested(turn.conversation.id, begun_after(turn.history), turn.history[-1].seq)
+        groups = self._settings.approvals.groups(place.platform)
+        alone = await self._platforms[place.platform].alone(place, starter, groups)
+        return requested.evolve(alone=alone, wrong=await self._calls.wrong(turn.conversation, said.calls))
+
+    def _end(self, turn: Turn, said: ModelTurn, prose: Prose, requested: Requested) -> TurnEnd:
+        conversation, name = turn.conversation, _name(turn)
+        problem = said.problem
+        stuck = _in_a_row(self._paused, conversation.id, said.paused) > PAUSES
+        if stuck:
+            del self._paused[conversation.id]
+            problem = "I paused too often without getting on. Write “go on” and I try again."
+        calls = tuple(self._calls.called(conversation, block, requested) for block in said.calls)
+        # Calls that failed at once go straight back to the model: it must not go on like that for ever.
+        mistaken = bool(calls) and all(call.result is not None for call in calls)
+        rest = _in_a_row(self._mistakes, conversation.id, mistaken) >= MISTAKES
+        if rest:
+            del self._mistakes[conversation.id]
+            problem = "I tried to ask you something and did not manage to. Write “go on” and I try again."
+        told = dict.fromkeys(text for text in (problem, *(call.notice for call in calls)) if text is not None)
+        return TurnEnd(
+            conversation_id=conversation.id,
+            content=sendable(said.content),
+            calls=calls,
+            say=Say(target=f"{PROSE}{name}", text=said.text, markdown=True, messages=prose.messages)
+            if said.text
+            else None,
+            notice=Say(target=f"problem:{name}", text="\n".join(told), markdown=False) if told else None,
+            forget=said.forget,
+            again=said.paused and not stuck,
+            rest=rest,
+            stops=conversation.stops,
+            after=turn.history[-1].seq,
+            tokens=said.tokens,
+        )
+
+    def _compose(
+        self,
+        earlier: Earlier,
+        calls: tuple[tuple[Call, Ask | None], ...],
+        written: tuple[Written, ...],
+        stopped_by: str | None,
+    ) -> Message:
+        """The next message to the model: exactly one result for each call, then what people wrote."""
+        content: list[dict[str, JsonValue]] = [self._calls.result(call, ask) for call, ask in calls]
+        if written and stopped_by is not None:
+            content.append(stopped(stopped_by))
+        keys = {one.key for one in written}
+        context = spoken_earlier(tuple(one for one in earlier.said if one.key not in keys), earlier.problem)
+        if context is not None:
+            content.append(context)
+        content.extend(map(spoken, written))
+        return Message(seq=0, role="user", content=tuple(content))
+
+
+def _mood(end: TurnEnd) -> Mood:
+    """What the agent does after a turn. Tools that are to run come before what people are asked."""
+    if any(call.ask is None and call.result is None for call in end.calls):
+        return "working"
+    return "waiting" if any(call.ask is not None for call in end.calls) else "idle"
+
+
+def _in_a_row(counts: dict[str, int], conversation_id: str, happened: bool) -> int:
+    """Count something that a conversation must not do for ever. How often it did so in a row, this time included."""
+    before = counts.pop(conversation_id, 0)
+    if not happened:
+        return 0
+    counts[conversation_id] = before + 1
+    return before + 1
+
+
+def _name(turn: Turn) -> str:
+    """The seq of the message that the model answers names everything that this turn says."""
+    return f"{turn.conversation.id}:{turn.history[-1].seq + 1}"

@@ -1,0 +1,274 @@
+"""One call of the model: a stream in, a whole turn or a sentence about what went wrong out."""
+
+from __future__ import annotations
+
+__all__ = ["ModelTurn", "Request", "stream_turn"]
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+from pydantic import JsonValue
+
+from askback import telemetry
+from askback.agent.compaction import BETA, edits, is_wanted
+from askback.store.errors import StoreError
+from askback.telemetry import ModelCall
+from askback.values import Value
+
+# Loading it takes longer than all else at a start (`askback.agent.client`): whoever has a client has loaded it.
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic import AsyncAnthropic
+    from anthropic.types import Message, Usage
+
+log = logging.getLogger("askback.model")
+
+Blocks = tuple[dict[str, JsonValue], ...]
+
+TOO_LONG = (
+    "This conversation has become longer than the model can read. I have set the earlier part aside: "
+    "please say in a few words where we were."
+)
+
+
+NOT_ACCEPTED = (
+    "The model's service did not accept my request. Whoever runs me: the log has its id. You can go on writing here."
+)
+
+
+class Request(Value):
+    """What the model is asked."""
+
+    model: str
+    system: str
+    max_tokens: int
+    messages: tuple[dict[str, JsonValue], ...]
+    tools: tuple[dict[str, JsonValue], ...]
+    compact_at: int | None = None
+    """Tokens from which on the API puts a summary in the place of the conversation's beginning. None: never."""
+    patience: float = 120.0
+    """Seconds of silence after which the stream counts as broken; the service sends signs of life meanwhile."""
+
+
+class ModelTurn(Value):
+    """What came of it."""
+
+    content: Blocks = ()
+    """What the model said, for the transcript; its tool calls among it."""
+    text: str = ""
+    """The part for people."""
+    problem: str | None = None
+    """A sentence for people about what went wrong."""
+    forget: Literal["nothing", "last", "all"] = "nothing"
+    paused: bool = False
+    tokens: int = 0
+    """What it used up, both ways, whatever was read from a cache included."""
+
+    @property
+    def calls(self) -> Blocks:
+        return tuple(block for block in self.content if block.get("type") == "tool_use")
+
+
+class _Stream(Protocol):
+    """What the package's two streams, plain and beta, have in common."""
+
+    def __aiter__(self) -> AsyncIterator[Any]: ...
+    async def get_final_message(self) -> Message: ...
+
+
+def _opened(client: AsyncAnthropic, request: Request) -> AbstractAsyncContextManager[_Stream]:
+    import anthropic
+
+    parameters: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "system": request.system,
+        "messages": list(request.messages),
+        "tools": list(request.tools),
+        "cache_control": {"type": "ephemeral"},
+        "timeout": anthropic.Timeout(request.patience, connect=min(request.patience, 10.0)),
+    }
+    if is_wanted(request.messages, request.compact_at):
+        parameters |= {"betas": [BETA], "context_management": edits(request.compact_at)}
+        return cast("AbstractAsyncContextManager[_Stream]", client.beta.messages.stream(**parameters))
+    return cast("AbstractAsyncContextManager[_Stream]", client.messages.stream(**parameters))
+
+
+async def stream_turn(client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]]) -> ModelTurn:
+    """Call the model once; `follow` gets its text as it is written. Never raises for the model's sake."""
+    with telemetry.calling_model(request.model) as call:
+        return await _stream(client, request, follow, call)
+
+
+async def _stream(
+    client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]], call: ModelCall
+) -> ModelTurn:
+    import anthropic
+
+    written: list[str] = []
+    try:
+        async with _opened(client, request) as stream:
+            async for event in stream:
+                if event.type == "text":
+                    written.append(event.text)
+                    await follow(event.text)
+                elif event.type == "content_block_stop" and event.content_block.type == "text":
+                    written.append("\n\n")
+                    await follow("\n\n")
+                elif event.type == "input_json":
+                    await follow("")
+            message = await stream.get_final_message()
+    except StoreError:
+        raise
+    except anthropic.BadRequestError as error:
+        if request.compact_at is None or not _is_about_compaction(error):
+            return _broken(call, error, "".join(written).strip())
+        log.warning("The model's service knows no compaction; going on without.", extra={"action": "no_compaction"})
+        return await _stream(client, request.evolve(compact_at=None), follow, call)
+    except Exception as error:  # noqa: BLE001 - a stream that is no proper one surfaces as nearly anything in the SDK
+        return _broken(call, error, "".join(written).strip())
+    if message.stop_reason is None:
+        # The connection ended as if all were well, but before the end of the answer.
+        return _broken(call, ConnectionError("The stream ended before the message did."), "".join(written).strip())
+    return _said(call, message)
+
+
+def _said(call: ModelCall, message: Message) -> ModelTurn:
+    blocks = tuple(
+        # Without warnings: the SDK takes what it was sent, whatever its own types say.
+        _block(block.model_dump(mode="json", exclude_none=True, by_alias=True, warnings=False))
+        for block in message.content
+    )
+    content = tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
+    text = _text(content)
+    uncalled = tuple(block for block in content if block.get("type") != "tool_use")
+    log.info(
+        "The model stopped: %s.",
+        message.stop_reason,
+        extra={
+            "action": "model_turn",
+            "stop_reason": message.stop_reason,
+            "input_tokens": message.usage.input_tokens,
+            "output_tokens": message.usage.output_tokens,
+        },
+    )
+    read, cached, written = _tokens(message.usage)
+    call.said(str(message.stop_reason), read=read, cached=cached, written=written)
+    return _turn(message, content, text, uncalled).evolve(tokens=read + cached + written)
+
+
+def _tokens(usage: Usage) -> tuple[int, int, int]:
+    """What was read anew, what the cache had, and what was written."""
+    # What a compaction took stands beside the sums and not in them.
+    rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
+    compactions = [one for one in rounds if one.type == "compaction"]
+    return (
+        usage.input_tokens + (usage.cache_creation_input_tokens or 0) + sum(one.input_tokens for one in compactions),
+        usage.cache_read_input_tokens or 0,
+        usage.output_tokens + sum(one.output_tokens for one in compactions),
+    )
+
+
+def _turn(message: Message, content: Blocks, text: str, uncalled: Blocks) -> ModelTurn:
+    match message.stop_reason:
+        case "refusal":
+            return ModelTurn(
+                text=text,
+                problem="The model declined to answer this. I have set that message aside: please put it differently.",
+                forget="last",
+            )
+        case "max_tokens":
+            return ModelTurn(
+                content=uncalled,
+                text=_text(uncalled),
+                problem="The answer was cut off at its greatest length. Write “go on” and I continue.",
+            )
+        case "model_context_window_exceeded":
+            return ModelTurn(text=text, problem=TOO_LONG, forget="all")
+        case "pause_turn" | "compaction":  # pyright: ignore[reportUnnecessaryComparison] - the beta's own
+            return ModelTurn(content=uncalled, text=text, paused=True)
+        case _:
+            return ModelTurn(content=content, text=text)
+
+
+def _text(content: Blocks) -> str:
+    return "\n\n".join(str(block["text"]).strip() for block in content if block.get("type") == "text")
+
+
+def _block(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A block as it may be sent back: without what only answers carry."""
+    match block.get("type"):
+        case "text":
+            return {"type": "text", "text": block.get("text", "")}
+        case "tool_use":
+            return {key: block.get(key) for key in ("type", "id", "name", "input")}
+        case _:
+            return block
+
+
+def _is_about_compaction(error: anthropic.BadRequestError) -> bool:
+    return any(word in str(error) for word in ("context_management", "compact", "anthropic-beta"))
+
+
+def _broken(call: ModelCall, error: Exception, written: str) -> ModelTurn:
+    """A call that failed. What people have read of it stays in the transcript."""
+    import anthropic
+
+    call.failed(error)
+    content: Blocks = ({"type": "text", "text": written},) if written else ()
+    problem, forget = _problem(error)
+    status = error.status_code if isinstance(error, anthropic.APIStatusError) else None
+    request_id = error.request_id if isinstance(error, anthropic.APIStatusError) else None
+    log.error(
+        "The model could not be called: %s",
+        type(error).__name__,
+        extra={"action": "model_failed", "status": status, "request_id": request_id},
+        exc_info=status is None,
+    )
+    if forget == "all":
+        return ModelTurn(text=written, problem=problem, forget=forget)
+    return ModelTurn(content=content, text=written, problem=problem)
+
+
+def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
+    """The sentence for people. Nothing of the error's own text: it may hold what is not theirs."""
+    import anthropic
+
+    again = "Write “go on” and I try again."
+    if isinstance(error, anthropic.AuthenticationError):
+        return "The model's service refused my API key. Whoever runs me: check ANTHROPIC_API_KEY.", "nothing"
+    if isinstance(error, anthropic.PermissionDeniedError):
+        return "My API key may not use this model. Whoever runs me: check ASKBACK_MODEL and the key.", "nothing"
+    if isinstance(error, anthropic.NotFoundError):
+        return "The model's service does not know this model. Whoever runs me: check ASKBACK_MODEL.", "nothing"
+    if isinstance(error, anthropic.APIStatusError):
+        if error.status_code == 413 or (error.status_code == 400 and "too long" in str(error)):
+            return TOO_LONG, "all"
+        # An error in the middle of a stream has the status of the stream; then its kind tells.
+        kind = _kind(error)
+        if error.status_code == 429 or kind == "rate_limit_error":
+            return f"The model's service asks me to slow down. Please wait a minute. {again}", "nothing"
+        if error.status_code == 529 or kind == "overloaded_error":
+            return f"The model is overloaded at the moment. Please wait a little. {again}", "nothing"
+        if error.status_code >= 500 or kind in {"api_error", "timeout_error"}:
+            return f"The model's service has a fault at the moment. {again}", "nothing"
+        return NOT_ACCEPTED, "nothing"
+    if isinstance(error, (anthropic.APITimeoutError, TimeoutError)) or "Timeout" in type(error).__name__:
+        # In the middle of a stream it is the transport's own error, of whichever package that is.
+        return f"The model did not answer in time. {again}", "nothing"
+    if isinstance(error, anthropic.AnthropicError) and not isinstance(error, anthropic.APIError):
+        return "The model cannot be called with these settings. Whoever runs me: check ANTHROPIC_API_KEY.", "nothing"
+    return f"The connection to the model broke off. {again}", "nothing"
+
+
+def _kind(error: anthropic.APIStatusError) -> str | None:
+    """The service's own name for the error: one that comes in mid-stream has the status of the stream."""
+    body = error.body
+    if isinstance(body, dict):
+        detail = cast("dict[str, object]", body).get("error")
+        if isinstance(detail, dict):
+            kind = cast("dict[str, object]", detail).get("type")
+            return kind if isinstance(kind, str) else None
+    return None

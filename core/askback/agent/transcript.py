@@ -1,0 +1,129 @@
+"""The transcript as the Messages API takes it.
+
+The API refuses a history for ever once one message in it is wrong: ids that repeat or have other
+characters than its own, inputs that are no objects, results behind texts. So what goes in is made right here.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "begun_after",
+    "merged",
+    "rounds_alone",
+    "sendable",
+    "spoken",
+    "spoken_earlier",
+    "stopped",
+    "with_new_ids",
+]
+
+import re
+import secrets
+from typing import Final
+
+from pydantic import JsonValue
+
+from askback.agent.model import ModelTurn
+from askback.conversations import Blocks, Message, Said, Written
+from askback.identity import Actor
+
+# https://docs.anthropic.com/en/api/messages: what ids and names of calls may be
+_ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_NAME: Final = 64
+
+
+def with_new_ids(said: ModelTurn, history: tuple[Message, ...]) -> ModelTurn:
+    """The same with new ids for calls whose ids were there before, or are none of the API's: it refuses those,
+    and with them the whole conversation from then on."""
+    seen = {str(block["id"]) for message in history for block in message.content if block.get("type") == "tool_use"}
+    content: list[dict[str, JsonValue]] = []
+    for block in said.content:
+        if block.get("type") == "tool_use":
+            if str(block["id"]) in seen or not _ID.fullmatch(str(block["id"])):
+                block = {**block, "id": f"toolu_{secrets.token_hex(12)}"}
+            seen.add(str(block["id"]))
+        content.append(block)
+    return said.evolve(content=tuple(content))
+
+
+def sendable(content: Blocks) -> Blocks:
+    """What the model said as the API takes it back: it refuses inputs that are no objects, and some names."""
+    return tuple(_sendable_call(block) if block.get("type") == "tool_use" else block for block in content)
+
+
+def _sendable_call(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    given = block.get("input")
+    wrapped: dict[str, JsonValue] = given if isinstance(given, dict) else {"input": given}
+    name = _NOT_IN_NAMES.sub("_", str(block.get("name") or ""))[:_NAME] or "unnamed"
+    return {**block, "name": name, "input": wrapped}
+
+
+def merged(history: tuple[Message, ...]) -> tuple[dict[str, JsonValue], ...]:
+    """The history as the API takes it: what came from people in one message between two answers, results first."""
+    turns: list[tuple[str, list[dict[str, JsonValue]]]] = []
+    for message in history:
+        if turns and turns[-1][0] == message.role == "user":
+            turns[-1][1].extend(message.content)
+        else:
+            turns.append((message.role, list(message.content)))
+    return tuple({"role": role, "content": list[JsonValue](_results_first(content))} for role, content in turns)
+
+
+def _results_first(content: list[dict[str, JsonValue]]) -> Blocks:
+    return tuple(sorted(content, key=lambda block: block.get("type") != "tool_result"))
+
+
+def spoken(written: Written | Said) -> dict[str, JsonValue]:
+    """What a person wrote, with who wrote it."""
+    files = f" [attached, and not readable here: {', '.join(map(_line, written.files))}]" if written.files else ""
+    return {"type": "text", "text": f"{_name(written.author)}: {written.text}{files}"}
+
+
+def spoken_earlier(said: tuple[Said, ...], problem: str | None) -> dict[str, JsonValue] | None:
+    """What stood in the thread before the first message to the model; None: nothing did."""
+    if problem is not None:
+        return _note("People wrote in this thread before. You cannot read that: " + problem)
+    if not said:
+        return None
+    lines = "\n".join(f"{_name(one.author)}: {_line(str(spoken(one)['text']).partition(': ')[2])}" for one in said)
+    return _note(
+        f"What was written in this thread before, for you to know; oldest first:\n{lines}\nEnd of what was before."
+    )
+
+
+def stopped(by: str) -> dict[str, JsonValue]:
+    """That somebody ended a turn: what was to be done then is not to be taken up again by itself."""
+    return _note(f"{_line(by)} stopped you here. What was asked before is off, unless they ask for it again.")
+
+
+def rounds_alone(history: tuple[Message, ...]) -> int:
+    """How often the model spoke since a person last wrote something."""
+    rounds = 0
+    for message in reversed(history):
+        if message.role == "assistant":
+            rounds += 1
+        elif any(block.get("type") == "text" for block in message.content):
+            return rounds
+    return rounds
+
+
+def begun_after(history: tuple[Message, ...]) -> int:
+    """The seq after which stands what the model is still at: that of the last message in which it called nothing."""
+    for message in reversed(history):
+        calls = any(block.get("type") == "tool_use" for block in message.content)
+        if message.role == "assistant" and not calls and not message.unfinished:
+            return message.seq
+    return -1
+
+
+def _note(text: str) -> dict[str, JsonValue]:
+    return {"type": "text", "text": f"[{text}]"}
+
+
+def _name(author: Actor) -> str:
+    return _line(author.name or author.id)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,258 @@
+"""What a script wants to ask: read from its words, and its names looked up."""
+
+from __future__ import annotations
+
+__all__ = ["NO", "AskRequest", "Prepared", "address", "prepare"]
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
+
+from askback.asks import Ask
+from askback.directory import ANYONE, Directory, Found, Named, plain
+from askback.errors import CallerError
+from askback.identity import Actor
+from askback.platform import Gone, TryLater, Undeliverable
+from askback.policy import Approval, Policy, Reasons, Who
+from askback.questions import Form, Option, Question
+from askback.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from askback.manager import QuestionManager
+
+NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
+"""Options that are a "no" where nothing is said, in any case of letters."""
+QUESTION_ID: Final = "answer"
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class AskRequest(Value):
+    """One question to people, in the words of whoever asks."""
+
+    question: str
+    to: str
+    """Where: `slack:#deploys`, `discord:@ada`; the platform may be left out where one alone has a token."""
+    options: tuple[str, ...] = ()
+    """None: people write their answer."""
+    no: tuple[str, ...] | None = None
+    """Which options are a "no". None: those that are called so."""
+    approvers: tuple[str, ...] = ()
+    quorum: int = Field(default=1, ge=1)
+    refusals: int = Field(default=1, ge=1)
+    reasons: Reasons = "none"
+    requested_by: tuple[str, ...] = ()
+    own: bool = False
+    wait: Seconds | None = 7200.0
+    """Seconds until nobody's answer is waited for. None: for ever."""
+    remind: tuple[Seconds, ...] = ()
+    escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
+    details: str | None = None
+
+    def form(self) -> Form:
+        """The question itself. Raises `CallerError` with everything that is wrong with it."""
+        if not self.options:
+            for given, name in (
+                (self.quorum > 1, "--quorum"), (self.refusals > 1, "--refusals"), (self.no, "--no"),
+                (self.reasons != "none", "--reason"), (self.requested_by, "--requested-by"), (self.own, "--own"),
+            ):  # fmt: skip
+                if given:
+                    raise CallerError(f"{name} is for a choice: give the question options, with --option.")
+        options = tuple(Option(value=option, label=option) for option in self.options)
+        question = Question(
+            id=QUESTION_ID,
+            prompt=self.question,
+            options=options,
+            allow_custom=not options,
+            details=self.details,
+        )
+        return Form(questions=(question,))
+
+    def refusing(self) -> tuple[str, ...]:
+        """The options that are a "no". Raises `CallerError` where something is said about those and there is none."""
+        found = self._refusing()
+        if self.options and not found:
+            for given, name in ((self.refusals > 1, "--refusals"), (self.reasons == "no", "--reason no")):
+                if given:
+                    raise CallerError(
+                        f"{name} is for options that are a “no”, and there is none: name one with --no, or leave "
+                        f"{name} out."
+                    )
+        return found
+
+    def _refusing(self) -> tuple[str, ...]:
+        if self.no is None:
+            return tuple(option for option in self.options if plain(option).rstrip("!. ") in NO)
+        by_plain = {plain(option): option for option in self.options}
+        strange = [name for name in self.no if plain(name) not in by_plain]
+        if strange:
+            raise CallerError(f"--no {strange[0]}: there is no such option. Name one of {', '.join(self.options)}.")
+        return tuple(by_plain[plain(name)] for name in self.no)
+
+    def approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
+        """The rules by which people decide. None: they write their answer. Raises `CallerError`."""
+        if not self.options:
+            return None
+        return Approval(
+            quorum=self.quorum,
+            refusing=self.refusing(),
+            refusals=self.refusals,
+            reasons=self.reasons,
+            requesters=requesters,
+            own=self.own,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request whose names are known."""
+
+    form: Form
+    found: Found
+    who: Who
+    approval: Approval | None
+    wait: float | None
+    remind: tuple[float, ...]
+    escalate: Mapping[float, Who]
+    key: str
+    asked: str
+    """Who is asked, in words."""
+
+    def ask(self, manager: QuestionManager) -> Ask:
+        """The ask, from now on. Raises `CallerError` where it cannot be decided so."""
+        policy = manager.policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
+        return manager.new_ask(self.form, to=self.found.place, policy=policy, key=self.key)
+
+
+def address(to: str, platforms: Sequence[str]) -> tuple[str | None, str]:
+    """The platform (None: it is not said) and the name of a place there."""
+    platform, colon, name = to.partition(":")
+    if colon and platform.casefold() in platforms:
+        return platform.casefold(), name.strip()
+    if colon and platform.isalpha():
+        raise CallerError(f"There is no platform {platform!r}: write one of {', '.join(sorted(platforms))}.")
+    return None, to.strip()
+
+
+async def prepare(request: AskRequest, place: str, directory: Directory, key: str) -> Prepared:
+    """Look the names up. `place`: where, without the platform.
+
+    Raises `UnknownName`, `CallerError` where it cannot be decided so, `Undeliverable` and `TryLater`.
+    """
+    form = request.form()
+    with _looking_up(place):
+        found = await directory.place(place)
+    approvers = await _named(request.approvers, found, directory)
+    if not request.approvers and found.person is not None:
+        approvers = [Named(name=found.name, person=found.person)]
+    elif not request.approvers:
+        raise CallerError("Say who may answer: --approvers @release, --approvers @ada, or --approvers anyone.")
+    requesters = await _named(request.requested_by, found, directory)
+    people = [one.person for one in requesters if one is not None and one.person is not None]
+    if len(people) < len(requesters):
+        raise CallerError("--requested-by names people: a group requests nothing.")
+    later = {after: await _named(names, found, directory) for after, names in request.escalate.items()}
+    everybody = [*approvers, *(one for names in later.values() for one in names)]
+    approval = request.approval(tuple(people))
+    if approval is None and _possible(everybody, ()) == 0:
+        raise CallerError(f"Nobody is in {_listed(everybody)}: name others who may answer.")
+    if approval is not None:
+        _check_numbers(everybody, approval)
+    if found.person is not None:
+        _check_alone(everybody, approval, found.person, found.name)
+    return Prepared(
+        form=form,
+        found=found,
+        who=_who(approvers),
+        approval=approval,
+        wait=request.wait,
+        remind=request.remind,
+        escalate={after: _who(names) for after, names in later.items()},
+        key=key,
+        asked=_listed(approvers),
+    )
+
+
+async def _named(names: Iterable[str], found: Found, directory: Directory) -> list[Named | None]:
+    """None stands for anyone. The platform may stand in front of a name, as it does in settings."""
+    named: list[Named | None] = []
+    for given in names:
+        name = given.strip().removeprefix(f"{found.place.platform}:").strip()
+        with _looking_up(name):
+            named.append(None if plain(name) == ANYONE else await directory.who(name, found.place))
+    return named
+
+
+@contextmanager
+def _looking_up(name: str) -> Generator[None]:
+    """What the platform says against it is told with the name that it is about."""
+    try:
+        yield
+    except (Gone, TryLater) as error:
+        raise TryLater(f"{name} could not be looked up: {error}") from error
+    except Undeliverable as error:
+        raise Undeliverable(f"{name} could not be looked up: {error}") from error
+
+
+def _who(named: Iterable[Named | None]) -> Who:
+    listed = list(named)
+    known = [one for one in listed if one is not None]
+    return Who(
+        people=tuple({one.person.id: one.person for one in known if one.person is not None}.values()),
+        groups=tuple(dict.fromkeys(one.group for one in known if one.group is not None)),
+        anyone=None in listed,
+    )
+
+
+def _listed(named: Iterable[Named | None]) -> str:
+    return ", ".join(ANYONE if one is None else one.name for one in named)
+
+
+def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
+    """Groups are counted here, where they are known; the policy counts people alone."""
+    count = _possible(named, () if approval.own else approval.requesters)
+    if count is None:
+        return
+    own = "" if approval.own or not approval.requesters else " (whose request it is does not count)"
+    for number, what in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
+        if number > count:
+            only = "nobody is" if count == 0 else "only 1 person is" if count == 1 else f"only {count} people are"
+            have = "person has" if number == 1 else "people have"
+            raise CallerError(
+                f"{number} {have} to {what}, but {only} in {_listed(named)}{own}: name more approvers, or lower the "
+                "number."
+            )
+
+
+def _check_alone(named: Sequence[Named | None], approval: Approval | None, person: Actor, name: str) -> None:
+    """Only this person sees the question: it has to be for them to decide."""
+    groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
+    person = person.evolve(groups=tuple(group for group in groups if group is not None))
+    why = Policy(who=_who(named), approval=approval).refusal_alone(person)
+    if why is not None:
+        raise CallerError(
+            f"Nobody could decide this: {why}. Ask in a channel where they are, with --to, or let {name} decide alone."
+        )
+
+
+def _possible(named: Sequence[Named | None], requesters: Sequence[Actor]) -> int | None:
+    """How many could decide, at most. None: nobody can tell."""
+    people: set[str] = set()
+    others = 0
+    for one in named:
+        if one is None:
+            return None
+        if one.person is not None:
+            people.add(one.person.id)
+        elif one.members is not None:
+            people.update(one.members)
+        elif one.count is not None:
+            others += one.count
+        else:
+            return None
+    return len(people - {person.id for person in requesters}) + others

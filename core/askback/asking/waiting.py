@@ -1,0 +1,282 @@
+"""Asking from a process of one's own: beside a bot that runs on the same database, or by itself where none does."""
+
+from __future__ import annotations
+
+__all__ = ["Progress", "Unknown", "ask_people"]
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+
+from askback.asking.request import AskRequest, Prepared, address, prepare
+from askback.asking.result import AskOutcome, outcome_of
+from askback.asks import Ask
+from askback.bots import Bot, bot_named, bot_names, bots
+from askback.errors import CallerError, OperatorError
+from askback.manager import QuestionManager
+from askback.policy import Approval
+from askback.questions import Form
+from askback.serving.host import running
+from askback.serving.nudge import nudge
+from askback.settings.core import Settings
+from askback.settings.reading import load
+from askback.store import asks
+from askback.store.beside import NoDatabase, NotReady, Older, Where, look, worker_of, writing
+from askback.store.lockfile import ASKING, InUse
+from askback.store.postgres.address import PostgresAddress
+from askback.store.store import Store
+from askback.store.url import database_of
+
+LOOK_SECONDS = 0.5
+"""How often it is looked whether people have answered."""
+WATCH_SECONDS = 2.0
+"""How often it is looked whether a bot runs, or has ended."""
+GRACE_SECONDS = 5.0
+"""How long no bot has to be there before its place is taken: one that is started anew finds it free."""
+READY_SECONDS = 10.0
+"""How long a database may take to be made by whoever works on it."""
+DRAW_SECONDS = 30.0
+"""How long the card of a question that is over may take to show it."""
+
+
+class Unknown(CallerError):
+    """Nothing was ever asked by that key."""
+
+
+class Progress:
+    """What whoever waits is told meanwhile: nothing, unless they want to know."""
+
+    def begun(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
+        """It is stored. `prepared`: with what was looked up for it; `again`: it was asked before, by that key."""
+
+    def changed(self, ask: Ask) -> None:
+        """It may be posted now, or somebody may have voted."""
+
+    def note(self, sentence: str) -> None:
+        """Something else that whoever waits may want to know."""
+
+
+async def ask_people(request: AskRequest | None, key: str | None, progress: Progress) -> AskOutcome:
+    """Ask, or come back to what was asked by this key, and wait for the outcome. Cancelling it leaves it open.
+
+    Raises `Unknown` or another `CallerError` where the request is wrong, and `OperatorError`.
+    """
+    form = approval = None
+    if request is not None:
+        form, approval = request.form(), request.approval()  # what is wrong is told before anything is opened
+    settings = load(Settings)
+    where = database_of(settings.database_url)
+    known = None if key is None else await asyncio.to_thread(_by_key, where, key, alone=request is None)
+    if known is not None:
+        _check_same(known, form, approval)
+        if (outcome := outcome_of(known)) is not None:
+            return outcome
+        return await _Waiting(settings, where, known, progress).run()
+    if request is None:
+        raise Unknown(f"Nothing was asked by the key {key!r} in this database: write the question, and --to.")
+    prepared = await _prepared(request, key or secrets.token_hex(8))
+    return await _Waiting(settings, where, prepared, progress).run()
+
+
+async def _prepared(request: AskRequest, key: str) -> Prepared:
+    platform, place = address(request.to, bot_names())
+    bot = _only_bot() if platform is None else bot_named(platform)
+    async with bot.directory() as directory:
+        return await prepare(request, place, directory, key)
+
+
+def _only_bot() -> Bot:
+    configured = [bot for bot in bots().values() if bot.is_configured()]
+    if len(configured) != 1:
+        names = " or ".join(f"--to {name}:#channel" for name in sorted(bot_names()))
+        raise CallerError(f"Say on which platform: {names}.")
+    return configured[0]
+
+
+def _by_key(where: Where, key: str, *, alone: bool) -> Ask | None:
+    """The ask by this key. `alone`: there is no question to ask otherwise.
+
+    Raises `Older` then, since it may be there; a question is looked for once more when the database is up to date.
+    """
+    try:
+        return look(where, lambda connection: asks.by_key(connection, key))
+    except Older as older:
+        if alone:
+            raise Older(f"{older} Or write the question as well, which does the same where no bot runs.") from None
+        return None
+    except (NoDatabase, NotReady):
+        return None
+
+
+def _check_same(known: Ask, form: Form | None, approval: Approval | None) -> None:
+    """An answer to one question is none to another one, nor to the same one under other rules."""
+    if form is None:
+        return
+    own_key = "Give this one a key of its own; to come back to that one, leave the question out."
+    if form != known.interview.form:
+        raise CallerError(
+            f"By the key {known.key!r}, another question was asked ({known.interview.form.questions[0].prompt!r}, or "
+            f"its options or details differ). {own_key}"
+        )
+    if _rules(approval) != _rules(known.policy.approval):
+        raise CallerError(
+            f"By the key {known.key!r}, this question was asked under other rules (--quorum, --refusals, --no, "
+            f"--reason or --own). {own_key}"
+        )
+
+
+def _rules(approval: Approval | None) -> Approval | None:
+    """Without whose request it is: their names are looked up only where something new is asked."""
+    return None if approval is None else approval.evolve(requesters=(), refusing=tuple(sorted(approval.refusing)))
+
+
+class _Waiting:
+    """Waits for one question, by itself or beside others, whichever is possible at the time."""
+
+    def __init__(self, settings: Settings, where: Where, subject: Prepared | Ask, progress: Progress) -> None:
+        # What this process does besides is for the bot to do.
+        self._settings = settings.model_copy(update={"health": None, "retention": None})
+        self._where = where
+        self._subject = subject
+        """What is to be asked; once it is stored, the ask."""
+        self._progress = progress
+        self._has_begun = False
+
+    async def run(self) -> AskOutcome:
+        beside = await asyncio.to_thread(self._is_served)
+        while True:
+            outcome = await (self._beside() if beside else self._alone())
+            if outcome is not None:
+                return outcome
+            beside = not beside
+
+    def _is_served(self) -> bool:
+        """Whether a bot works on this database, or another process that waits for answers where there can be one."""
+        if not isinstance(self._where, PostgresAddress):
+            return worker_of(self._where) is not None
+        from askback.store.postgres.beside import processes
+
+        try:
+            return look(self._where, processes).beating > 0
+        except OperatorError:
+            return False  # nothing is there yet; or whoever opens it says what is wrong
+
+    async def _put(self, manager: QuestionManager) -> Ask:
+        """Ask, unless it was asked before."""
+        subject = self._subject
+        if isinstance(subject, Prepared):
+            wanted = subject.ask(manager)
+            stored = await manager.put(wanted)
+            _check_same(stored, wanted.interview.form, wanted.policy.approval)
+            again, prepared = stored.id != wanted.id, subject
+        else:
+            again, prepared, stored = True, None, subject
+        self._subject = stored
+        if not self._has_begun:
+            self._has_begun = True
+            self._progress.begun(stored, prepared, again=again)
+        return stored
+
+    # By itself
+
+    async def _alone(self) -> AskOutcome | None:
+        """None: a bot has come, which does it from now on."""
+        subject = self._subject
+        place = subject.found.place if isinstance(subject, Prepared) else subject.place
+        bot = bot_named(place.platform)
+        bot.check()
+        # What is open elsewhere is served as well, also the question of another such process beside this one.
+        serving = [bot, *(other for other in bots().values() if other.name != bot.name and _is_whole(other))]
+        try:
+            async with running(serving, self._settings, agent=False, holder=ASKING) as host:
+                ask = await self._put(host.manager)
+                newest = await self._watch(ask.id, host.manager.get, self._has_company)
+                if newest is None:
+                    self._progress.note("A bot runs here now: it goes on with this.")
+                    return None
+                await self._drawn(newest, host.manager.get)
+                return outcome_of(newest)
+        except InUse:
+            return None  # somebody was faster
+
+    async def _has_company(self) -> bool:
+        """On PostgreSQL, a bot may come while this process serves: two would share what people write to it."""
+        return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served)
+
+    async def _drawn(self, ask: Ask, get: Callable[[str], Awaitable[Ask | None]]) -> None:
+        """Wait until people see that it is over."""
+        until = time.monotonic() + DRAW_SECONDS
+        newest: Ask | None = ask
+        while newest is not None and not newest.is_drawn and newest.messages:
+            if time.monotonic() > until:
+                self._progress.note("Its card does not show that yet: a bot that runs here later sees to it.")
+                return
+            await asyncio.sleep(LOOK_SECONDS / 5)
+            newest = await get(ask.id)
+
+    # Beside others
+
+    async def _beside(self) -> AskOutcome | None:
+        """None: nobody works on it any more."""
+        await self._ready()
+        async with writing(self._where) as database:
+            ask = await self._put(QuestionManager(Store(database)))
+        if not isinstance(self._where, PostgresAddress):
+            nudge(self._where)
+        alone_since: float | None = None
+
+        async def deserted() -> bool:
+            nonlocal alone_since
+            if await asyncio.to_thread(self._is_served):
+                alone_since = None
+                return False
+            if alone_since is None:
+                alone_since = time.monotonic()
+                self._progress.note("The bot has ended. If none is started, this goes on without it in a moment.")
+            return time.monotonic() - alone_since >= GRACE_SECONDS
+
+        async def get(ask_id: str) -> Ask | None:
+            return await asyncio.to_thread(look, self._where, lambda connection: asks.get(connection, ask_id))
+
+        newest = await self._watch(ask.id, get, deserted)
+        return None if newest is None else outcome_of(newest)
+
+    async def _ready(self) -> None:
+        """Whoever works on the database may just have begun it."""
+        until = time.monotonic() + READY_SECONDS
+        while True:
+            try:
+                return await asyncio.to_thread(look, self._where, lambda _: None)
+            except (NoDatabase, NotReady):
+                if time.monotonic() > until:
+                    raise
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _watch(
+        self, ask_id: str, get: Callable[[str], Awaitable[Ask | None]], given_up: Callable[[], Awaitable[bool]]
+    ) -> Ask | None:
+        """The ask once it is over. None: `given_up` said so."""
+        looked = time.monotonic()
+        while True:
+            ask = await get(ask_id)
+            if ask is None:
+                raise OperatorError(f"The question {ask_id} is not in the database any more.")
+            self._subject = ask
+            self._progress.changed(ask)
+            if ask.outcome is not None:
+                return ask
+            if time.monotonic() - looked >= WATCH_SECONDS:
+                looked = time.monotonic()
+                if await given_up():
+                    return None
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _is_whole(bot: Bot) -> bool:
+    """Whether it has all its settings. What is open on its platform is served as well."""
+    try:
+        bot.check()
+    except OperatorError:
+        return False
+    return bot.is_configured()

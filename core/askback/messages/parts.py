@@ -1,0 +1,44 @@
+"""What stands in several messages: those that are there are changed, what is missing is posted, the rest goes."""
+
+from __future__ import annotations
+
+__all__ = ["bring"]
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from askback.identity import MessageRef
+from askback.platform import Gone, Messages
+
+P = TypeVar("P")
+
+
+async def bring(
+    parts: Sequence[P],
+    known: Messages,
+    *,
+    change: Callable[[MessageRef, P], Awaitable[None]],
+    post: Callable[[P, int], Awaitable[MessageRef]],
+    remove: Callable[[MessageRef], Awaitable[None]],
+    done: Messages = (),
+) -> Messages:
+    """Bring the parts into the messages that are `known`, but for the first ones, which are `done` already.
+
+    One that was deleted is posted anew, with its number; where it is the first, `Gone` is raised. Raises besides what
+    the three functions raise.
+    """
+    shown = list(done)
+    for number, part in enumerate(parts[len(done) :], len(done)):
+        if number < len(known):
+            try:
+                await change(known[number], part)
+            except Gone:
+                if number == 0:
+                    raise
+            else:
+                shown.append(known[number])
+                continue
+        shown.append(await post(part, number))
+    for surplus in known[len(parts) :]:
+        await remove(surplus)
+    return tuple(shown)

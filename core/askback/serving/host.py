@@ -1,0 +1,217 @@
+"""Everything running in one process: store, manager, worker, agent and bots."""
+
+from __future__ import annotations
+
+__all__ = ["Host", "running"]
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import cast
+
+from askback import telemetry
+from askback.agent.budget import Budget
+from askback.agent.client import ModelClient
+from askback.agent.loop import Agent, AgentSettings
+from askback.agent.toolbox import Toolbox
+from askback.bots import Bot, Connection, Doors
+from askback.conversations import Chosen, Heard, Taken
+from askback.identity import Actor, Place
+from askback.manager import QuestionManager
+from askback.messages.access import Access
+from askback.messages.reception import Reception
+from askback.own.loading import Tools, load_tools
+from askback.platform import Platform
+from askback.policy import Limits
+from askback.serving.backing import backing, recheck
+from askback.serving.health import Health
+from askback.serving.listen import listening as serving
+from askback.serving.worker import Worker
+from askback.settings.address import Address
+from askback.settings.core import Settings
+from askback.settings.reading import load
+from askback.store.store import Store
+
+log = logging.getLogger("askback.host")
+
+FINISH_SECONDS = 5.0
+REST_SECONDS = 4.0
+"""How long a turn of the agent that is under way may go on once the process is to end."""
+LEAVE_SECONDS = 7.0
+"""When, after that began, nothing more is shown: what is left of ten seconds is for closing."""
+TOOL_SECONDS = 3.0
+"""How long tools that run may take to end before they are cancelled: the outcome of those is unknown."""
+
+
+LOST_SECONDS = 1
+"""After so long without an end, a task is cancelled again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A running askback."""
+
+    manager: QuestionManager
+    store: Store
+    platforms: dict[str, Platform]
+    connections: dict[str, Connection]
+    health: Health
+    drain: Callable[[], Awaitable[None]]
+    """Take nothing new, and let what is under way end, for some seconds. What does not is for the next start."""
+
+
+@asynccontextmanager
+async def running(
+    bots: Sequence[Bot],
+    settings: Settings | None = None,
+    *,
+    agent: bool = True,
+    limits: Limits | None = None,
+    holder: str = "",
+) -> AsyncGenerator[Host]:
+    """Run these bots until the block ends; everything that was started is ended then.
+
+    Without `agent`, people are only asked through `Host.manager`, and what they write is not heard. `holder`: what
+    this process calls itself towards others that want the same file.
+    Raises `OperatorError` when settings are missing, when another process works on the same database, or
+    when a bot cannot go on; the block is cancelled then.
+    """
+    try:
+        async with _running(bots, settings or load(Settings), agent=agent, limits=limits, holder=holder) as host:
+            yield host
+    except BaseExceptionGroup as group:
+        # Task groups wrap whatever passes through them: what is alone in there comes out as itself.
+        raise _alone(group) from None
+
+
+def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    only = group.exceptions[0]
+    if len(group.exceptions) > 1:
+        return group
+    return _alone(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
+
+
+@asynccontextmanager
+async def _running(
+    bots: Sequence[Bot], settings: Settings, *, agent: bool, limits: Limits | None, holder: str
+) -> AsyncGenerator[Host]:
+    async with AsyncExitStack() as stack:
+        kept = await stack.enter_async_context(backing(settings.database_url, holder))
+        store = Store(kept.database)
+        health = Health(kept.database)
+        await stack.enter_async_context(health.ticking())
+        if settings.health is not None:
+            address = await stack.enter_async_context(serving(health.application(), Address.read(settings.health)))
+            log.info("Telling at http://%s/healthz and /readyz how it goes.", address, extra={"action": "health"})
+        manager = QuestionManager(store, limits)
+        stack.enter_context(telemetry.counting_open_asks(store.count_open))
+        platforms: dict[str, Platform] = {}
+        brain = toolbox = model = None
+        if agent:
+            model = await stack.enter_async_context(ModelClient(settings.model_key))
+            tools = load_tools(settings.tools, settings.folder, settings.approval_tools)
+            toolbox = Toolbox(store, tools.own, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit)
+            await stack.enter_async_context(toolbox)
+            brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox)
+        retention = None if settings.retention is None else timedelta(seconds=settings.retention)
+        turns = None if brain is None else kept.turns(store, brain.advance)
+        worker = Worker(
+            store,
+            manager,
+            platforms,
+            turns,
+            alone=not kept.is_shared,
+            look_again=kept.look_again,
+            retention=retention,
+        )
+        await stack.enter_async_context(kept.hearing(recheck(manager, worker, brain)))
+
+        access: dict[str, Access] = {}
+        reception = (
+            None if brain is None else Reception(store, manager, brain, platforms, access, settings.typed_replies)
+        )
+
+        async def hear(heard: Heard, *, begin: bool) -> Taken:
+            if reception is None:
+                return Taken(new=False)
+            taken = await reception.hear(heard, begin=begin)
+            if taken.new:
+                worker.wake()
+            return taken
+
+        async def stop(place: Place, by: Actor, *, key: str) -> str | None:
+            return None if reception is None else await reception.stop(place, by, key=key)
+
+        manager.may_end = lambda actor: actor.platform in access and access[actor.platform].is_admin(actor)
+
+        async def choose(offer_id: str, by: Actor, *, use: bool) -> Chosen:
+            return Chosen(over=True) if reception is None else await reception.replies.choose(offer_id, by, use=use)
+
+        doors = Doors(manager=manager, hear=hear, stop=stop, choose=choose, routes=health.routes())
+        connections = [await stack.enter_async_context(bot.connect(doors)) for bot in bots]
+        for connection in connections:
+            name = connection.platform.name
+            platforms[name], access[name] = connection.platform, connection.access
+            if reception is not None:
+                log.info("%s", connection.access.describe(), extra={"action": "access", "platform": name})
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        started = [tasks.create_task(worker.run(), name="askback worker")]
+        started += [
+            tasks.create_task(connection.serve(), name=f"askback {connection.platform.name}")
+            for connection in connections
+        ]
+        loading = [] if model is None else [tasks.create_task(model.load(), name="askback model")]
+        by_name = {connection.platform.name: connection for connection in connections}
+        health.watch(started, by_name)
+        leave_at: float | None = None
+
+        async def drain() -> None:
+            nonlocal leave_at
+            leave_at = time.monotonic() + LEAVE_SECONDS
+            health.is_draining = True
+            await asyncio.gather(worker.rest(REST_SECONDS), *(connection.drain() for connection in connections))
+
+        try:
+            yield Host(
+                manager=manager,
+                store=store,
+                platforms=platforms,
+                connections=by_name,
+                health=health,
+                drain=drain,
+            )
+            # What ended at last is shown before this ends. Not where it is cancelled or broken off: that ends at once.
+            left = FINISH_SECONDS if leave_at is None else leave_at - time.monotonic()
+            await worker.finish(min(max(left, 0.0), FINISH_SECONDS))
+        finally:
+            try:
+                if toolbox is not None:
+                    await toolbox.finish(TOOL_SECONDS)
+            finally:
+                await _ended([*started, *loading])
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """End tasks. A cancellation can get lost on its way through a library (`asyncio.wait_for` before Python 3.12)."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=LOST_SECONDS)
+
+
+def _agent_settings(settings: Settings, tools: Tools) -> AgentSettings:
+    return AgentSettings(
+        model=settings.model,
+        tools=tools.questions,
+        system_prompt=settings.system_prompt,
+        max_tokens=settings.max_tokens,
+        timeout=settings.timeout,
+        approvals=settings.approvals,
+        compact_at=settings.compact_at,
+        rounds=settings.rounds,
+        budget=Budget(conversation=settings.budget_conversation, day=settings.budget_day),
+    )

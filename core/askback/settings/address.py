@@ -1,0 +1,45 @@
+"""Where something listens: HOST:PORT, on this machine only unless another host is named."""
+
+from __future__ import annotations
+
+__all__ = ["Address", "checked_address", "is_address"]
+
+import re
+from urllib.parse import urlsplit
+
+from askback.values import Value
+
+LOOPBACK = "127.0.0.1"
+_FORM = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.%a-z]+)\]|(?P<host>[A-Za-z0-9._-]*)):)?(?P<port>[0-9]{1,5})")
+
+
+class Address(Value):
+    """A host and a port. Port 0 is any free one."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def read(cls, text: str) -> Address:
+        """Read `127.0.0.1:3000`, `[::1]:3000`, `:3000` or `3000`. Raises `ValueError` that says what is wrong."""
+        match = _FORM.fullmatch(text.strip())
+        if match is None or int(match["port"]) > 65535:
+            raise ValueError("is no HOST:PORT")
+        return cls(host=match["six"] or match["host"] or LOOPBACK, port=int(match["port"]))
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def checked_address(value: str | None) -> str | None:
+    """HOST:PORT written out in full. Raises `ValueError` where it is none."""
+    return None if value is None else str(Address.read(value))
+
+
+def is_address(text: str, *schemes: str) -> bool:
+    """Whether a text is an address under one of these schemes that names a host."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        return False

@@ -1,0 +1,43 @@
+"""People and groups in settings, of whatever platform: `PLATFORM:ID`. Pure.
+
+A person is `U…`, `W…` or a number; a group is `S…`, or `@&` and a number. Names are refused: they can be changed by
+whoever bears them.
+"""
+
+from __future__ import annotations
+
+__all__ = ["approver", "approvers"]
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from askback.identity import Actor
+from askback.policy import Who
+
+_PERSON: Final = re.compile(r"[UW][A-Z0-9]{2,}|[0-9]{5,20}")
+_GROUP: Final = re.compile(r"S[A-Z0-9]{2,}|@&[0-9]{5,20}")
+FORMS: Final = "a person (PLATFORM:U… or PLATFORM:NUMBER) nor a group (PLATFORM:S… or PLATFORM:@&NUMBER)"
+
+
+def approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
+    """Whom one entry names, and on which platform. Raises `ValueError` that goes on from "an entry that"."""
+    platform, _, name = entry.strip().partition(":")
+    if _PERSON.fullmatch(name):
+        who = Who.only(Actor(platform=platform or "?", id=name))
+    elif _GROUP.fullmatch(name):
+        who = Who(groups=(name.removeprefix("@&"),))
+    else:
+        raise ValueError(f"is neither {FORMS}")
+    if platform not in platforms:
+        raise ValueError(f"names no platform: there are {', '.join(platforms)}")
+    return platform, who
+
+
+def approvers(entries: Iterable[str], platforms: Collection[str]) -> dict[str, Who]:
+    """Whom several entries name, by platform. Raises `ValueError`."""
+    found: dict[str, Who] = {}
+    for entry in entries:
+        platform, who = approver(entry, platforms)
+        found[platform] = found[platform].with_others(who) if platform in found else who
+    return found

@@ -1,0 +1,172 @@
+"""Where settings come from: the environment first, then one file; and what is said of a wrong one."""
+
+from __future__ import annotations
+
+__all__ = [
+    "FILE",
+    "TomlSettings",
+    "file",
+    "given",
+    "is_configured",
+    "load",
+    "name_in_environment",
+    "name_in_file",
+]
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TypeVar, cast
+
+from pydantic import AliasChoices, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from askback.errors import OperatorError
+from askback.text.redaction import hide
+
+FILE = "askback.toml"
+
+S = TypeVar("S", bound="TomlSettings")
+
+
+class TomlSettings(BaseSettings):
+    """Base of every part's settings: the environment first, then the file that all parts share."""
+
+    model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True, populate_by_name=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _read(cls))
+
+    def model_post_init(self, context: object, /) -> None:
+        """No secret of any settings that were read is shown anywhere."""
+        for name in type(self).model_fields:
+            value: object = getattr(self, name)
+            if isinstance(value, SecretStr):
+                hide(value.get_secret_value())
+
+
+def is_configured(kind: type[TomlSettings]) -> bool:
+    """Whether anything that these settings cannot do without is set. Says nothing of whether it is right."""
+    try:
+        kind()
+    except ValidationError as error:
+        missing = {entry["loc"] for entry in error.errors() if entry["type"] == "missing"}
+        return len(missing) < sum(field.is_required() for field in kind.model_fields.values())
+    return True
+
+
+def given(kind: type[TomlSettings]) -> frozenset[str]:
+    """The fields that are set anywhere at all. Says nothing of whether they are right."""
+    there = {name.lower() for name, value in os.environ.items() if value}
+    in_file = _read(kind)
+    return frozenset(
+        name
+        for name, field in kind.model_fields.items()
+        if name in in_file
+        or not there.isdisjoint(map(str.lower, (name_in_environment(kind, name, field), *_aliases(field))))
+    )
+
+
+def load(kind: type[S], **fixed: str | None) -> S:
+    """Read settings; what is `fixed` wins. Raises `OperatorError` with one line for each that is missing or wrong."""
+    try:
+        return cast("Callable[..., S]", kind)(**{name: value for name, value in fixed.items() if value is not None})
+    except ValidationError as error:
+        lines = [_sentence(kind, entry["loc"], entry["type"], entry["msg"]) for entry in error.errors()]
+        raise OperatorError("\n".join(dict.fromkeys(lines))) from None
+
+
+def file() -> Path:
+    """Where the file that all parts share lies, or would."""
+    return Path(os.environ.get("ASKBACK_CONFIG") or FILE)
+
+
+def _read(kind: type[TomlSettings]) -> dict[str, object]:
+    """What stands in the file for this part. Raises `OperatorError`."""
+    path = file()
+    try:
+        with path.open("rb") as opened:
+            values: dict[str, object] = tomllib.load(opened)
+    except FileNotFoundError:
+        if os.environ.get("ASKBACK_CONFIG"):
+            raise OperatorError(f"ASKBACK_CONFIG names {path}, but there is no such file.") from None
+        return {}
+    except OSError as error:
+        raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        # The parser's message names line and column, never the text.
+        raise OperatorError(f"{path} is no valid TOML: {str(error).rstrip('.')}.") from None
+    known = {name_in_file(kind, name, field): name for name, field in kind.model_fields.items()}
+    part = _part_of(next(iter(known)))
+    for key in values:
+        if _part_of(key) == part and key not in known:
+            near = difflib.get_close_matches(key.lower(), known, n=1)
+            hint = f"Is it meant to be `{near[0]}`?" if near else f"There are: {', '.join(known)}."
+            raise OperatorError(f"{path} sets `{key}`, which is no setting. {hint}")
+    return {known[key]: value for key, value in values.items() if key in known}
+
+
+def _part_of(key: str) -> str:
+    """The bot whose setting a name in the file is, since it begins with that bot's name; empty for askback's own."""
+    return next((one.name for one in entry_points(group="askback.bots") if key.startswith(f"{one.name}_")), "")
+
+
+def _aliases(field: FieldInfo) -> Iterator[str]:
+    if isinstance(field.validation_alias, AliasChoices):
+        yield from (str(choice) for choice in field.validation_alias.choices)
+
+
+def name_in_file(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
+    return next((alias for alias in _aliases(field) if alias.islower()), name)
+
+
+def name_in_environment(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
+    """The variable that sets a field."""
+    variable = next((alias for alias in _aliases(field) if alias.isupper()), "")
+    return variable or f"{kind.model_config.get('env_prefix', '')}{name}".upper()
+
+
+_WORDS = {
+    "missing": "is missing",
+    "float_parsing": "is no number",
+    "float_type": "is no number",
+    "finite_number": "is no number",
+    "int_parsing": "is no whole number",
+    "int_type": "is no whole number",
+    "int_from_float": "is no whole number",
+    "string_too_short": "is empty",
+    "string_type": "is no text",
+    "tuple_type": "is neither a text nor a list",
+}
+
+
+def _sentence(kind: type[TomlSettings], loc: tuple[int | str, ...], problem: str, message: str) -> str:
+    """What is wrong with a setting and what to do, without the value: it may be a secret."""
+    given = str(loc[0]) if loc else ""
+    name, field = next(
+        (name, field) for name, field in kind.model_fields.items() if given == name or given in _aliases(field)
+    )
+    variable = name_in_environment(kind, name, field)
+    if problem == "missing" or os.environ.get(variable):
+        shown = variable
+    else:
+        shown = f"{name_in_file(kind, name, field)} in {file()}"
+    what = _WORDS.get(problem) or message.removeprefix("Value error, ").replace("Input should", "must")
+    return f"{shown} {what}. {field.description or ''}".rstrip()

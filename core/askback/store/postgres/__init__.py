@@ -1,0 +1,1 @@
+"""The store on PostgreSQL, for several processes at once. Asks for the extra `postgres`."""

@@ -1,0 +1,50 @@
+"""Where a PostgreSQL database is: a URL that nobody sees whole, since it may hold a password."""
+
+from __future__ import annotations
+
+__all__ = ["PostgresAddress"]
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from askback.errors import OperatorError
+from askback.text.redaction import hide
+
+_UNREADABLE = (
+    "ASKBACK_DATABASE_URL is no URL that can be read. Write postgresql://user:password@host/database, and "
+    "in the password % and two hexadecimal digits for a character such as @, /, # or :."
+)
+# libpq takes several, as for a primary and its standbys.
+_HOSTS = re.compile(r"(?:(?:\[[^]]*\]|[^][:,]*)(?::\d*)?(?:,|$))*")
+SCHEMES = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAddress:
+    """A database of a PostgreSQL server."""
+
+    url: str = field(repr=False)
+    """As libpq reads it."""
+    shown: str
+    """The same without user, password and options."""
+
+    @classmethod
+    def read(cls, url: str) -> PostgresAddress:
+        """Raises `OperatorError`, which never quotes the URL."""
+        try:
+            parts = urlsplit(url)
+            password = parts.password
+        except ValueError:
+            raise OperatorError(_UNREADABLE) from None
+        user, _, host = parts.netloc.rpartition("@")
+        if not _HOSTS.fullmatch(host) or parts.fragment or "@" in parts.path or ("@" in parts.query and not user):
+            # A password ends the host where it should not: what looks like the host is a part of it.
+            raise OperatorError(_UNREADABLE)
+        if password:
+            hide(password, unquote(password))
+        hide(*(value for name, value in parse_qsl(parts.query) if "password" in name))
+        return cls(url=f"postgresql:{url.partition(':')[2]}", shown=f"postgresql://{host}{parts.path}")
+
+    def __str__(self) -> str:
+        return self.shown

@@ -1,0 +1,93 @@
+"""A PostgreSQL database, seen from a process beside those that work on it: nothing is created, upgraded or held up."""
+
+from __future__ import annotations
+
+__all__ = ["STALLED_SECONDS", "Processes", "Telling", "look", "processes"]
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from askback.errors import OperatorError
+from askback.store.beside import check_version
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.database import PostgresDatabase
+from askback.store.postgres.link import Link, engine_for
+from askback.store.postgres.refusals import reason
+from askback.store.signals import CHANNEL, Signal, tell
+from askback.values import Value
+
+T = TypeVar("T")
+
+STALLED_SECONDS = 4.0
+"""A process whose heart did not beat for so long has died, or cannot reach the database."""
+
+# What a connection asked last stays there: the one on which a process hears asks for nothing else.
+_HEARING = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = :listening")
+_BEATING = text(
+    "SELECT count(*) FILTER (WHERE last_heartbeat >= now() - make_interval(secs => :seconds)), count(*) "
+    "FROM procrastinate_workers"
+)
+_HAS_JOBS = text("SELECT to_regclass('procrastinate_workers') IS NOT NULL")
+
+
+class Processes(Value):
+    """Those that work on a database."""
+
+    hearing: int
+    """How many hear of what others commit: the agent's bots, and programs that only ask."""
+    beating: int
+    """How many take turns of the agent, and told of themselves within the last seconds."""
+    silent: int
+    """How many took turns and have not told of themselves since."""
+
+    @property
+    def working(self) -> int:
+        return max(self.hearing, self.beating)
+
+
+def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
+    """Run `work` in a transaction that only reads. Raises `OperatorError`."""
+    link = Link(engine_for(address))
+    try:
+        connection = link.begin(read_only=True)
+        check_version(connection)
+        return work(connection)
+    except (psycopg.Error, DBAPIError) as error:
+        raise OperatorError(f"The database {address} cannot be read: {reason(error)}.") from error
+    finally:
+        link.roll_back()
+        link.close()
+
+
+def processes(connection: Connection) -> Processes:
+    """Who works on the database now."""
+    hearing = connection.execute(_HEARING, {"listening": f"LISTEN {CHANNEL}"}).scalar_one()
+    beating = known = 0
+    if connection.execute(_HAS_JOBS).scalar_one():
+        beating, known = connection.execute(_BEATING, {"seconds": STALLED_SECONDS}).one()
+    return Processes(hearing=hearing, beating=beating, silent=known - beating)
+
+
+class Telling:
+    """A `Database` beside those that work on it, who are told with each commit to look at everything."""
+
+    def __init__(self, address: PostgresAddress, *, prepare: Callable[[Connection], None]) -> None:
+        self._database = PostgresDatabase(address, connections=1, prepare=prepare)
+
+    async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
+        def and_tell(connection: Connection) -> T:
+            result = work(connection)
+            tell(connection, Signal(kind="look"))
+            return result
+
+        return await self._database.run(and_tell, within=within)
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return await self._database.read(work)
+
+    async def close(self) -> None:
+        await self._database.close()

@@ -1,0 +1,22 @@
+"""The libraries that PostgreSQL asks for, which may not be installed."""
+
+from __future__ import annotations
+
+__all__ = ["extra"]
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from askback.errors import OperatorError
+
+
+@contextmanager
+def extra() -> Generator[None]:
+    """Import what asks for them in here. Raises `OperatorError` where they are missing."""
+    try:
+        yield
+    except ImportError as error:
+        missing = f" ({error.name.partition('.')[0]})" if error.name else ""
+        raise OperatorError(
+            f"PostgreSQL asks for more than is installed{missing}. Run pip install 'askback[postgres]'."
+        ) from error

@@ -1,0 +1,99 @@
+"""The agent's turns as procrastinate's jobs, deferred in the transaction that gives the agent something to do.
+
+A job's `lock` is its conversation: procrastinate runs no two of a lock at once, in no two processes.
+"""
+
+from __future__ import annotations
+
+__all__ = ["QUEUE", "TURN", "defer_turn", "give_back", "held", "sweep"]
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
+
+import psycopg
+from procrastinate import App, SyncPsycopgConnector
+from procrastinate.exceptions import ConnectorException
+from sqlalchemy import Connection, text
+
+from askback.clock import to_micros
+
+QUEUE = "askback_turns"
+TURN = "askback.turn"
+
+# The jobs of processes whose heart does not beat any more, and those processes. One statement: who sweeps at the same
+# moment takes others, and nobody gives back what somebody has taken again.
+_GIVE_BACK = text(
+    """
+    WITH dead AS (
+        SELECT job.id FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
+        WHERE job.status = 'doing' AND job.queue_name = :queue
+          AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => :seconds))
+        FOR UPDATE OF job SKIP LOCKED
+    ), given_back AS (
+        SELECT procrastinate_retry_job_v2(dead.id, NULL, NULL, NULL, NULL) FROM dead
+    ), pruned AS (
+        SELECT procrastinate_prune_stalled_workers_v1(:seconds * 10)
+    )
+    SELECT (SELECT count(*) FROM given_back) + 0 * (SELECT count(*) FROM pruned)
+    """
+)
+# Conversations with something to do for which there is no job: one was lost, or failed and was put off.
+_MISSING = text(
+    """
+    SELECT id FROM conversations
+    WHERE wants_turn AND (turn_after IS NULL OR turn_after <= :now)
+      AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE lock = conversations.id AND status IN ('todo', 'doing'))
+    ORDER BY updated_at
+    LIMIT 100
+    """
+)
+
+_HELD = text(
+    "SELECT id, lock FROM procrastinate_jobs WHERE worker_id = :worker AND status = 'doing' AND queue_name = :queue"
+)
+_RETRY = text(
+    "SELECT procrastinate_retry_job_v2(id, NULL, NULL, NULL, NULL) FROM procrastinate_jobs "
+    "WHERE id = :job AND status = 'doing'"
+)
+
+
+def defer_turn(connection: Connection, conversation_id: str) -> None:
+    """Some process is to advance the conversation, once this is committed."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, psycopg.Connection)
+    job = _deferring().configure_task(TURN, queue=QUEUE, lock=conversation_id, connection=raw)
+    try:
+        job.defer(conversation_id=conversation_id)
+    except ConnectorException as error:
+        # What the driver said decides whether the transaction is tried again.
+        raise (error.__cause__ or error) from None
+
+
+def sweep(connection: Connection, now: datetime, stalled_seconds: float) -> int:
+    """Give back the jobs of processes that died, and see to it that whatever is to be done has its job.
+
+    Returns how many jobs were given back.
+    """
+    given_back = connection.execute(_GIVE_BACK, {"queue": QUEUE, "seconds": stalled_seconds}).scalar_one()
+    for conversation_id in connection.execute(_MISSING, {"now": to_micros(now)}).scalars().all():
+        defer_turn(connection, conversation_id)
+    return int(given_back)
+
+
+def held(connection: Connection, worker_id: int) -> dict[int, str]:
+    """The jobs that a process has taken, and has not said to be done: each with its conversation."""
+    return {row.id: row.lock for row in connection.execute(_HELD, {"queue": QUEUE, "worker": worker_id})}
+
+
+def give_back(connection: Connection, job_ids: Iterable[int]) -> None:
+    """Let these be taken again."""
+    for job_id in job_ids:
+        connection.execute(_RETRY, {"job": job_id})
+
+
+@cache
+def _deferring() -> App:
+    # Never opened: it only writes on connections that it is given.
+    return App(connector=SyncPsycopgConnector(json_dumps=json.dumps))

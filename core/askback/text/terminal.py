@@ -1,0 +1,28 @@
+"""Texts of people and models on a terminal: shown as they are, and never obeyed by it."""
+
+from __future__ import annotations
+
+__all__ = ["harmless", "json_line"]
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from askback.text.literal import literal, one_line
+
+_EIGHT_BIT: Final = dict.fromkeys(range(0x80, 0xA0), "\ufffd")
+"""The control characters above ASCII: terminals obey them as they obey the escape sequences."""
+_OBEYED: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str, *, lines: bool = False) -> str:
+    """A text that a terminal does not obey, on one line or, with `lines`, on as many as it has."""
+    return literal((text.replace("\t", "    ") if lines else one_line(text)).translate(_EIGHT_BIT))
+
+
+def json_line(value: Mapping[str, JsonValue]) -> str:
+    """One line of JSON, readable in every language; what a terminal obeys stands in it as an escape."""
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,64 @@
+"""What the time alone does to an ask: further people are asked, those who are missing reminded, and it ends. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["due"]
+
+from datetime import datetime
+
+from askback.asks import Ask
+from askback.conversations import REMINDER, Say
+from askback.interview import settle
+from askback.policy import Policy
+from askback.questions import Outcome
+from askback.text.literal import fit
+from askback.voting import missing
+
+PROMPT = 100
+"""Characters of a question that are named in a sentence about it."""
+
+REMINDED = "Reminder: {question} still waits for you."
+ESCALATED = "This now waits for you, too: {question}"
+
+
+def due(ask: Ask, now: datetime) -> tuple[Ask | None, Say | None]:
+    """The ask as it is when the time has come for something, and what people are told. None: nothing is due.
+
+    Reminders and escalations that passed together, such as while nothing ran, are told once. Nobody is told of a card
+    that does not stand anywhere yet: it names those who are asked as well by then, and reminders come once it stands.
+    """
+    policy, moment = ask.policy, ask.next_moment
+    if ask.outcome is not None or moment is None or moment > now:
+        return None, None
+    if policy.deadline is not None and policy.deadline <= now:
+        return ask.evolve(interview=settle(ask.interview, Outcome(status="timed_out", at=now))), None
+    came = tuple(escalation for escalation in policy.escalations if escalation.at <= now)
+    who = policy.who
+    for escalation in came:
+        who = who.with_others(escalation.who)
+    after = policy.evolve(
+        who=who,
+        reminders=tuple(at for at in policy.reminders if at > now or not ask.messages),
+        escalations=tuple(escalation for escalation in policy.escalations if escalation.at > now),
+    )
+    interview = ask.interview.evolve(revision=ask.interview.revision + 1) if came else ask.interview
+    return ask.evolve(policy=after, interview=interview), _told(ask, policy, after) if ask.messages else None
+
+
+def _told(ask: Ask, before: Policy, after: Policy) -> Say | None:
+    reminded = len(after.reminders) != len(before.reminders)
+    told = missing(ask.interview, after, after.approval)
+    if told is not None and not reminded:
+        told = told.besides(before.who)
+    if told is None:
+        return None
+    sentence = REMINDED if reminded else ESCALATED
+    left = f"{len(after.reminders)}.{len(after.escalations)}"
+    return Say(
+        target=f"{REMINDER}{ask.id}:{left}",
+        text=sentence.format(question=f"“{fit(ask.interview.form.questions[0].prompt, PROMPT)}”"),
+        markdown=False,
+        mention=told,
+        reply_to=ask.messages[0],
+        until=after.deadline,
+    )

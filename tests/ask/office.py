@@ -1,0 +1,326 @@
+"""People on a platform of this machine, and the real `askback` as processes in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from askback_local.discord.clicks import Delivery
+from askback_local.discord.clicks import Target as DiscordTarget
+from askback_local.discord.controls import controls as discord_controls
+from askback_local.discord.drawing import body
+from askback_local.discord.values import Role
+from askback_local.play.controls import Control, find
+from askback_local.revisions import Revisions
+from askback_local.services import Services
+from askback_local.slack.clicks import Target
+from askback_local.slack.controls import controls
+from askback_local.slack.drawing import message_text
+from askback_local.slack.values import UserGroup
+
+WITHIN = 40.0
+"""Seconds that anything may take before a test fails."""
+LOOK = 0.1
+ASKBACK = Path(sys.executable).with_name("askback")
+MAIN = "from askback.cli import main; main()"
+OURS = ("ASKBACK", "SLACK", "DISCORD", "ANTHROPIC")
+OPTIONS = ("--option", "Yes", "--option", "No")
+
+
+class Shown(Protocol):
+    """A message."""
+
+    @property
+    def channel(self) -> str: ...
+
+
+class Process:
+    """One `askback` that runs, or ran."""
+
+    def __init__(self, process: asyncio.subprocess.Process, office: Office) -> None:
+        self._process = process
+        self._office = office
+        self.err = ""
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        stream = self._process.stderr
+        assert stream is not None
+        while line := await stream.readline():
+            self.err += line.decode()
+
+    @property
+    def is_over(self) -> bool:
+        return self._process.returncode is not None
+
+    async def said(self, words: str) -> None:
+        """Wait until this stands on its standard error."""
+        await self._office.until(lambda: words in self.err or self.is_over, what=lambda: self.err)
+        await asyncio.sleep(0)
+        assert words in self.err, self.err
+
+    async def ended(self) -> tuple[int, str]:
+        """Its exit code, and all of its standard output."""
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(WITHIN):
+                out = await self._process.stdout.read()
+                code = await self._process.wait()
+                await self._reading
+        except TimeoutError:
+            raise AssertionError(f"it does not end:\n{self.err}\n{self._office.picture()}") from None
+        return code, out.decode()
+
+    async def outcome(self, code: int = 0) -> dict[str, Any]:
+        """What it printed: one line of JSON, once it has ended with this code."""
+        found, out = await self.ended()
+        assert found == code, f"{found}: {self.err}{out}"
+        (line,) = out.splitlines()
+        return json.loads(line)
+
+    async def refused(self, code: int = 2) -> str:
+        """What it complains about; it prints nothing else."""
+        found, out = await self.ended()
+        assert (found, out) == (code, ""), self.err
+        return self.err
+
+    def signal(self, number: int) -> None:
+        if not self.is_over:
+            self._process.send_signal(number)
+
+    async def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        await self.ended()
+
+
+class Office:
+    """See the module. A message is what the platform's services have it as."""
+
+    platform: str
+
+    def __init__(self, services: Services, folder: Path) -> None:
+        self.services = services
+        self.folder = folder
+        self.settings: dict[str, str] = {}
+        self._processes: list[Process] = []
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "askback.db"
+
+    def environment(self) -> dict[str, str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        wanted = {n: v for n, v in self.services.environment.items() if self.platform.upper() in n}
+        return environment | wanted | {"ASKBACK_DATABASE_URL": str(self.database), "COLUMNS": "200"} | self.settings
+
+    async def start(self, *arguments: str, program: Sequence[str] = (), **more: str) -> Process:
+        begun = await asyncio.create_subprocess_exec(
+            *(program or (sys.executable, "-c", MAIN)),
+            *arguments,
+            cwd=self.folder,
+            env=self.environment() | more,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        process = Process(begun, self)
+        self._processes.append(process)
+        return process
+
+    async def ask(self, *arguments: str, to: str = "#deploys", approvers: str = "anyone") -> Process:
+        """`askback ask "Deploy 1.4.2?"` with a Yes and a No."""
+        return await self.start(
+            "ask", "Deploy 1.4.2?", "--to", f"{self.platform}:{to}", *OPTIONS, "--approvers", approvers, *arguments
+        )
+
+    async def bot(self) -> Process:
+        """The bot, once it listens."""
+        process = await self.start(self.platform, ANTHROPIC_API_KEY="sk-local", ANTHROPIC_BASE_URL=self.services.url)
+        await self.until(lambda: self.connections == 1 or process.is_over, what=lambda: process.err)
+        return process
+
+    async def close(self) -> None:
+        for process in self._processes:
+            await process.kill()
+
+    async def until(self, holds: Callable[[], object], *, what: Callable[[], str] = str) -> None:
+        try:
+            async with asyncio.timeout(WITHIN):
+                while not holds():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(LOOK):
+                            await self.state.changed_since(self.state.revision)
+        except TimeoutError:
+            said = "\n".join(process.err for process in self._processes)
+            raise AssertionError(f"not within {WITHIN:g} s: {what()}\n{self.picture()}\n{said}") from None
+
+    async def card(self, words: str = "Deploy 1.4.2?") -> Any:
+        """The card that can be used, once it is there."""
+
+        def usable() -> list[Any]:
+            return [one for one in self.shown() if words in self.reads(one) and self.buttons(one)]
+
+        await self.until(usable)
+        return usable()[0]
+
+    async def settled(self, *words: str) -> str:
+        """What the card reads once it takes no more clicks and shows these words."""
+
+        def over() -> list[str]:
+            texts = [self.reads(one) for one in self.shown() if not self.buttons(one)]
+            return [text for text in texts if all(word in text for word in words)]
+
+        await self.until(over)
+        return over()[0]
+
+    async def click(self, person: str, label: str, words: str = "Deploy 1.4.2?") -> None:
+        """Press that button on the card as it stands, until the click is taken."""
+        async with asyncio.timeout(WITHIN):
+            while True:
+                if await self.press(person, await self.card(words), label):
+                    return
+                await asyncio.sleep(LOOK)
+
+    def picture(self) -> str:
+        return "\n".join(self.reads(message) for message in self.shown())
+
+    # What each platform has of its own.
+
+    @property
+    def state(self) -> Revisions:
+        raise NotImplementedError
+
+    @property
+    def connections(self) -> int:
+        raise NotImplementedError
+
+    def shown(self) -> list[Any]:
+        raise NotImplementedError
+
+    def reads(self, message: Any) -> str:
+        raise NotImplementedError
+
+    def buttons(self, message: Any) -> tuple[Control, ...]:
+        raise NotImplementedError
+
+    async def press(self, person: str, message: Any, label: str) -> bool:
+        raise NotImplementedError
+
+    def refuse_posts(self) -> None:
+        """From now on the bot may not post."""
+        raise NotImplementedError
+
+    def put_group(self, name: str, *people: str) -> None:
+        """A group, or role, of these people."""
+        raise NotImplementedError
+
+
+class SlackOffice(Office):
+    """On Slack."""
+
+    platform = "slack"
+
+    @property
+    def state(self) -> Revisions:
+        return self.services.workspace
+
+    @property
+    def connections(self) -> int:
+        return self.services.socket.connections
+
+    def shown(self) -> list[Any]:
+        messages = self.services.workspace.messages.values()
+        return [message for message in messages if message.bot and not message.ephemeral_to]
+
+    def reads(self, message: Any) -> str:
+        return message_text({"blocks": [*message.blocks], "text": message.text, "markdown": message.markdown})
+
+    def buttons(self, message: Any) -> tuple[Control, ...]:
+        return controls([*message.blocks])
+
+    async def press(self, person: str, message: Any, label: str) -> bool:
+        button = find(self.buttons(message), label, kinds=("button",), what="button")
+        target = Target(
+            person=person,
+            channel=message.channel,
+            ts=message.ts,
+            block_id=str(button.handle["block_id"]),
+            action_id=str(button.handle["action_id"]),
+        )
+        done = await self.services.clicks.act(target, as_seen=[*message.blocks])
+        return done is not None and done.acked is True
+
+    def refuse_posts(self) -> None:
+        self.services.workspace.faults.fail("chat.postMessage", "not_in_channel", times=None)
+
+    def put_group(self, name: str, *people: str) -> None:
+        ids = {person.name: person.id for person in self.services.workspace.people.values()}
+        users = tuple(ids[person] for person in people)
+        self.services.workspace.put_group(UserGroup(id=f"S0{name.upper():0<8}", handle=name, name=name, users=users))
+
+
+class DiscordOffice(Office):
+    """On Discord."""
+
+    platform = "discord"
+
+    @property
+    def state(self) -> Revisions:
+        return self.services.discord.guild
+
+    @property
+    def connections(self) -> int:
+        return self.services.discord.gateway.connections
+
+    def shown(self) -> list[Any]:
+        guild = self.services.discord.guild
+        return [post for post in guild.posts.values() if post.author == guild.bot.id and post.ephemeral_to is None]
+
+    def reads(self, message: Any) -> str:
+        return message.content + (body([*message.components], {}) if message.components else "")
+
+    def buttons(self, message: Any) -> tuple[Control, ...]:
+        return tuple(discord_controls([*message.components]))
+
+    async def press(self, person: str, message: Any, label: str) -> bool:
+        button = find(self.buttons(message), label, kinds=("button",), what="button")
+        target = DiscordTarget(
+            person=person,
+            channel=message.channel,
+            message=message.id,
+            custom_id=str(button.handle["custom_id"]),
+            components=message.components,
+        )
+        return (await self.services.discord.clicks.click(target, Delivery())).acked is True
+
+    def refuse_posts(self) -> None:
+        self.services.discord.guild.faults.fail("create_message", 403, code=50013, times=None)
+
+    def put_group(self, name: str, *people: str) -> None:
+        guild = self.services.discord.guild
+        role = Role(f"11000000000000{len(guild.roles):05d}", name)
+        guild.roles[role.id] = role
+        for person in guild.people.values():
+            if person.name in people:
+                guild.people[person.id] = replace(person, roles=(*person.roles, role.id))
+
+
+OFFICES: dict[str, type[Office]] = {"discord": DiscordOffice, "slack": SlackOffice}
+
+
+@asynccontextmanager
+async def opened(platform: str, folder: Path) -> AsyncGenerator[Office]:
+    async with Services(port=0) as services:
+        office = OFFICES[platform](services, folder)
+        try:
+            yield office
+        finally:
+            await office.close()

@@ -1,0 +1,260 @@
+"""`askback ask`, as a pipeline runs it: a process in front of a platform, by itself or beside a bot."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from .office import OFFICES, OPTIONS, Office
+
+BEFORE = """
+    DROP INDEX ix_asks_status_attend_at;
+    ALTER TABLE asks RENAME COLUMN attend_at TO deadline;
+    CREATE INDEX ix_asks_status_deadline ON asks (status, deadline);
+    UPDATE askback_version SET version_num = '0003_several_machines';
+"""
+"""Back to the tables of before the newest migration."""
+
+
+async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) -> None:
+    asked = await office.ask("--key", "1.4.2")
+    await office.click("ada", "Yes")
+    outcome = await asked.outcome()
+    assert outcome == {
+        "id": outcome["id"],
+        "key": "1.4.2",
+        "status": "answered",
+        "answer": "Yes",
+        "by": outcome["by"],
+        "by_id": outcome["by_id"],
+        "reason": None,
+        "votes": outcome["votes"],
+        "at": outcome["at"],
+    }
+    assert outcome["votes"][0]["choice"] == "Yes"
+    await office.settled("Deploy 1.4.2?", "Yes")
+    assert "askback: Waiting for anyone until " in asked.err
+    assert "askback: The question stands in #deploys now." in asked.err
+    assert not asked.err.count("Traceback")
+
+
+async def test_beside_a_bot_it_only_writes_and_the_bot_asks(office: Office) -> None:
+    await office.bot()
+    # With these it could open no connection of its own.
+    office.settings = {"SLACK_APP_TOKEN": "xapp-wrong", "ASKBACK_DISCORD_GATEWAY_URL": "ws://127.0.0.1:9/"}
+    asked = await office.ask()
+    await office.click("ben", "Yes")
+    assert (await asked.outcome())["answer"] == "Yes"
+    await office.settled("Deploy 1.4.2?", "Yes")
+
+
+async def test_a_no_ends_with_3(office: Office) -> None:
+    asked = await office.ask()
+    await office.click("ada", "No")
+    outcome = await asked.outcome(3)
+    assert (outcome["status"], outcome["answer"]) == ("refused", "No")
+    assert "askback: Refused by " in asked.err
+
+
+async def test_when_nobody_answers_it_ends_with_4(office: Office) -> None:
+    asked = await office.ask("--wait", "1s")
+    assert (await asked.outcome(4))["status"] == "timed_out"
+
+
+async def test_what_cannot_be_delivered_ends_with_5(office: Office) -> None:
+    office.refuse_posts()
+    asked = await office.ask()
+    outcome = await asked.outcome(5)
+    assert outcome["status"] == "undeliverable"
+    assert outcome["reason"]
+
+
+async def test_two_have_to_agree_and_each_vote_is_told(office: Office) -> None:
+    asked = await office.ask("--quorum", "2")
+    await office.click("ada", "Yes")
+    await asked.said(": Yes")
+    assert not asked.is_over
+    await office.click("ben", "Yes")
+    outcome = await asked.outcome()
+    assert len({vote["id"] for vote in outcome["votes"]}) == 2
+    assert "askback: Waiting for 2 of anyone until " in asked.err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_signal_leaves_it_open_and_says_how_to_come_back(office: Office, number: int, code: int) -> None:
+    asked = await office.ask()
+    await office.card()
+    asked.signal(number)
+    said = await asked.refused(code)
+    key = said.rsplit("askback ask --key ", 1)[1].strip()
+    assert "The question stays open." in said
+    again = await office.start("ask", "--key", key)
+    await office.click("ada", "Yes")
+    assert (await again.outcome())["key"] == key
+    once_more = await office.start("ask", "--key", key)
+    assert (await once_more.outcome())["answer"] == "Yes"
+
+
+async def test_after_a_kill_the_same_key_finds_the_same_question(office: Office) -> None:
+    asked = await office.ask("--key", "k")
+    card = await office.card()
+    await asked.kill()
+    again = await office.ask("--key", "k")
+    await again.said("This was asked before")
+    await office.click("ada", "Yes")
+    assert (await again.outcome())["answer"] == "Yes"
+    assert len([one for one in office.shown() if "Deploy 1.4.2?" in office.reads(one)]) == 1, card
+
+
+async def test_by_a_key_that_is_taken_nothing_else_is_asked(office: Office) -> None:
+    asked = await office.ask("--key", "k")
+    await office.click("ada", "Yes")
+    await asked.outcome()
+    other = await office.start("ask", "Deploy 1.5?", "--to", f"{office.platform}:#deploys", "--key", "k")
+    assert "another question was asked ('Deploy 1.4.2?'" in await other.refused()
+    stricter = await office.ask("--key", "k", "--quorum", "2")
+    assert "this question was asked under other rules" in await stricter.refused()
+
+
+async def test_a_key_that_is_not_known_needs_a_question(office: Office) -> None:
+    asked = await office.start("ask", "--key", "nothing")
+    assert "Nothing was asked by the key 'nothing'" in await asked.refused()
+    asked = await office.start("ask")
+    assert "Give the question, or the key" in await asked.refused()
+
+
+async def test_two_at_once_on_one_file_both_come_to_their_end(office: Office) -> None:
+    first = await office.ask("--key", "first")
+    await office.card()
+    second = await office.start(
+        "ask", "Deploy 1.5?", "--to", f"{office.platform}:@ben", "--option", "Go", "--key", "second"
+    )
+    await office.click("ada", "Yes")
+    assert (await first.outcome())["answer"] == "Yes"
+    # The first has ended, and with it the one that served the second.
+    await office.click("ben", "Go", "Deploy 1.5?")
+    assert (await second.outcome())["answer"] == "Go"
+
+
+async def test_two_on_different_platforms_on_one_file_both_come_to_their_end(office: Office) -> None:
+    both = office.services.environment
+    (other,) = set(OFFICES) - {office.platform}
+    there = OFFICES[other](office.services, office.folder)
+    first = await office.start(
+        "ask", "Deploy 1.4.2?", "--to", f"{office.platform}:#deploys", *OPTIONS, "--approvers", "anyone", **both
+    )
+    await office.card()
+    second = await office.start("ask", "Deploy 1.5?", "--to", f"{other}:@ben", "--option", "Go", **both)
+    await there.card("Deploy 1.5?")
+    await office.click("ada", "Yes")
+    assert (await first.outcome())["answer"] == "Yes"
+    # The first has ended, and with it the one that served both platforms.
+    await there.click("ben", "Go", "Deploy 1.5?")
+    assert (await second.outcome())["answer"] == "Go"
+
+
+async def test_on_a_database_of_before_an_upgrade_a_key_alone_says_so_and_with_its_question_finds_it(
+    office: Office,
+) -> None:
+    asked = await office.ask("--key", "k")
+    await office.card()
+    await asked.kill()
+    with closing(sqlite3.connect(office.database)) as database:
+        database.executescript(BEFORE)
+    alone = await office.start("ask", "--key", "k")
+    assert "written by an older askback (version 0003_several_machines)" in await alone.refused(1)
+    again = await office.ask("--key", "k")
+    await again.said("This was asked before")
+    await office.click("ada", "Yes")
+    assert (await again.outcome())["answer"] == "Yes"
+
+
+async def test_when_the_bot_beside_it_ends_it_goes_on_by_itself(office: Office) -> None:
+    bot = await office.bot()
+    asked = await office.ask()
+    await office.card()
+    bot.signal(signal.SIGTERM)
+    await bot.ended()
+    await asked.said("The bot has ended.")
+    await office.until(lambda: office.connections == 1)
+    await office.click("ada", "Yes")
+    assert (await asked.outcome())["answer"] == "Yes"
+
+
+async def test_a_bot_that_is_started_meanwhile_is_told_what_to_do(office: Office) -> None:
+    asked = await office.ask()
+    await office.card()
+    bot = await office.start(office.platform, ANTHROPIC_API_KEY="sk-local")
+    code, _ = await bot.ended()
+    assert code == 2
+    assert "`askback ask` works on this database until its question is answered" in bot.err
+    assert "End it with Ctrl-C: its question stays open." in bot.err
+    await office.click("ada", "Yes")
+    await asked.outcome()
+
+
+async def test_for_ever_has_no_deadline(office: Office) -> None:
+    asked = await office.ask("--wait", "forever")
+    await asked.said("Waiting for anyone for ever.")
+    await office.click("ada", "Yes")
+    await asked.outcome()
+
+
+async def test_without_options_people_write(office: Office) -> None:
+    asked = await office.start("ask", "Which version?", "--to", f"{office.platform}:@ada", "--wait", "1s")
+    assert (await asked.outcome(4))["answer"] is None
+    assert "askback: Waiting for @ada until " in asked.err
+
+
+@pytest.mark.parametrize(
+    ("to", "approvers", "more", "words"),
+    [
+        ("#deploy", "anyone", (), "There is no channel '#deploy' that I can see. Did you mean #deploys?"),
+        ("#deploys", "@relase", (), "Did you mean @release?"),
+        ("#deploys", "@adda", (), "Did you mean @ada?"),
+        ("@bem", "anyone", (), "Did you mean @ben?"),
+        ("#deploys", "@release", ("--quorum", "2"), "2 people have to agree, but only 1 person is in @release"),
+        ("@ada", "@ben", (), "those who decide do not see this direct message. Ask in a channel where they are"),
+        ("@ben", "@release", (), " direct message"),
+        ("@ada", "anyone", ("--quorum", "2"), "2 people decide together, and only one sees this direct message"),
+        ("#deploys", "@ada", ("--quorum", "2"), "but only 1 person is in @ada"),
+        ("#deploys", "@release", ("--requested-by", "@ada"), ""),
+        ("#deploys", "@ada", ("--requested-by", "@ada"), "but nobody is in @ada (whose request it is does not count)"),
+        ("#deploys", "{platform}:@ada", ("--quorum", "2"), "but only 1 person is in @ada"),
+        ("#deploys", "anyone", ("--no", "Maybe"), "there is no such option. Name one of Yes, No."),
+        ("#deploys", "anyone", ("--wait", "soon"), "--wait soon is no duration"),
+        ("#deploys", "anyone", ("--escalate", "@leads"), "write --escalate 1h=@leads"),
+        ("#deploys", "anyone", ("--option", "Yes"), "stands more than once"),
+    ],
+)
+async def test_what_is_asked_wrongly_ends_with_2(
+    office: Office, to: str, approvers: str, more: tuple[str, ...], words: str
+) -> None:
+    if not words:
+        if office.platform == "discord":
+            return  # how many have a role is told, and not who
+        words = "but nobody is in @release (whose request it is does not count)"
+    asked = await office.ask(*more, to=to, approvers=approvers.format(platform=office.platform))
+    assert words in await asked.refused()
+    assert not office.shown()
+
+
+async def test_a_question_that_nobody_could_answer_is_not_asked(office: Office) -> None:
+    office.put_group("nobody")
+    asked = await office.start("ask", "Which version?", "--to", f"{office.platform}:#deploys", "--who", "@nobody")
+    assert "Nobody is in @nobody: name others who may answer." in await asked.refused()
+    assert not office.shown()
+
+
+async def test_details_are_read_from_a_file_and_shown_to_who_wants_them(office: Office) -> None:
+    (office.folder / "diff.txt").write_text("- old\n+ new\n", encoding="utf-8")
+    asked = await office.ask("--details", "diff.txt", "--reason", "no")
+    card = await office.card()
+    assert len(office.buttons(card)) > 2
+    await office.click("ada", "Yes")
+    await asked.outcome()
+    asked = await office.ask("--details", "nothing.txt")
+    assert "--details nothing.txt cannot be read" in await asked.refused()

@@ -1,0 +1,40 @@
+"""On PostgreSQL, where bots and scripts work on one database side by side."""
+
+from __future__ import annotations
+
+import signal
+
+from .office import Office
+
+
+async def test_beside_a_bot_it_only_writes_and_goes_on_when_that_ends(office: Office, postgres_url: str) -> None:
+    office.settings = {"ASKBACK_DATABASE_URL": postgres_url}
+    bot = await office.bot()
+    # With these it could open no connection of its own.
+    office.settings |= {"SLACK_APP_TOKEN": "xapp-wrong", "ASKBACK_DISCORD_GATEWAY_URL": "ws://127.0.0.1:9/"}
+    first = await office.ask()
+    await office.click("ada", "Yes")
+    assert (await first.outcome())["answer"] == "Yes"
+    office.settings = {"ASKBACK_DATABASE_URL": postgres_url}
+    second = await office.start("ask", "Deploy 1.5?", "--to", f"{office.platform}:@ben", "--option", "Go")
+    await office.card("Deploy 1.5?")
+    bot.signal(signal.SIGTERM)
+    await bot.ended()
+    await second.said("The bot has ended.")
+    await office.until(lambda: office.connections == 1)
+    await office.click("ben", "Go", "Deploy 1.5?")
+    assert (await second.outcome())["answer"] == "Go"
+
+
+async def test_by_itself_it_begins_the_database_and_leaves_to_a_bot_what_one_can_do(
+    office: Office, empty_url: str
+) -> None:
+    office.settings = {"ASKBACK_DATABASE_URL": empty_url}
+    asked = await office.ask()
+    await office.card()
+    bot = await office.start(office.platform, ANTHROPIC_API_KEY="sk-local", ANTHROPIC_BASE_URL=office.services.url)
+    await asked.said("A bot runs here now: it goes on with this.")
+    await office.until(lambda: office.connections == 1)
+    assert not bot.is_over
+    await office.click("ada", "Yes")
+    assert (await asked.outcome())["answer"] == "Yes"

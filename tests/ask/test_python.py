@@ -1,0 +1,45 @@
+"""The same in Python."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import askback
+
+from .office import Office
+
+SCRIPT = """
+import askback
+outcome = askback.ask(
+    "Deploy 1.4.2?", to="{platform}:#deploys", options=["Yes", "No"], approvers=["@release"], wait="2h"
+)
+print(outcome.status, outcome.answer, outcome.approved)
+"""
+
+
+async def test_three_lines_ask_and_have_the_answer(office: Office) -> None:
+    program = ("python", "-c", SCRIPT.format(platform=office.platform))
+    import sys
+
+    process = await office.start(program=(sys.executable, *program[1:]))
+    await office.click("ada", "Yes")
+    assert await process.ended() == (0, "answered Yes True\n")
+
+
+async def test_in_a_running_loop_the_other_form_is_named() -> None:
+    with pytest.raises(askback.CallerError, match=r"await askback\.ask_async\(…\)"):
+        askback.ask("Deploy 1.4.2?", to="slack:#deploys")
+
+
+async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLACK_BOT_TOKEN", raising=False)
+    with pytest.raises(askback.CallerError, match="Say where to ask"):
+        await askback.ask_async("Deploy 1.4.2?")
+    with pytest.raises(askback.CallerError, match="is for a choice"):
+        await askback.ask_async("Deploy?", to="slack:#deploys", quorum=2, approvers="@ada")
+    for name, more in (("--refusals", {"refusals": 2}), ("--reason no", {"reasons": "no"})):
+        with pytest.raises(askback.CallerError, match=f"{name} is for options that are a “no”, and there is none"):
+            await askback.ask_async("Tea?", to="slack:#deploys", options=["Tea", "Rum"], approvers="@ada", **more)
+    assert asyncio.get_running_loop().is_running()

@@ -1,0 +1,84 @@
+"""`python -m tests.bench`: lines of JSON on standard output, one a figure; on standard error how far it is."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from .runner import BENCHES, Bench, Unavailable, module
+from .table import placed, table
+
+INTERRUPTED = 130
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description="Measures, and prints a line of JSON for each figure."
+    )
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=[*BENCHES], help="run these only")
+    parser.add_argument("--quick", action="store_true", help="a few times each: to see that it works, not how fast")
+    parser.add_argument("--list", action="store_true", help="say what there is, and end")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="make a table of such lines, and end")
+    parser.add_argument("--into", type=Path, metavar="PAGE", help="with --table: put it between the page's marks")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("/var/tmp"),
+        help="where the databases are, on the disk that is to be measured (%(default)s)",
+    )
+    return parser.parse_args()
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+async def measure(names: list[str], folder: Path, *, quick: bool) -> int:
+    from .figures import database_in
+
+    failed = 0
+    for name in names:
+        began = time.monotonic()
+        say(f"{name}: {BENCHES[name]}")
+        with tempfile.TemporaryDirectory(prefix=f"askback-bench-{name}-", dir=folder) as own:
+            bench = Bench(Path(own), await database_in(Path(own)), quick, lambda text: say(f"  {text}"))
+            try:
+                async for figure in module(name).run(bench):
+                    print(figure.line(name), flush=True)
+            except Unavailable as why:
+                say(f"  left out: {why}")
+            except Exception as error:  # noqa: BLE001 - the others are measured all the same
+                failed += 1
+                say(f"  failed: {error!r}")
+                traceback.print_exc()
+        say(f"  {time.monotonic() - began:.1f} s")
+    return 1 if failed else 0
+
+
+def main() -> int:
+    options = arguments()
+    if options.list:
+        for name, what in BENCHES.items():
+            print(f"{name:<10}{what}")
+        return 0
+    if options.table is not None:
+        made = table(options.table.read_text(encoding="utf-8"))
+        if options.into is None:
+            print(made)
+        else:
+            options.into.write_text(placed(made, options.into.read_text(encoding="utf-8")), encoding="utf-8")
+        return 0
+    try:
+        return asyncio.run(measure(options.only or [*BENCHES], options.folder, quick=options.quick))
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Questions that are open already, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, insert, select
+
+from askback.actions import Action, Choose
+from askback.asks import Ask, new_ask_id
+from askback.clock import utc_now
+from askback.identity import Actor, MessageRef, Place
+from askback.interview import start
+from askback.policy import Policy, Who
+from askback.questions import Form, Option, Question
+from askback.store import asks, schema
+
+ADA = Actor(platform="slack", tenant="T0LOCAL", id="U0ADA", name="Ada")
+OPTIONS = tuple(
+    Option(value=word.lower(), label=word, description=f"Take {word.lower()} for it, as it was done before.")
+    for word in ("Green", "Blue", "Yellow", "Red")
+)
+FORM = Form(questions=(Question(id="colour", prompt="Which colour shall it have?", header="Colour", options=OPTIONS),))
+CHUNK = 500
+
+
+def ask_in(thread: str) -> Ask:
+    """One that people look at already."""
+    moment = utc_now()
+    return Ask(
+        id=new_ask_id(),
+        place=Place(platform="slack", tenant="T0LOCAL", channel="C0LOCAL", thread=thread),
+        policy=Policy(who=Who.only(ADA)),
+        interview=start(FORM),
+        created_at=moment,
+        post_after=moment,
+        messages=(MessageRef(channel="C0LOCAL", id=thread),),
+        drawn_revision=0,
+    )
+
+
+def put(count: int, first: int = 0) -> Callable[[Connection], list[str]]:
+    """A transaction that stores so many, each in a place of its own, and returns their ids."""
+
+    def work(connection: Connection) -> list[str]:
+        ask = ask_in(f"{first}.0")
+        asks.insert(connection, ask)
+        # The first as the product writes it; the others are copies of its row.
+        row = dict(connection.execute(select(schema.asks).where(schema.asks.c.id == ask.id)).mappings().one())
+        copies = [
+            # Another question each: nothing is quicker since the one before was the same.
+            row
+            | {"id": new_ask_id(), "place_key": f"{row['place_key']}{at}"}
+            | {"form": str(row["form"]).replace("Which colour", f"{first + at}: which colour")}
+            for at in range(1, count)
+        ]
+        if copies:
+            connection.execute(insert(schema.asks), copies)
+        return [ask.id, *(str(copy["id"]) for copy in copies)]
+
+    return work
+
+
+def answer(ask_id: str) -> Action:
+    """Ada presses the first button."""
+    return Action(
+        ask_id=ask_id,
+        actor=ADA,
+        at=utc_now(),
+        turn=0,
+        deed=Choose(index=0),
+        message=MessageRef(channel="C0LOCAL", id="0.0"),
+    )

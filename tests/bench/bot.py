@@ -1,0 +1,134 @@
+"""A bot in a process of its own: the real one, or an empty one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.ports import free_port
+
+from askback_local.slack.http import SlackHttp
+
+from .stage import SlackStage, Stage
+
+WITHIN = 60.0
+END_SECONDS = 15.0
+LOOK_SECONDS = 0.002
+OURS = ("ASKBACK", "SLACK", "DISCORD", "ANTHROPIC")
+ROOT = Path(__file__).parents[2]
+
+
+@asynccontextmanager
+async def running_bot(name: str, stage: Stage, folder: Path, **settings: str) -> AsyncGenerator[Process]:
+    """`askback slack` (`slack-http`: by signed HTTP) or `askback discord`; it listens when this returns."""
+    program = [sys.executable, "-m", "askback", name.removesuffix("-http")]
+    async with _running(program, name, stage, folder, **settings) as process:
+        yield process
+
+
+@asynccontextmanager
+async def empty_bot(name: str, stage: Stage, folder: Path, *, documented: bool) -> AsyncGenerator[Process]:
+    """The framework with an empty handler: set up as askback is, or as its documentation does."""
+    program = [sys.executable, "-m", "tests.bench.empty", name, *(["--documented"] if documented else [])]
+    async with _running(program, name, stage, folder) as process:
+        yield process
+
+
+@asynccontextmanager
+async def _running(
+    program: list[str], name: str, stage: Stage, folder: Path, **settings: str
+) -> AsyncGenerator[Process]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+    environment |= stage.environment
+    environment["ASKBACK_DATABASE_URL"] = str(folder / "askback.db")
+    environment |= settings
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment.get("PYTHONPATH", "")])
+    port = free_port()
+    if name.endswith("-http"):
+        program += ["--http", f"127.0.0.1:{port}"]
+    folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - nothing is measured yet
+    output = folder / "bot.log"
+    with output.open("wb") as log:
+        process = await asyncio.create_subprocess_exec(*program, env=environment, cwd=folder, stdout=log, stderr=log)
+    try:
+        listening = asyncio.create_task(_listening(stage, port))
+        ended = asyncio.create_task(process.wait())
+        async with asyncio.timeout(WITHIN):
+            await asyncio.wait({listening, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if not listening.done():
+            listening.cancel()
+            raise RuntimeError(f"the bot ended with {process.returncode}: {output.read_text(errors='replace')[-2000:]}")
+        await listening
+        yield process
+    finally:
+        await _end(process)
+
+
+class Child:
+    """A program of ours that answers each line with a line."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.pid = process.pid
+        self._in, self._out = process.stdin, process.stdout
+
+    async def tell(self, line: str) -> str:
+        self._in.write(f"{line}\n".encode())
+        return await self.answer()
+
+    async def answer(self) -> str:
+        said = await self._out.readline()
+        assert said, "the program has ended"
+        return said.decode().strip()
+
+
+@asynccontextmanager
+async def child(module: str, *words: str, environment: dict[str, str] | None = None) -> AsyncGenerator[Child]:
+    """`python -m tests.bench.MODULE WORD…`, until the block ends."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", f"tests.bench.{module}", *words),
+        cwd=ROOT,
+        env=os.environ | (environment or {}),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    one = Child(process)
+    try:
+        async with asyncio.timeout(WITHIN):
+            assert await one.answer() == "ready"
+        yield one
+    finally:
+        await _end(process)
+
+
+@asynccontextmanager
+async def passing_on(name: str, stage: Stage) -> AsyncGenerator[Callable[[], Awaitable[str]]]:
+    """A program that only passes on what the model says, each time that this is called."""
+    async with child("pass_on", name, stage.channel, environment=stage.environment) as one:
+        yield lambda: one.tell("say")
+
+
+async def _end(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGTERM)
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+async def _listening(stage: Stage, port: int) -> None:
+    if isinstance(stage, SlackStage) and isinstance(stage.delivery, SlackHttp):
+        while not await stage.delivery.send_to(f"http://127.0.0.1:{port}"):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(LOOK_SECONDS)
+    await stage.connected()

@@ -1,0 +1,168 @@
+"""With 1, 1,000 and 100,000 open questions: how long a click takes, what the bot needs, and when it listens.
+
+The real `askback slack` in a process of its own for each, all three at the same time. The clicks are on questions
+that were just asked, beside the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import random
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from sqlalchemy import Integer, Table
+
+from askback.store import schema
+
+from .bot import running_bot
+from .figures import Figure, measured, ratio
+from .fsyncs import counting
+from .runner import Bench
+from .stage import Stage
+
+COUNTS = (1, 1_000, 100_000)
+STARTS, TIMES, WARM, COUNTED = 3, 60, 5, 10
+IDLE_SECONDS = 12.0
+SETTLE_SECONDS = 2.0
+MEGABYTE = 1024.0
+MOST_MEGABYTES, MOST_PER_CENT, MOST_SLOWER, MOST_SECONDS = 80, 0.5, 1.2, 1.0
+
+
+async def run(bench: Bench) -> AsyncIterator[Figure]:
+    counts = COUNTS[:2] if bench.quick else COUNTS
+    async with AsyncExitStack() as stack:
+        stages: dict[int, Stage] = {}
+        for count in counts:
+            stages[count] = await stack.enter_async_context(Stage.open("slack"))
+            folder = bench.folder / str(count)
+            async with running_bot("slack", stages[count], folder):
+                await stages[count].asks()
+            await asyncio.to_thread(multiply, folder / "askback.db", count)
+            bench.say(f"{count:,} open: {(folder / 'askback.db').stat().st_size / 1e6:.0f} MB")
+        ready: dict[int, list[float]] = {count: [] for count in counts}
+        for again in range(bench.times(STARTS, 1)):
+            for count in counts:
+                began = time.perf_counter()
+                async with running_bot("slack", stages[count], bench.folder / str(count)):
+                    ready[count].append(time.perf_counter() - began)
+            bench.say(f"started {again + 1} times")
+        bots = {
+            count: await stack.enter_async_context(running_bot("slack", stages[count], bench.folder / str(count)))
+            for count in counts
+        }
+        took = await _clicks(stages, bench)
+        fsyncs = {}
+        for count in counts:
+            spans: list[tuple[float, float]] = []
+            async with counting(bots[count].pid) as counted:
+                for _ in range(bench.times(COUNTED, 1)):
+                    card = await stages[count].asks()
+                    pressed = await stages[count].press(card)
+                    spans.append((pressed.sent, pressed.acked))
+                    await stages[count].calm(card)
+            fsyncs[count] = counted.within(spans)
+        await asyncio.sleep(SETTLE_SECONDS)
+        before = {count: _cpu_seconds(bots[count].pid) for count in counts}
+        began = time.monotonic()
+        await asyncio.sleep(1.0 if bench.quick else IDLE_SECONDS)
+        seconds = time.monotonic() - began
+        idle = {count: (_cpu_seconds(bots[count].pid) - before[count]) / seconds * 100 for count in counts}
+        memory = {count: _megabytes(bots[count].pid) for count in counts}
+    for count in counts:
+        slower = ratio(took[count], took[counts[0]])
+        on = f"{count:,} open"
+        yield replace(
+            measured(f"click → durable ack, {on}", "ms", took[count], database=bench.database, fsyncs=fsyncs[count]),
+            goal=None if count == 1 else f"≤ {MOST_SLOWER} × that at 1",
+            met=None if count == 1 else slower <= MOST_SLOWER,
+            note=None if count == 1 else f"{slower:.2f} × that at 1",
+        )
+        yield Figure(
+            what=f"memory, {on}", unit="MB", median=memory[count], n=1, goal=f"< {MOST_MEGABYTES} MB",
+            met=memory[count] < MOST_MEGABYTES, database=bench.database,
+        )  # fmt: skip
+        yield Figure(
+            what=f"idle processor, {on}", unit="% of a core", median=idle[count], n=1,
+            goal=f"< {MOST_PER_CENT} %", met=idle[count] < MOST_PER_CENT, database=bench.database,
+            note=f"over {seconds:.0f} s",
+        )  # fmt: skip
+        yield measured(
+            f"start until it listens, {on}", "s", ready[count], goal=f"< {MOST_SECONDS:g} s",
+            met=max(ready[count]) < MOST_SECONDS, database=bench.database,
+        )  # fmt: skip
+
+
+async def _clicks(stages: dict[int, Stage], bench: Bench) -> dict[int, list[float]]:
+    """How long acks took, in milliseconds: one click at a time, on each in turn."""
+    took: dict[int, list[float]] = {count: [] for count in stages}
+    warm = bench.times(WARM, 1)
+    for number in range(warm + bench.times(TIMES)):
+        for count in random.sample([*stages], len(stages)):
+            stage = stages[count]
+            card = await stage.asks()
+            pressed = await stage.press(card)
+            await stage.calm(card)
+            if number >= warm:
+                took[count].append(pressed.ms)
+    return took
+
+
+def multiply(path: Path, count: int) -> None:
+    """Copy the one conversation that waits for an answer, with all its rows, until there are so many."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.create_function("name", 2, _name, deterministic=True)
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA foreign_keys = OFF")
+    connection.execute("BEGIN")
+    connection.execute("CREATE TEMP TABLE copies (n INTEGER PRIMARY KEY)")
+    connection.executemany("INSERT INTO copies VALUES (?)", ((number,) for number in range(1, count)))
+    for table in (schema.conversations, schema.transcript, schema.inbox, schema.calls, schema.asks):
+        names = [column.name for column in table.columns if not _counts_itself(table, column.name)]
+        values = ", ".join(_copied(table, name) for name in names)
+        connection.execute(
+            f"INSERT INTO {table.name} ({', '.join(names)}) SELECT {values} FROM {table.name} AS one, copies"
+        )
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    open_now = connection.execute("SELECT count(*) FROM asks WHERE status = 'open'").fetchone()[0]
+    connection.close()
+    assert open_now == count, open_now
+
+
+def _counts_itself(table: Table, name: str) -> bool:
+    column = table.columns[name]
+    return column.primary_key and isinstance(column.type, Integer) and len(table.primary_key.columns) == 1
+
+
+def _copied(table: Table, name: str) -> str:
+    match (table.name, name):
+        case ("conversations", "id") | (_, "conversation_id"):
+            return "name('conversation', n)"
+        case ("asks", "id") | ("calls", "ask_id"):
+            return "name('ask', n)"
+        case (_, "place_key"):
+            return "one.place_key || '.' || n"
+        case _:
+            return f"one.{name}"
+
+
+def _name(kind: str, number: int) -> str:
+    """An id as random as those of the product, and the same each time."""
+    return hashlib.blake2b(f"{kind}{number}".encode(), digest_size=11).hexdigest()
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _megabytes(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / MEGABYTE

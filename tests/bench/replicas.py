@@ -1,0 +1,72 @@
+"""An answer given in one process, until who waits for it goes on in another. PostgreSQL only.
+
+The answers are given here. In the other process waits a program that asked by the library, or an agent: the real
+`askback slack`, which is resumed when the model is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from askback.manager import QuestionManager
+from askback.serving.backing import backing
+from askback.store.store import Store
+
+from . import postgres
+from .asked import answer
+from .bot import child, running_bot
+from .figures import Figure, measured
+from .fsyncs import counting
+from .runner import Bench
+from .stage import Stage
+
+TIMES, WARM, COUNTED = 100, 20, 10
+GOAL_MS = 10.0
+LOOK_SECONDS = 0.005
+WHAT = "answer on one replica → {} on another, PostgreSQL"
+
+
+async def run(bench: Bench) -> AsyncIterator[Figure]:
+    async with postgres.fresh(bench) as (url, about), backing(url) as kept:
+        manager = QuestionManager(Store(kept.database))
+
+        async with child("waiter", url) as waiter:
+
+            async def once() -> tuple[float, float]:
+                ask_id = await waiter.tell("ask")
+                began = time.time()
+                await manager.act(answer(ask_id))
+                return began, float(await waiter.answer())
+
+            for _ in range(bench.times(WARM, 1)):
+                await once()
+            spans = [await once() for _ in range(bench.times(TIMES))]
+            async with counting(*await postgres.processes(url)) as counted:
+                counted_spans = [await once() for _ in range(bench.times(COUNTED, 1))]
+        yield _figure("`ask` returns", spans, about=about, fsyncs=counted.within(counted_spans))
+
+        async with Stage.open("slack") as stage:
+            folder = bench.folder / "replica"
+            async with running_bot("slack", stage, folder, ASKBACK_DATABASE_URL=url):
+                spans = []
+                for number in range(bench.times(TIMES) + bench.times(WARM, 1)):
+                    card = await stage.asks()
+                    while not (ask := (await manager.pending())[0]).messages:  # noqa: ASYNC110 - the other process says nothing
+                        await asyncio.sleep(LOOK_SECONDS)
+                    action = answer(ask.id).evolve(actor=ask.policy.who.people[0], message=ask.messages[0])
+                    began = time.time()
+                    await manager.act(action)
+                    await manager.hand_over(ask.id)
+                    await stage.calm(card)
+                    if number >= bench.times(WARM, 1):
+                        spans.append((began, stage.model.called))
+        yield replace(_figure("agent resumed", spans, about=about), note="until the model is asked again")
+
+
+def _figure(what: str, spans: list[tuple[float, float]], **more: object) -> Figure:
+    took = [(went_on - began) * 1000 for began, went_on in spans]
+    figure = measured(WHAT.format(what), "ms", took, database=more.get("about"), fsyncs=more.get("fsyncs"))
+    return replace(figure, goal=f"≤ {GOAL_MS:g} ms", met=figure.median <= GOAL_MS)

@@ -1,0 +1,45 @@
+"""A program that asks by the library and waits, in a process of its own: `python -m tests.bench.waiter URL`.
+
+At `ask` on standard input it asks, and says the question's id once it waits; then, when it goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import uuid
+
+from askback.manager import QuestionManager
+from askback.policy import Who
+from askback.serving.backing import backing
+from askback.store.signals import Signal
+from askback.store.store import Store
+
+from .asked import ADA, FORM, ask_in
+
+LOOK_SECONDS = 0.002
+
+
+async def main(url: str) -> None:
+    async with backing(url) as kept:
+        manager = QuestionManager(Store(kept.database))
+
+        def recheck(signal: Signal) -> None:
+            manager.recheck(signal.id)
+
+        async with kept.hearing(recheck):
+            print("ready", flush=True)
+            while await asyncio.to_thread(sys.stdin.readline):
+                place = ask_in(uuid.uuid4().hex).place
+                waiting = asyncio.create_task(manager.ask(FORM, to=place, who=Who.only(ADA)))
+                while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - nobody is told
+                    await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(LOOK_SECONDS)
+                print(asked[0].id, flush=True)
+                await waiting
+                print(time.time(), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,148 @@
+"""Several processes of the bot in front of one platform, on one database in PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from askback.policy import Limits
+from askback.serving.host import Host
+from askback_local.discord.guild import Guild
+from askback_local.services import Services
+from askback_local.slack.http import SlackHttp
+from askback_local.slack.socket import SlackSocket
+from askback_local.slack.workspace import Workspace
+from ports import free_port
+
+from . import discord, slack
+from .driver import Desk, Journal, until
+
+START_SECONDS = 60.0
+END_SECONDS = 15.0
+LISTENING = ("Listening on Discord", "Listening on Slack", "Listening for Slack")
+"""What a process logs when it hears what happens."""
+
+
+class Replica:
+    """One process."""
+
+    def __init__(self, process: asyncio.subprocess.Process, output: Path, address: str | None) -> None:
+        self._process = process
+        self._output = output
+        self.address = address
+        """Where it takes Slack's requests, over HTTP."""
+
+    @property
+    def said(self) -> str:
+        """What it has logged."""
+        return self._output.read_text()
+
+    @property
+    def is_gone(self) -> bool:
+        return self._process.returncode is not None
+
+    async def stop(self) -> None:
+        """End it as an operator does."""
+        await self._end(signal.SIGTERM)
+
+    async def kill(self) -> None:
+        """It dies without a word."""
+        await self._end(signal.SIGKILL)
+
+    async def _end(self, number: signal.Signals) -> None:
+        if not self.is_gone:
+            self._process.send_signal(number)
+            async with asyncio.timeout(END_SECONDS):
+                await self._process.wait()
+
+
+class Office:
+    """A desk, and the processes that serve it."""
+
+    def __init__(self, desk: Desk, services: Services, folder: Path, environment: dict[str, str]) -> None:
+        self.desk = desk
+        self.services = services
+        self.replicas: list[Replica] = []
+        self._folder = folder
+        self._environment = environment
+
+    def spare(self) -> None:
+        """Let the processes of now hear nothing more of what people do, while there are others."""
+        self.services.discord.gateway.spare()
+        self.services.socket.spare()
+
+    async def start(self, *arguments: str, http: bool = False) -> Replica:
+        """Another process; returns when it hears what happens."""
+        number = len(self.replicas)
+        output = self._folder / f"replica-{number}.log"
+        address = f"127.0.0.1:{free_port()}" if http else None
+        listening = ("--http", address) if address is not None else ()
+        with output.open("wb") as file:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "askback", self.desk.platform, *listening, *arguments,
+                stdout=file, stderr=file, cwd=self._folder, env=self._environment,
+            )  # fmt: skip
+        replica = Replica(process, output, address)
+        self.replicas.append(replica)
+
+        def there() -> bool:
+            assert not replica.is_gone, replica.said
+            return any(words in replica.said for words in LISTENING)
+
+        await until(there, "it listens", within=START_SECONDS)
+        return replica
+
+    async def close(self) -> None:
+        for replica in self.replicas:
+            await replica.kill()
+
+
+class _Afar(discord.DiscordDesk):
+    """The bot runs elsewhere: when it is done with a click shows only at the platform."""
+
+    async def handled_since(self, count: int) -> None:
+        del count
+
+
+@asynccontextmanager
+async def open_office(platform: str, folder: Path, database: str, *, http: bool = False) -> AsyncGenerator[Office]:
+    """A platform and a model, and no process yet. What is wrong in the end is in the logs of the processes."""
+    workspace, guild = Workspace(), Guild()
+    for person in guild.people.values():
+        guild.people[person.id] = replace(person, global_name=person.name)
+    kind = SlackHttp if http else SlackSocket
+    delivery = kind(workspace, event_retries=(0.2,) * 5)
+    async with Services(port=0, workspace=workspace, guild=guild, socket=delivery) as services:
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "OTEL_")) and not name.lower().endswith("_proxy")
+        }
+        environment |= services.environment
+        environment |= {"ASKBACK_DATABASE_URL": database, "ASKBACK_TOOLS": discord.TOOLS, "ASKBACK_LOG_LEVEL": "DEBUG"}
+        if isinstance(delivery, SlackHttp):
+            del environment["SLACK_APP_TOKEN"]
+            environment["SLACK_SIGNING_SECRET"] = delivery.secret
+        desk: Desk
+        journal = Journal()
+        logging.getLogger().addHandler(journal)
+        try:
+            if platform == "discord":
+                desk = _Afar(services, journal, [], Limits())
+            else:
+                desk = slack.SlackDesk(services, cast("Host", None), journal)
+            office = Office(desk, services, folder, environment)
+            try:
+                yield office
+            finally:
+                await office.close()
+        finally:
+            logging.getLogger().removeHandler(journal)

@@ -1,0 +1,124 @@
+"""Tools that need approval, whatever the platform: the card shows what would run, and that alone runs, once."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from askback.card import EVERYTHING
+from askback.policy import NOT_ASKED, OWN_REQUEST
+from askback_local.model.script import call, turn
+
+from .driver import ADA, BEN, CY, GROUPS, Desk, PlatformTests, card, line, notice, settled, turn_of, until
+
+EXTRA = "gated_tools_at_the_desk"
+PLAN = "\n".join(f"copy step {number} to machine {number} <!channel> @everyone *" for number in range(120))
+
+
+class Shed:
+    """A tool that needs approval, and what it did."""
+
+    def __init__(self) -> None:
+        self.ran: list[tuple[str, str]] = []
+
+    def deploy(self, version: str, plan: str = "") -> str:
+        """Deploy a version."""
+        self.ran.append((version, plan))
+        return f"{version} is live"
+
+
+@pytest.fixture(autouse=True)
+def shed(platform: str, tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch) -> Shed:
+    shed = Shed()
+    module = ModuleType(EXTRA)
+    vars(module)["tools"] = [shed.deploy]
+    monkeypatch.setitem(sys.modules, EXTRA, module)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(tests_of, "TOOLS", f"AskUserQuestion,{EXTRA}:tools")
+    monkeypatch.setenv("ASKBACK_APPROVAL_TOOLS", "deploy")
+    mark = "" if platform == "slack" else "@&"
+    monkeypatch.setenv("ASKBACK_APPROVERS", f"{platform}:{mark}{GROUPS[platform]}")
+    return shed
+
+
+async def test_the_group_decides_about_the_whole_arguments_and_the_tool_runs_once_with_these(
+    desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(ADA)
+    desk.join_group(BEN)
+    desk.model.script(turn(call("deploy", version="1.4.2", plan=PLAN)), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    shown = await card(desk, talk, "Run deploy?")
+    assert '"version": "1.4.2"' in shown.text
+    assert "more characters." in shown.text
+    await desk.press(ADA, shown, "Approve")
+    await notice(desk, ADA, OWN_REQUEST)
+    await desk.press(CY, shown, "Approve")
+    await notice(desk, CY, NOT_ASKED)
+    await desk.press(BEN, shown, EVERYTHING)
+    await until(lambda: "machine 119 " in desk.alone(BEN), "ben sees it to its end")
+    assert not [ping for ping in desk.pings() if "everyone" in ping or "channel" in ping]
+    assert shed.ran == []
+    await desk.press(BEN, shown, "Approve")
+    await settled(desk, talk, "Approved")
+    await line(desk, talk, "It is out.")
+    assert (await turn_of(desk, "release", 2)).result == "1.4.2 is live"
+    assert shed.ran == [("1.4.2", PLAN)]
+
+
+async def test_denied_with_a_reason_it_does_not_run_and_the_model_reads_why(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.model.script(turn(call("deploy", version="1.4.2")), turn("Then not."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    shown = await card(desk, talk, "Run deploy?")
+    await desk.open_field(BEN, shown, "Deny")
+    assert await desk.submit(BEN, "Not on a Friday.") == ()
+    await line(desk, talk, "Then not.")
+    name = desk.actor(BEN).name
+    assert (
+        await turn_of(desk, "release", 2)
+    ).result == f"deploy was denied by {name}: Not on a Friday. It was not run."
+    assert shed.ran == []
+
+
+async def test_in_a_direct_message_that_no_approver_sees_nobody_waits_for_them(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.model.script(turn(call("deploy", version="1.4.2")), turn("In a channel, then."), when="release")
+    talk = await desk.direct(ADA, "release, please")
+    await line(desk, talk, "“deploy” needs approval, and nobody can be asked for it here")
+    await line(desk, talk, "In a channel, then.")
+    result = (await turn_of(desk, "release", 2)).result
+    assert "those who decide do not see this direct message. It was not run." in result
+    assert shed.ran == []
+
+
+@pytest.fixture
+def own_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Approvers decide about their own requests as well."""
+    monkeypatch.setenv("ASKBACK_APPROVAL_OWN", "true")
+
+
+@pytest.mark.usefixtures("own_requests")
+async def test_in_a_direct_message_of_an_approver_of_their_own_requests_it_goes_on_where_the_group_is_known(
+    desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(BEN)
+    desk.model.script(turn(call("deploy", version="1.4.2")), turn("It is over."), when="release")
+    talk = await desk.direct(BEN, "release, please")
+    if desk.platform == "slack":
+        await desk.press(BEN, await card(desk, talk, "Run deploy?"), "Approve")
+    await line(desk, talk, "It is over.")
+    # Discord tells nobody's roles in a direct message.
+    assert shed.ran == ([("1.4.2", "")] if desk.platform == "slack" else [])
+
+
+async def test_an_approver_does_not_decide_about_what_they_requested(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.model.script(turn(call("deploy", version="1.4.2")), turn("Who is there?"), when="release")
+    talk = await desk.mention(BEN, "release, please")
+    shown = await card(desk, talk, "Run deploy?")
+    await desk.press(BEN, shown, "Approve")
+    await notice(desk, BEN, OWN_REQUEST)
+    assert shed.ran == []

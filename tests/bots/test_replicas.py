@@ -1,0 +1,183 @@
+"""Two processes on one database serve the same workspace: whatever is done in one, the other goes on from there.
+
+On Discord both are of one shard, where nothing else is said, so that both hear everything; on Slack each payload comes
+to one of them, in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from askback_local.model.script import Fault, turn
+from askback_local.slack.http import SlackHttp
+
+from .driver import ADA, Desk, Talk, asks, card, line, one, settled, told, turn_of, until
+from .replicas import Office, open_office
+from .test_forms import trip
+
+STALLED = Fault(kind="stall", after=60)
+STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
+
+
+@pytest.fixture
+async def office(platform: str, tmp_path: Path, postgres_url: str) -> AsyncIterator[Office]:
+    async with open_office(platform, tmp_path, postgres_url) as opened:
+        yield opened
+        for replica in opened.replicas:
+            assert " ERROR " not in replica.said, replica.said
+            assert "Traceback" not in replica.said, replica.said
+
+
+@pytest.fixture
+def desk(office: Office) -> Desk:
+    return office.desk
+
+
+async def fruit(desk: Desk, *, direct: bool = False) -> Talk:
+    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("Enjoy it."), when="fruit")
+    return await (desk.direct(ADA, "fruit, please") if direct else desk.mention(ADA, "fruit, please"))
+
+
+async def eaten(desk: Desk, talk: Talk, answer: str) -> None:
+    """It ends as it should, once, and nobody was told anything else."""
+    await settled(desk, talk, answer)
+    assert f'"Which fruit?"="{answer}"' in (await turn_of(desk, "fruit", 2)).result
+    await line(desk, talk, "Enjoy it.")
+    assert (desk.notices(ADA), len(desk.cards(talk)), len(told(desk, "fruit"))) == ((), 1, 2)
+    assert len([said for said in desk.lines(talk) if said.text == "Enjoy it."]) == 1
+
+
+async def test_a_mention_that_both_hear_is_answered_once(office: Office, desk: Desk) -> None:
+    await office.start()
+    await office.start()
+    desk.model.script(turn("Hello there."), when="hello")
+    talk = await desk.mention(ADA, "hello")
+    await line(desk, talk, "Hello there.")
+    assert [said.text for said in desk.lines(talk) if said.bot] == ["Hello there."]
+    assert len(told(desk, "hello")) == 1
+
+
+async def test_a_form_is_gone_through_with_clicks_in_both(office: Office, desk: Desk) -> None:
+    await office.start()
+    await office.start()
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, "Oslo")
+    await desk.pick(ADA, await card(desk, talk, "What to pack?"), "Boots", "Map")
+    await desk.press(ADA, await card(desk, talk, "✓"), "Next")
+    await desk.press(ADA, await card(desk, talk, "3 of 3"), "May")
+    await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
+    await settled(desk, talk, "Answered")
+    result = (await turn_of(desk, "trip", 2)).result
+    assert '"Where to?"="Oslo", "What to pack?"="Boots, Map", "When?"="May"' in result
+    await line(desk, talk, "Have a good trip.")
+    assert (desk.notices(ADA), len(desk.cards(talk)), len(told(desk, "trip"))) == ((), 1, 2)
+
+
+async def test_a_form_begun_in_one_is_finished_in_another_that_never_saw_it(office: Office, desk: Desk) -> None:
+    before = await office.start()
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, "Oslo")
+    shown = await card(desk, talk, "What to pack?")
+    await before.kill()
+    await office.start()
+    await desk.pick(ADA, shown, "Hat")
+    await desk.press(ADA, await card(desk, talk, "✓"), "Next")
+    await desk.press(ADA, await card(desk, talk, "3 of 3"), "June")
+    await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
+    await settled(desk, talk, "Answered")
+    assert '"Where to?"="Oslo", "What to pack?"="Hat"' in (await turn_of(desk, "trip", 2)).result
+    assert desk.notices(ADA) == ()
+
+
+async def test_a_text_field_opened_by_one_is_sent_to_the_other(office: Office, desk: Desk) -> None:
+    first = await office.start()
+    talk = await fruit(desk)
+    await desk.open_field(ADA, await card(desk, talk, "Which fruit?"))
+    await office.start()
+    await first.stop()
+    assert await desk.submit(ADA, "Quince") == ()
+    await eaten(desk, talk, "Quince")
+
+
+async def test_one_that_is_stopped_leaves_everything_to_the_other(office: Office, desk: Desk) -> None:
+    first = await office.start()
+    await office.start()
+    talk = await fruit(desk)
+    shown = await card(desk, talk, "Which fruit?")
+    await first.stop()
+    await desk.press(ADA, shown, "Pear")
+    await eaten(desk, talk, "Pear")
+
+
+async def test_the_turn_of_one_that_dies_is_taken_over(office: Office, desk: Desk) -> None:
+    first = await office.start()
+    desk.model.script(turn(STORY, STALLED), when="story")  # asked again, it says it all
+    talk = await desk.mention(ADA, "story")
+    await line(desk, talk, "It begins")
+    await office.start()
+    await first.kill()
+    await line(desk, talk, "Here it ends.")
+    said = [one.text for one in desk.lines(talk) if one.bot]
+    assert len(said) == 1, said
+
+
+async def test_a_stop_in_one_ends_the_turn_in_the_other(office: Office, desk: Desk) -> None:
+    """The turn runs in the first one, which hears no more of what people do."""
+    await office.start()
+    desk.model.script(turn(STORY, STALLED), when="story")
+    talk = await desk.mention(ADA, "story")
+    await line(desk, talk, "It begins")
+    await until(lambda: desk.can_stop(talk), "there is a button to stop it")
+    office.spare()
+    await office.start()
+    await desk.stop(ADA, talk)
+    await line(desk, talk, "Stopped by")
+    await until(lambda: not desk.can_stop(talk), "the button goes")
+    assert len([said for said in desk.lines(talk) if said.text.startswith("Stopped by")]) == 1
+    assert desk.notices(ADA) == ()
+
+
+@pytest.mark.only("discord", reason="Slack shares out by itself")
+@pytest.mark.parametrize("direct", [True, False])
+async def test_each_shard_hears_its_part_and_any_process_posts(office: Office, desk: Desk, direct: bool) -> None:
+    first, second = await office.start("--shard", "0/2"), await office.start("--shard", "1/2")
+    assert ("as shard 0 of 2" in first.said, "as shard 1 of 2" in second.said) == (True, True)
+    talk = await fruit(desk, direct=direct)
+    await desk.press(ADA, await card(desk, talk, "Which fruit?"), "Pear")
+    await eaten(desk, talk, "Pear")
+
+
+@pytest.mark.only("discord", reason="Slack shares out by itself")
+async def test_a_shard_alone_goes_on_with_what_the_other_heard(office: Office, desk: Desk) -> None:
+    second = await office.start("--shard", "1/2")
+    desk.model.script(turn(STORY, STALLED), when="story")  # asked again, it says it all
+    talk = await desk.mention(ADA, "story")
+    await line(desk, talk, "It begins")
+    await office.start("--shard", "0/2")
+    await second.kill()
+    await line(desk, talk, "Here it ends.")
+
+
+@pytest.mark.only("slack", reason="Discord is served over its gateway alone")
+async def test_behind_a_balancer_any_process_takes_any_request(
+    platform: str, tmp_path: Path, postgres_url: str
+) -> None:
+    async with open_office(platform, tmp_path, postgres_url, http=True) as office:
+        desk, delivery = office.desk, office.services.socket
+        assert isinstance(delivery, SlackHttp)
+        first, second = await office.start(http=True), await office.start(http=True)
+        assert await delivery.send_to(f"http://{first.address}", f"http://{second.address}"), delivery.sent
+        talk, shown = await trip(desk)
+        await desk.press(ADA, shown, "Oslo")
+        await desk.pick(ADA, await card(desk, talk, "What to pack?"), "Boots")
+        await desk.press(ADA, await card(desk, talk, "✓"), "Next")
+        await first.kill()
+        await desk.open_field(ADA, await card(desk, talk, "3 of 3"))
+        assert await desk.submit(ADA, "In autumn") == ()
+        await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
+        await settled(desk, talk, "Answered")
+        assert '"When?"="In autumn"' in (await turn_of(desk, "trip", 2)).result
+        assert desk.notices(ADA) == ()

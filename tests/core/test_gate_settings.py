@@ -1,0 +1,182 @@
+"""The settings of tools that need approval: who decides, and what is said where they cannot be meant so."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from askback import tool
+from askback.agent.approvals import ApprovalRules
+from askback.errors import OperatorError
+from askback.identity import Actor
+from askback.own.loading import load_tools
+from askback.policy import Who
+from askback.settings.core import Settings
+from askback.settings.reading import load
+
+
+@pytest.fixture(autouse=True)
+def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No setting in the environment, no file in the working directory."""
+    for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rules(folder: Path, text: str) -> ApprovalRules:
+    (folder / "askback.toml").write_text(text, encoding="utf-8")
+    return load(Settings).approvals
+
+
+def test_without_anything_set_whoever_began_confirms_and_denials_want_a_reason() -> None:
+    assert load(Settings).approvals == ApprovalRules()
+    assert load(Settings).approval_tools == ()
+
+
+def test_the_file_sets_everything(empty: Path) -> None:
+    found = rules(
+        empty,
+        """
+        approval_tools = ["deploy", "db_*"]
+        approvers = ["slack:U012AB", "slack:S012AB", "slack:U034CD", "discord:123456789", "discord:@&987654321"]
+        approval_quorum = 2
+        approval_refusals = 2
+        approval_reasons = "both"
+        approval_own = true
+        approval_timeout = "2h"
+        approval_remind = ["30m", 3600]
+        approval_escalate_to = ["slack:W0AB"]
+        approval_escalate_after = "1h 30m"
+        """,
+    )
+    people = tuple(Actor(platform="slack", id=name) for name in ("U012AB", "U034CD"))
+    assert found == ApprovalRules(
+        approvers={
+            "slack": Who(people=people, groups=("S012AB",)),
+            "discord": Who(people=(Actor(platform="discord", id="123456789"),), groups=("987654321",)),
+        },
+        quorum=2,
+        refusals=2,
+        reasons="both",
+        own=True,
+        timeout=7200,
+        remind=(1800, 3600),
+        escalate_after=5400,
+        escalate_to={"slack": Who.only(Actor(platform="slack", id="W0AB"))},
+    )
+
+
+def test_what_the_readme_shows_is_understood(empty: Path) -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    (shown,) = (block for block in re.findall(r"```toml\n(.*?)```", readme, re.DOTALL) if "approvers" in block)
+    found = rules(empty, shown)
+    assert (found.quorum, found.timeout, found.remind, found.escalate_after) == (2, 7200, (1800,), 3600)
+    assert found.approvers["slack"].groups == ("S0123ABCD",)
+    assert found.approvers["discord"].groups == ("23456789012345678",)
+
+
+def test_the_environment_sets_lists_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_APPROVERS", "slack:U012AB, discord:@&987654321")
+    monkeypatch.setenv("ASKBACK_APPROVAL_TOOLS", "deploy, db_*")
+    monkeypatch.setenv("ASKBACK_APPROVAL_REMIND", "10m,1h")
+    monkeypatch.setenv("ASKBACK_APPROVAL_ALWAYS", "true")
+    settings = load(Settings)
+    assert sorted(settings.approvals.approvers) == ["discord", "slack"]
+    assert settings.approval_tools == ("deploy", "db_*")
+    assert settings.approvals.remind == (600, 3600)
+    assert settings.approvals.always is True
+
+
+ONE = 'approvers = ["slack:U012AB"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('approvers = ["slack:U012AB", "ada"]', "has an entry (number 2) that is neither a person"),
+        ('approvers = ["slack:@release"]', "has an entry (number 1) that is neither a person"),
+        ('approvers = ["slack:C012AB"]', "has an entry (number 1) that is neither a person"),
+        ('approvers = ["slakc:U012AB"]', "that names no platform: there are discord, slack. Give ids in a list"),
+        ('approvers = ["U012AB"]', "that is neither a person"),
+        ("approval_quorum = 2", "is 2, but `approvers` names nobody"),
+        ("approval_refusals = 2", "is 2, but `approvers` names nobody"),
+        (ONE + "approval_quorum = 2\napproval_always = true", "several approvers have to agree"),
+        (ONE + 'approval_reasons = "sometimes"', "Give none, no, yes or both"),
+        (ONE + 'approval_timeout = "1h"\napproval_remind = "2h"', "has a time that is not before approval_timeout"),
+        (ONE + "approval_remind = 0", "has a time that is not before approval_timeout"),
+        (ONE + 'approval_remind = "soon"', "is no duration"),
+        (ONE + 'approval_escalate_after = "1h"', "is set, but approval_escalate_to names nobody"),
+        (ONE + 'approval_escalate_to = ["slack:U034CD"]', "is missing, since approval_escalate_to is set"),
+        (
+            ONE + 'approval_timeout = "1h"\napproval_escalate_to = ["slack:U034CD"]\napproval_escalate_after = "1h"',
+            "is not before approval_timeout",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_so_is_told_with_the_next_step(empty: Path, text: str, said: str) -> None:
+    with pytest.raises(OperatorError) as caught:
+        rules(empty, text)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+TOOLS = """
+from askback import tool
+
+
+@tool(approval=True)
+def deploy() -> str:
+    return ""
+
+
+@tool(approval=False)
+def db_wipe() -> str:
+    return ""
+
+
+def look() -> str:
+    return ""
+
+
+tools = [deploy, db_wipe, look]
+"""
+
+
+@pytest.fixture
+def named(empty: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    (empty / "gated_tools.py").write_text(TOOLS, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(empty))
+
+    def gated(*approval: str) -> list[str]:
+        loaded = load_tools(["AskUserQuestion", "gated_tools:tools"], empty, approval)
+        return [tool.name for tool in loaded.own if tool.approval]
+
+    return gated
+
+
+def test_the_code_and_the_setting_add_up_and_neither_takes_back_the_other(named: Callable[..., list[str]]) -> None:
+    assert named() == ["deploy"]
+    assert named("db_*") == ["deploy", "db_wipe"]
+    assert named("*") == ["deploy", "db_wipe", "look"]
+    assert named("look", "nothing_*") == ["deploy", "look"]
+
+
+def test_a_misspelt_name_is_refused_since_that_tool_would_run_without(named: Callable[..., list[str]]) -> None:
+    with pytest.raises(OperatorError) as caught:
+        named("deploi", "AskUserQuestion")
+    misspelt, asking = str(caught.value).splitlines()
+    assert misspelt.startswith("approval_tools names deploi, but there is no tool of yours that is called so. There")
+    assert misspelt.endswith("deploy, db_wipe, look.")
+    assert asking == "approval_tools names AskUserQuestion, which asks people by itself. Take it out."
+
+
+def test_a_tool_says_so_itself() -> None:
+    @tool(approval=True, timeout=5)
+    def deploy() -> None: ...
+
+    assert deploy() is None

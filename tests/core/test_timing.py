@@ -1,0 +1,215 @@
+"""What the time does to an ask: it reminds, asks further people, and ends it; once, however late it is looked at."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askback.asks import Ask
+from askback.identity import Actor, MessageRef, Place
+from askback.interview import settle, start
+from askback.policy import Approval, Escalation, Policy, Who
+from askback.questions import Choice, Vote
+from askback.timing import due
+from core_cases import ANN, BEN, HOSTILE, NOON, ended, form, question
+
+CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
+DEE = Actor(platform="local", tenant="T1", id="U4", name="Dee")
+CARD = MessageRef(channel="C1", id="1")
+APPROVAL = Approval(quorum=2, refusing=("no",))
+
+
+def at(minutes: float) -> datetime:
+    return NOON + timedelta(minutes=minutes)
+
+
+def later(minutes: float, *people: Actor, groups: tuple[str, ...] = ()) -> Escalation:
+    return Escalation(at=at(minutes), who=Who(people=people, groups=groups))
+
+
+def asked(*voted: Actor, posted: bool = True, prompt: str | None = None, **policy: Any) -> Ask:
+    """An ask at noon, on which these have voted."""
+    one = question("deploy", "Yes", "No", allow_custom=False)
+    interview = start(form(one if prompt is None else one.evolve(prompt=prompt)))
+    choice = Choice(index=0, value="yes", label="Yes")
+    return Ask(
+        id="ask",
+        place=Place(platform="local", channel="C1"),
+        policy=Policy(**{"who": Who.only(ANN, BEN, CID), "approval": APPROVAL, **policy}),
+        interview=interview.evolve(votes=tuple(Vote(by=by, choice=choice, at=NOON) for by in voted)),
+        created_at=NOON,
+        post_after=NOON,
+        messages=(CARD,) if posted else (),
+    )
+
+
+def test_before_its_time_there_is_nothing_to_do():
+    for ask in (asked(), asked(reminders=(at(5),), escalations=(later(6, DEE),), deadline=at(7))):
+        assert due(ask, at(4.99)) == (None, None)
+
+
+def test_those_who_are_missing_are_reminded_below_the_card_and_nobody_else():
+    ask = asked(ANN, reminders=(at(5), at(8)), deadline=at(60))
+    after, say = due(ask, at(5))
+    assert after is not None
+    assert say is not None
+    assert say.mention == Who.only(BEN, CID)
+    assert (say.text, say.markdown) == ("Reminder: “What about deploy?” still waits for you.", False)
+    assert (say.reply_to, say.until) == (CARD, at(60))
+    assert after.policy.reminders == (at(8),)
+    assert after.interview == ask.interview, "a reminder changes no card"
+    assert due(after, at(5)) == (None, None)
+
+
+def test_a_requester_is_not_reminded_of_what_others_decide():
+    approval = APPROVAL.evolve(requesters=(CID,))
+    _, say = due(asked(ANN, reminders=(at(5),), approval=approval), at(5))
+    assert say is not None
+    assert say.mention == Who.only(BEN)
+    _, say = due(asked(ANN, reminders=(at(5),), approval=approval.evolve(own=True)), at(5))
+    assert say is not None
+    assert say.mention == Who.only(BEN, CID)
+
+
+def test_where_nobody_is_missing_nobody_is_reminded():
+    after, say = due(asked(ANN, BEN, CID, reminders=(at(5),), approval=Approval(quorum=3)), at(5))
+    assert after is not None
+    assert (after.policy.reminders, say) == ((), None)
+
+
+def test_an_ask_that_is_decided_by_one_reminds_everybody():
+    _, say = due(asked(reminders=(at(5),), approval=None), at(5))
+    assert say is not None
+    assert say.mention == Who.only(ANN, BEN, CID)
+
+
+def test_reminders_that_passed_while_nothing_ran_are_one():
+    after, say = due(asked(reminders=(at(5), at(6), at(7), at(60))), at(50))
+    assert after is not None
+    assert say is not None
+    assert after.policy.reminders == (at(60),)
+    assert due(after, at(50)) == (None, None)
+
+
+def test_an_escalation_lets_further_people_in_and_tells_these_alone():
+    ask = asked(ANN, who=Who(people=(ANN, BEN), groups=("G1",)), escalations=(later(5, DEE, BEN, groups=("G1", "G2")),))
+    assert ask.policy.refusal(DEE) is not None
+    after, say = due(ask, at(5))
+    assert after is not None
+    assert say is not None
+    assert after.policy.who == Who(people=(ANN, BEN, DEE), groups=("G1", "G2"))
+    assert after.policy.refusal(DEE) is None
+    assert after.policy.escalations == ()
+    assert after.interview.revision == ask.interview.revision + 1, "the card says who is asked"
+    assert after.interview.turn == ask.interview.turn, "a click on the card of before still counts"
+    assert say.mention == Who(people=(DEE,), groups=("G2",))
+    assert say.text == "This now waits for you, too: “What about deploy?”"
+
+
+def test_an_escalation_to_whoever_has_asked_for_it_tells_nobody():
+    _, say = due(asked(escalations=(later(5, DEE),), approval=APPROVAL.evolve(requesters=(DEE,))), at(5))
+    assert say is None
+
+
+def test_an_escalation_to_those_who_are_asked_already_tells_nobody():
+    after, say = due(asked(escalations=(later(5, BEN),)), at(5))
+    assert after is not None
+    assert (after.policy.who, say) == (Who.only(ANN, BEN, CID), None)
+
+
+def test_a_reminder_and_an_escalation_that_passed_together_are_one_sentence_for_all_who_are_missing():
+    after, say = due(asked(ANN, reminders=(at(5),), escalations=(later(4, DEE),)), at(6))
+    assert after is not None
+    assert say is not None
+    assert say.mention == Who.only(BEN, CID, DEE)
+    assert say.text.startswith("Reminder:")
+
+
+def test_escalations_in_any_order_let_in_whom_the_time_has_come_for():
+    after, _ = due(asked(escalations=(later(9, DEE), later(5, groups=("G1",)))), at(6))
+    assert after is not None
+    assert after.policy.who == Who(people=(ANN, BEN, CID), groups=("G1",))
+    assert after.policy.escalations == (later(9, DEE),)
+
+
+def test_at_the_deadline_it_ends_with_the_votes_so_far_and_nobody_is_reminded():
+    ask = asked(ANN, reminders=(at(5),), escalations=(later(6, DEE),), deadline=at(7))
+    after, say = due(ask, at(8))
+    assert after is not None
+    assert after.outcome is not None
+    assert (after.outcome.status, after.outcome.at, say) == ("timed_out", at(8), None)
+    assert [vote.by for vote in after.outcome.votes] == [ANN]
+    assert due(after, at(99)) == (None, None)
+
+
+def test_an_ask_that_is_over_is_left_alone():
+    ask = asked(reminders=(at(5),), deadline=at(7))
+    over = ask.evolve(interview=settle(ask.interview, ended("cancelled")))
+    assert due(over, at(99)) == (None, None)
+
+
+def test_nobody_is_told_of_a_card_that_does_not_stand_anywhere_and_reminded_of_it_once_it_stands():
+    unposted = asked(posted=False, reminders=(at(5), at(6), at(60)), escalations=(later(5, DEE),))
+    after, say = due(unposted, at(7))
+    assert after is not None
+    assert say is None
+    assert after.policy.refusal(DEE) is None
+    assert (after.next_moment, due(after, at(8))) == (None, (None, None)), "until it stands"
+    after, say = due(after.evolve(messages=(CARD,)), at(8))
+    assert after is not None
+    assert say is not None
+    assert say.text.startswith("Reminder:")
+    assert after.policy.reminders == (at(60),)
+
+
+def test_of_a_card_that_does_not_stand_before_the_end_nobody_is_reminded():
+    ask = asked(posted=False, reminders=(at(5),), deadline=at(7))
+    assert ask.next_moment == at(7)
+    after, say = due(ask, at(7))
+    assert after is not None
+    assert (after.status, say) == ("timed_out", None)
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_prompt_in_a_reminder_is_the_bots_plain_words(text: str):
+    _, say = due(asked(prompt=text * 50, reminders=(at(5),)), at(5))
+    assert say is not None
+    assert not say.markdown
+    assert len(say.text) < 160
+
+
+@given(
+    reminders=st.lists(st.integers(1, 40), max_size=5),
+    escalations=st.lists(st.integers(1, 40), max_size=4),
+    deadline=st.none() | st.integers(1, 50),
+    looks=st.lists(st.integers(0, 60), max_size=12).map(sorted),
+)
+def test_however_often_the_time_is_looked_at_everything_comes_once_and_nothing_is_left(
+    reminders: list[int], escalations: list[int], deadline: int | None, looks: list[int]
+):
+    ask = asked(
+        reminders=tuple(map(at, sorted(reminders))),
+        escalations=tuple(later(minute, groups=(f"G{number}",)) for number, minute in enumerate(escalations)),
+        deadline=None if deadline is None else at(deadline),
+    )
+    said: list[str] = []
+    for minute in (*looks, 61):
+        after, say = due(ask, at(minute))
+        if say is not None:
+            said.append(say.target)
+        if after is None:
+            assert ask.outcome is not None or ask.next_moment is None or ask.next_moment > at(minute)
+            continue
+        ask = after
+        assert due(ask, at(minute)) == (None, None), "what was done once is not due any more"
+        if ask.outcome is None:
+            here = {f"G{number}" for number, when in enumerate(escalations) if when <= minute}
+            assert set(ask.policy.who.groups) == here
+    assert len(said) == len(set(said)), "each has a name of its own"
+    assert len(said) <= len(reminders) + len(escalations)
+    assert (ask.outcome is None) == (deadline is None)
+    assert ask.policy.next_moment is None or ask.outcome is not None

@@ -1,0 +1,37 @@
+"""The turns under way in one process."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from askback.serving.turns import Advancing
+from askback.store.store import Store
+from askback.store.writer import Writer
+
+
+async def test_a_turn_that_comes_back_while_it_is_under_way_is_looked_at_after_it(tmp_path: Path) -> None:
+    """A process that was held up is taken for gone; then its own jobs come back to it."""
+    begun: list[str] = []
+    may_end = asyncio.Event()
+
+    async def advance(conversation_id: str) -> None:
+        begun.append(conversation_id)
+        if begun.count(conversation_id) == 1 and conversation_id == "one":
+            await may_end.wait()
+        begun.append(f"end of {conversation_id}")
+
+    database = Writer(tmp_path / "askback.db")
+    try:
+        turns = Advancing(Store(database), advance)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(3):
+                tasks.create_task(turns.advance("one"))
+            await tasks.create_task(turns.advance("another"))
+            assert begun == ["one", "another", "end of another"]
+            assert turns.is_under_way("one")
+            may_end.set()
+        assert begun[3:] == ["end of one", *("one", "end of one") * 2]
+        assert not turns.is_under_way("one")
+    finally:
+        await database.close()

@@ -1,0 +1,115 @@
+"""`askback doctor`, with the settings or the clock wrong."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from askback.doctor.clock import clock_finding
+
+from .conftest import Ward
+
+
+def toml(text: str, mode: int = 0o600) -> None:
+    Path("askback.toml").write_text(text)
+    Path("askback.toml").chmod(mode)
+
+
+# Settings
+
+
+async def test_a_typo_in_the_file_names_what_was_meant(ward: Ward) -> None:
+    toml('modell = "claude"\n')
+    found = await ward.examined("discord")
+    assert found.code == 1
+    typo, left = found.bad
+    assert "askback.toml sets `modell`, which is no setting." in typo.says
+    assert typo.cure == "Is it meant to be `model`?"
+    assert left.cure == "Mend the settings first, then run askback doctor again."
+    assert found.good("Discord", "permissions"), "what does not depend on it is looked at"
+
+
+async def test_a_typo_in_a_platforms_part_of_the_file_is_told(ward: Ward) -> None:
+    toml('slack_bot_tokn = "xoxb-1"\n')
+    for found in (await ward.examined(), await ward.examined("slack")):
+        assert "askback.toml sets `slack_bot_tokn`, which is no setting." in found.bad[0].says
+        assert found.bad[0].cure == "Is it meant to be `slack_bot_token`?"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("model = ", "is no valid TOML"), ("timeout = -1", "timeout in askback.toml must be greater than 0")],
+)
+async def test_what_is_wrong_in_the_file_is_told_with_the_next_step(ward: Ward, text: str, says: str) -> None:
+    toml(text)
+    first = (await ward.examined("discord")).bad[0]
+    assert (first.grade, says in first.says) == ("broken", True), first
+    assert first.cure
+
+
+async def test_a_tool_of_ones_own_that_cannot_be_had(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    toml('tools = ["AskUserQuestion", "no_such_tools:deploy"]')
+    found = (await ward.examined("discord")).one()
+    assert found.says == "The tool no_such_tools:deploy is not there: there is no module no_such_tools."
+    assert found.cure == "Put it beside askback.toml, or install it where askback is installed."
+
+
+async def test_a_variable_that_is_no_setting_is_told(ward: Ward) -> None:
+    ward.set(ASKBACK_TIMOUT="60")
+    found = await ward.examined("discord")
+    assert (found.code, found.one().cure) == (0, "Write ASKBACK_TIMEOUT, or unset it.")
+
+
+async def test_secrets_in_a_file_that_others_can_read_are_told(ward: Ward) -> None:
+    toml('discord_token = "s3cret"\n', mode=0o644)
+    assert (await ward.examined("discord")).one().cure == "Run: chmod 600 askback.toml"
+    toml('discord_token = "s3cret"\n')
+    assert not (await ward.examined("discord")).bad
+
+
+async def test_what_is_missing_is_told_with_where_to_get_it(ward: Ward) -> None:
+    for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "DISCORD_TOKEN", "ANTHROPIC_API_KEY"):
+        ward.patch.delenv(name)
+    found = await ward.examined()
+    assert found.code == 1
+    none, key = found.bad
+    assert none.says == "No platform has a token, so there is no bot to run."
+    assert "askback doctor --platform slack" in none.cure
+    assert (key.says, key.cure.startswith("Make a key in the Anthropic console")) == (
+        "ANTHROPIC_API_KEY is missing.",
+        True,
+    )
+    bot, app = (await ward.examined("slack")).bad[-2:]
+    assert (bot.says, app.says) == ("SLACK_BOT_TOKEN is missing.", "SLACK_APP_TOKEN is missing.")
+    assert "OAuth & Permissions" in bot.cure
+
+
+# The clock
+
+
+@pytest.mark.parametrize(
+    ("ahead", "grade", "words"),
+    [(-90, "warning", "ahead of"), (90, "warning", "behind"), (400, "broken", "signed requests are refused")],
+)
+async def test_a_clock_that_goes_wrong(ward: Ward, ahead: float, grade: str, words: str) -> None:
+    ward.services.date_ahead = ahead
+    found = await ward.examined()
+    assert found.code == int(grade == "broken")
+    assert [(one.about, one.grade) for one in found.bad] == [("clock", grade)] * 3, found.text
+    for one in found.bad:
+        assert words in one.says
+        assert one.cure == "Let the system keep its time, as by: timedatectl set-ntp true"
+
+
+def test_a_date_is_taken_as_it_is_or_not_at_all() -> None:
+    now = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+    assert clock_finding("x", None, now) == clock_finding("x", "yesterday", now) == ()
+    for seconds, grade in ((0, "good"), (59, "good"), (60, "warning"), (299, "warning"), (300, "broken")):
+        for sign in (1, -1):
+            (found,) = clock_finding("x", format_datetime(now + timedelta(seconds=seconds * sign)), now)
+            assert found.grade == grade

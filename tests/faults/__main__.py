@@ -1,0 +1,234 @@
+"""The long fault run: `python -m tests.faults`. Exits with 1 where anything was lost, doubled or left over."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from . import deck, table
+from .count import Tally
+from .databases import STORES
+from .record import DEADLINE_SECONDS, Order
+from .stories import KINDS
+
+PLATFORMS = ("slack", "discord")
+ROUND = 40
+"""Kills of one round: with services and a database of its own."""
+AGAIN = 3
+"""How often points that were not reached are dealt again."""
+LARGEST = 2**24
+END_SECONDS = 15.0
+
+
+@dataclass
+class Combination:
+    """One store under one platform."""
+
+    platform: str
+    store: str
+    replicas: int
+    orders: deque[Order] = field(default_factory=deque[Order])
+    missed: list[str] = field(default_factory=list[str])
+    again: int = AGAIN
+    tally: Tally = field(default_factory=Tally)
+    outputs: list[str] = field(default_factory=list[str])
+
+    def deal(self, points: list[str], dice: random.Random, size: int) -> None:
+        for at in range(0, len(points), size):
+            some = tuple(points[at : at + size])
+            self.orders.append(Order(self.platform, self.store, dice.randrange(10**6), some, self.replicas))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults",
+        description="Kills a real bot with SIGKILL, again and again, with work in flight, while deliveries are "
+        "doubled, delayed and reordered, and counts what was lost or doubled from the services' own logs.",
+    )
+    parser.add_argument("--kills", type=int, default=1400, help="how many kills in all (1400)")
+    parser.add_argument("--store", choices=[*STORES, "both"], default="both", help="which database (both)")
+    parser.add_argument("--platform", choices=[*PLATFORMS, "both"], default="both", help="which platform (both)")
+    parser.add_argument("--seed", type=int, default=1, help="what the dice begin with (1); timing is not in it")
+    parser.add_argument("--rigs", type=int, default=2, help="how many rounds side by side (2)")
+    parser.add_argument("--replicas", type=int, default=2, help="processes at once on PostgreSQL (2); SQLite has one")
+    parser.add_argument(
+        "--deadline", type=float, default=DEADLINE_SECONDS,
+        help=f"seconds after which nobody is waited for ({DEADLINE_SECONDS:g}); people are reminded at a tenth of it",
+    )  # fmt: skip
+    parser.add_argument("--round", type=int, default=ROUND, help=f"kills on one database ({ROUND})")
+    parser.add_argument(
+        "--points",
+        nargs="*",
+        choices=[*deck.POINTS, *deck.MOMENTS, deck.RANDOM],
+        metavar="P",
+        help="only these points; `approval` is all that begin so",
+    )
+    parser.add_argument(
+        "--kinds", nargs="*", choices=KINDS, default=KINDS, metavar="K",
+        help="only these kinds of conversations, and those that a point needs",
+    )  # fmt: skip
+    parser.add_argument("--spoil", help="spoil the program (see tests/faults/spoils.py), to see what is noticed")
+    parser.add_argument("--json", type=Path, help="write everything that was counted to this file")
+    return parser.parse_args()
+
+
+def combinations(given: argparse.Namespace) -> list[Combination]:
+    dice = random.Random(given.seed)
+    stores = STORES if given.store == "both" else (given.store,)
+    platforms = PLATFORMS if given.platform == "both" else (given.platform,)
+    found = [
+        Combination(platform, store, given.replicas if store == "postgres" else 1)
+        for store in stores
+        for platform in platforms
+    ]
+    named = deck.named(given.points or ())
+    for store in stores:
+        # Dealt over the platforms, so that each point comes as often as every other.
+        kills = given.kills // len(stores) + (given.kills % len(stores) if store == stores[0] else 0)
+        points = deck.dealt(kills, dice, named or deck.OF_STORE[store], 0.0 if named else deck.SHARE)
+        alike = [one for one in found if one.store == store]
+        for number, one in enumerate(alike):
+            one.deal(points[number :: len(alike)], dice, given.round)
+    return found
+
+
+class Hall:
+    """Rounds side by side, each in a process of its own."""
+
+    def __init__(self, given: argparse.Namespace, found: list[Combination], on_kill: Callable[[], None]) -> None:
+        self._given = given
+        self._found = found
+        self._on_kill = on_kill
+
+    async def play(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(self._given.rigs):
+                tasks.create_task(self._rig())
+
+    def _next(self) -> tuple[Combination, Order] | None:
+        """A round of the combination that has most before it."""
+        for one in self._found:
+            if not one.orders and one.missed and one.again:
+                one.again -= 1
+                one.deal(one.missed, random.Random(self._given.seed + one.again), self._given.round)
+                one.missed = []
+        one = max(self._found, key=lambda one: len(one.orders))
+        return (one, one.orders.popleft()) if one.orders else None
+
+    async def _rig(self) -> None:
+        worker = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", f"{__package__}.worker",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LARGEST, start_new_session=True,
+        )  # fmt: skip
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        try:
+            while (found := self._next()) is not None:
+                one, order = found
+                given = asdict(order) | {
+                    "spoil": self._given.spoil,
+                    "kinds": self._given.kinds,
+                    "deadline": self._given.deadline,
+                }
+                worker.stdin.write(json.dumps(given).encode() + b"\n")
+                await self._hear(one, worker.stdout.readline)
+        finally:
+            worker.stdin.close()
+            with suppress(ProcessLookupError):
+                worker.send_signal(signal.SIGTERM)
+            try:
+                async with asyncio.timeout(END_SECONDS):
+                    await worker.wait()
+            except TimeoutError:
+                worker.kill()
+
+    async def _hear(self, one: Combination, readline: Callable[[], Awaitable[bytes]]) -> None:
+        while line := await readline():
+            answer: dict[str, Any] = json.loads(line)
+            if "kill" in answer:
+                self._on_kill()
+                continue
+            one.tally.add(Tally.read(answer["tally"]))
+            one.missed += answer["missed"]
+            if answer["output"]:
+                one.outputs.append(answer["output"])
+            return
+        raise RuntimeError("a round broke off: see above")
+
+
+async def run(given: argparse.Namespace, found: list[Combination]) -> bool:
+    """Play it all; whether it came to its end."""
+    errors = Console(stderr=True)
+    bar = Progress(
+        TextColumn("kills"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[wrong]}"),
+        console=errors, disable=not errors.is_terminal,
+    )  # fmt: skip
+    task = bar.add_task("kills", total=given.kills, wrong="")
+    kills = 0
+
+    def on_kill() -> None:
+        nonlocal kills
+        kills += 1
+        wrong = sum(one.tally.count for one in found)
+        bar.update(task, completed=kills, wrong=f"{wrong} violations" if wrong else "")
+        if bar.disable and kills % 50 == 0:
+            errors.print(f"{kills} of {given.kills} kills, {wrong} violations")
+
+    playing = asyncio.create_task(Hall(given, found, on_kill).play())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, playing.cancel)
+    with bar:
+        try:
+            await playing
+        except asyncio.CancelledError:
+            errors.print("Broken off. What follows is of the rounds that came to their end.")
+            return False
+        except ExceptionGroup as broken:
+            errors.print(f"A round failed, and with it the run: {broken.exceptions}")
+            return False
+    return True
+
+
+def main() -> None:
+    given = arguments()
+    found = combinations(given)
+    began = time.monotonic()
+    whole = asyncio.run(run(given, found))
+    seconds = time.monotonic() - began
+    total = Tally()
+    for one in found:
+        total.add(one.tally)
+    table.show(Console(), [(f"{one.platform}\n{one.store}", one.tally) for one in found], total, seconds)
+    if given.json is not None:
+        figures = {
+            "seed": given.seed,
+            "whole": whole,
+            "seconds": seconds,
+            "kills_per_minute": 60 * total.kills / seconds,
+            "combinations": [
+                {"platform": one.platform, "store": one.store, "replicas": one.replicas, **one.tally.json(),
+                 "output": one.outputs}
+                for one in found
+            ],
+            "total": total.json(),
+        }  # fmt: skip
+        given.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    sys.exit(1 if total.count or not total.kills else 0)
+
+
+if __name__ == "__main__":
+    main()

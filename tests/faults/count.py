@@ -1,0 +1,343 @@
+"""What came of a round: counted from the services' own logs and the tools' own file, and from nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from askback_local.model.hearing import hearing, refusals
+
+from . import votes
+from .record import Record, Request
+from .reminding import Reminders
+from .stories import ANSWERED, Press, Shown, Story, prompt
+
+SHADOW = 5.0
+"""Seconds before a kill in which a notice behind an ack may be lost with the process: it is not stored."""
+ASKED = "Asked: "
+"""What stands on every card, and on no text about one."""
+VIOLATIONS = {
+    "clicks": "clicks acked and lost",
+    "never": "outcomes never heard",
+    "twice": "outcomes heard twice",
+    "messages": "messages lost or heard twice",
+    "cards": "live cards doubled",
+    "posts": "posts doubled",
+    "unsettled": "cards not settled",
+    "tools": "tools run twice",
+    **votes.VIOLATIONS,
+    "calls": "model calls repeated without a kill",
+    "refused": "requests that the model refused",
+    "crashes": "bots that ended by themselves",
+}
+
+
+@dataclass
+class Tally:
+    """The figures of one round, or of many."""
+
+    kills: int = 0
+    with_work: int = 0
+    points: Counter[str] = field(default_factory=Counter[str])
+    """Kills at each named point, and at random moments."""
+    in_flight: Counter[str] = field(default_factory=Counter[str])
+    """What was under way at all kills together."""
+    seconds: float = 0.0
+    conversations: int = 0
+    asks: int = 0
+    clicks: int = 0
+    acked: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+    tools: int = 0
+    interrupted: int = 0
+    approvals: Counter[str] = field(default_factory=Counter[str])
+    """Calls that people had to approve, what came of them, their votes, and the tools that ran."""
+    calls: int = 0
+    repeated: int = 0
+    turns_in_flight: int = 0
+    unheard: int = 0
+    """Conversations on Discord whose first message no bot was there to hear."""
+    weather: Counter[str] = field(default_factory=Counter[str])
+    violations: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in VIOLATIONS})
+
+    @property
+    def count(self) -> int:
+        """Of violations."""
+        return sum(map(len, self.violations.values()))
+
+    def add(self, other: Tally) -> None:
+        for name, value in vars(other).items():
+            if isinstance(value, Counter):
+                getattr(self, name).update(value)
+            elif isinstance(value, dict):
+                for kind, found in value.items():
+                    self.violations[kind] += found
+            else:
+                setattr(self, name, getattr(self, name) + value)
+
+    def json(self) -> dict[str, Any]:
+        return {name: dict(value) if isinstance(value, dict) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def read(cls, data: dict[str, Any]) -> Tally:
+        known = {
+            name: Counter(one) if isinstance(one, dict) else one for name, one in data.items() if name != "violations"
+        }
+        return cls(**known, violations=data["violations"])
+
+
+def counted(record: Record) -> Tally:
+    """The figures of a round."""
+    tally = Tally(seconds=record.seconds, weather=record.weather, conversations=len(record.stories))
+    for kill in record.kills:
+        tally.kills += 1
+        tally.with_work += kill.in_flight.anything
+        tally.points[kill.point if kill.reached else "random"] += 1
+        tally.in_flight.update(asdict(kill.in_flight))
+    tally.turns_in_flight = tally.in_flight["turns"]
+    tally.violations["crashes"] += record.crashes
+    _Count(record, tally).everything()
+    return tally
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the model heard of a question: an answer, or that there is none."""
+
+    answer: str | None
+    text: str
+
+
+class _Count:
+    """The count of one round, conversation by conversation."""
+
+    def __init__(self, record: Record, tally: Tally) -> None:
+        self._record = record
+        self._tally = tally
+        self._requests: dict[str, list[Request]] = defaultdict(list)
+        for request in record.requests:
+            self._requests[request.tag].append(request)
+        by_number = {entry["number"]: entry for entry in record.log}
+        self._last: dict[str, Any] = {}
+        for tag, requests in self._requests.items():
+            whole = [by_number[one.number] for one in requests if one.number in by_number]
+            if whole:  # otherwise its only request was still being answered when nobody waited any more
+                # Of those that are as long, the newest: what people wrote meanwhile stands in the same message.
+                self._last[tag] = max(reversed([one["request"]["messages"] for one in whole]), key=len)
+
+    def everything(self) -> None:
+        tally, record = self._tally, self._record
+        tally.calls = len(record.requests)
+        tally.violations["refused"] += refusals(record.log)
+        for one in hearing(record.log):
+            if len(one.results) > 1:
+                self._wrong("twice", f"{one.id}: {[result.text for result in one.results]}")
+        for story in record.stories:
+            self._story(story)
+        tally.approvals["in flight"] = tally.in_flight["approvals"]
+        ran = Counter(line.removeprefix("began ") for line in record.ran if line.startswith("began"))
+        tally.tools = sum(ran.values())
+        for where, times in ran.items():
+            if times > 1:
+                self._wrong("tools", f"deploy {where} ran {times} times")
+        for name, times in Counter(record.posted).items():
+            if times > 1:
+                self._wrong("posts", f"{times} times: {name}")
+
+    def _wrong(self, kind: str, what: str) -> None:
+        order = self._record.order
+        self._tally.violations[kind].append(f"[{order.platform} {order.store} seed {order.seed}] {what}")
+
+    def _story(self, story: Story) -> None:
+        tally = self._tally
+        tally.clicks += len(story.presses)
+        tally.acked += sum(press.acked for press in story.presses)
+        if story.tag not in self._last:
+            if self._record.order.platform == "discord" and story.is_over:
+                tally.unheard += 1
+            else:
+                asked = "never asked" if story.tag not in self._requests else "asked, and nobody heard what it said"
+                self._wrong("never", f"{story.tag} {story.kind}: the model was {asked}")
+            return
+        self._turns(story)
+        heard = self._results(story)
+        for token in story.questions:
+            self._question(story, token, heard.get(token))
+        self._approvals(story, heard)
+        self._messages(story)
+        self._texts(story)
+
+    def _approvals(self, story: Story, heard: dict[str, Heard]) -> None:
+        order, requests = self._record.order, self._requests[story.tag]
+        reminders = Reminders(order.deadline, killed=bool(self._record.kills), held=order.store == "postgres")
+        approvals = votes.Approvals(self._record.released, self._shadowed, reminders)
+        over = next((one.at for one in requests if one.turn > 0), None)
+        for token in story.gated:
+            told = heard[token].text if token in heard else None
+            for kind, what in approvals.wrong(story, token, told, requests[0].at, over, self._tally.approvals):
+                self._wrong(kind, what)
+
+    def _turns(self, story: Story) -> None:
+        """Requests for a turn that was asked for already."""
+        before: Request | None = None
+        for request in self._requests[story.tag]:
+            if before is not None and before.turn == request.turn:
+                stopped = any(before.at <= stop <= request.at for stop in story.stops)
+                killed = any(before.number <= barrier < request.number for barrier in self._record.barriers)
+                self._tally.repeated += not stopped
+                if not killed and not stopped:
+                    self._wrong("calls", f"{story.tag}.{request.turn} was asked for again, and nothing was killed")
+            before = request
+
+    def _results(self, story: Story) -> dict[str, Heard]:
+        """What the model heard of each question."""
+        tally = self._tally
+        results: Counter[str] = Counter()
+        texts: dict[str, str] = {}
+        calls: dict[str, Any] = {}
+        for message in self._last[story.tag]:
+            for block in _blocks(message):
+                if block["type"] == "tool_use":
+                    calls[block["id"]] = block
+                elif block["type"] == "tool_result":
+                    results[block["tool_use_id"]] += 1
+                    texts[block["tool_use_id"]] = _text(block)
+        heard: dict[str, Heard] = {}
+        interrupted = 0
+        for name, block in calls.items():
+            if results[name] != 1:
+                self._wrong("twice" if results[name] else "never", f"{story.tag}: {results[name]} results of {block}")
+                continue
+            text = texts[name]
+            if block["name"] == "release":
+                token = block["input"]["where"]
+                is_told = text.startswith("Interrupted")
+                interrupted += is_told
+                tally.approvals["interrupted"] += is_told
+                heard[token] = Heard(None, text)
+                continue
+            if block["name"] == "deploy":
+                is_told = text.startswith("Interrupted")
+                interrupted += is_told
+                if not is_told and text != f"deployed {block['input']['where']}":
+                    self._wrong("never", f"{story.tag}: deploy was told {text!r}")
+                continue
+            answers = dict(ANSWERED.findall(text))
+            for question in block["input"]["questions"]:
+                token = question["question"].removeprefix("Which colour for ").removesuffix("?")
+                heard[token] = Heard(answers.get(token), text)
+        tally.interrupted += interrupted
+        said = sum("I was interrupted while I ran" in one.text for one in story.shown)
+        if said != interrupted:
+            self._wrong(
+                "posts" if said > interrupted else "never",
+                f"{story.tag}: people were told {said} times of {interrupted} tools",
+            )
+        if not story.is_over:
+            self._wrong(
+                "never", f"{story.tag} {story.kind} did not come to its end: {[one.text for one in story.shown]}"
+            )
+        return heard
+
+    def _question(self, story: Story, token: str, heard: Heard | None) -> None:
+        tally = self._tally
+        tally.asks += 1
+        if heard is None:
+            self._wrong("never", f"{token} of {story.kind}: no outcome was heard")
+            return
+        answer = heard.answer
+        tally.outcomes["answered" if answer is not None else heard.text.split(".")[0]] += 1
+        self._card(token, answer, [one for one in story.shown if prompt(token) in one.text and ASKED in one.text])
+        presses = [press for press in story.presses if press.token == token]
+        if answer is None:
+            self._unanswered(story, token, heard.text)
+        elif answer not in {press.label for press in presses} | set(story.answers):
+            self._wrong("clicks", f"{token}: {answer!r} counted, which nobody chose")
+        else:
+            self._answered(story, token, answer, presses)
+
+    def _answered(self, story: Story, token: str, answer: str, presses: list[Press]) -> None:
+        acks = [press.done for press in presses if press.acked and press.done is not None]
+        # Whatever the first ack said, the question was settled, or its step had passed, when that was sent.
+        before = [press for press in presses if not acks or press.sent <= min(acks)]
+        if story.kind != "typed" and answer not in {press.label for press in before}:
+            self._wrong("clicks", f"{token}: {answer!r} counted, which was clicked after the ack of {_list(before)}")
+        losers = [press for press in presses if press.acked and press.label != answer and not self._shadowed(press)]
+        told = [press for press in losers if press.click is not None and press.click.told]
+        if len(losers) > max(len(told), len(story.told)):
+            self._wrong("clicks", f"{token}: {_list(losers)} acked and not told that {answer!r} counted")
+
+    def _unanswered(self, story: Story, token: str, text: str) -> None:
+        """Nobody's answer counted: then nobody's was acked before the deadline, a cancel or a stop."""
+        if story.kind in {"cancel", "stop", "typed"}:
+            return
+        # A form is answered by its last step.
+        decides = f"{story.questions[-1]}!" if story.kind == "form" else token
+        until = self._requests[story.tag][0].at + self._record.order.deadline
+        early = [
+            press
+            for press in story.presses
+            if press.token == decides and press.acked and press.done is not None and press.done < until
+        ]
+        if early:
+            self._wrong("clicks", f"{token}: {_list(early)} acked, told {story.told}, and the model heard {text!r}")
+
+    def _shadowed(self, press: Press) -> bool:
+        end = (press.done or press.sent) + SHADOW
+        return any(press.sent <= kill.at <= end for kill in self._record.kills)
+
+    def _card(self, token: str, answer: str | None, cards: list[Shown]) -> None:
+        """The one card of a question, as it stands in the end."""
+        if len(cards) > 1:
+            self._wrong("cards", f"{token} stands there {len(cards)} times")
+        if answer is not None and not cards:
+            self._wrong("unsettled", f"{token}: its card is gone")
+        elif answer is not None:
+            wanted = ("Answered", *answer.split(", "))
+            if not all(word in cards[0].text for word in wanted):
+                self._wrong("unsettled", f"{token}: the card does not say {wanted}: {cards[0].text!r}")
+
+    def _messages(self, story: Story) -> None:
+        """What people wrote reached the model, each message once."""
+        texts = [
+            block["text"]
+            for message in self._last[story.tag]
+            if message["role"] == "user"
+            for block in _blocks(message)
+            if block["type"] == "text"
+        ]
+        # A further "stop" that was delivered late ends what goes on by then: what people had written before it waits,
+        # as it should, for what they write next.
+        stopped_again = sum("Stopped by" in one.text for one in story.shown) > 1
+        must_be_heard = self._record.order.platform == "slack" and not stopped_again
+        for text in story.written:
+            times = sum(text in one for one in texts)
+            if times > 1 or (times == 0 and must_be_heard):
+                self._wrong("messages", f"{story.tag}: {text!r} was heard {times} times")
+
+    def _texts(self, story: Story) -> None:
+        """What the model said stands there once, and nothing waits for a click any more."""
+        for one in story.shown:
+            if one.has_controls:
+                self._wrong("unsettled", f"{story.tag} {story.kind}: there are still buttons: {one.text!r}")
+        for turn in range(story.last + 1):
+            name = f"{story.tag}.{turn} "
+            times = sum(one.text.startswith(name) for one in story.shown)
+            if times > 1:
+                self._wrong("posts", f"the text {name}stands there {times} times")
+
+
+def _list(presses: list[Press]) -> str:
+    return json.dumps([press.label for press in presses])
+
+
+def _blocks(message: Any) -> list[Any]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _text(block: Any) -> str:
+    content = block["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)

@@ -1,0 +1,84 @@
+"""Named points around what the time alone does to an ask: a reminder, an escalation, its deadline.
+
+WHAT:due      the transaction has found that the time has come; nothing of it is written yet
+WHAT:noted    it is committed, and nobody has heard of it
+WHAT:telling  the reminder, or the card that says that time is over, is about to go out
+WHAT:told     the platform has it, and nobody has heard of that
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from askback.asks import Ask
+from askback.conversations import REMINDER, Say
+from askback.store.store import Store
+from askback.timing import ESCALATED
+from askback_discord.posting import DiscordPlatform
+from askback_slack.posting import SlackPlatform
+
+REACHED = Callable[[], None]
+
+
+def arm(what: str, when: str, reached: REACHED) -> None:
+    """Have that point reached whenever the program comes by it."""
+    if when in ("due", "noted"):
+        attend_on(what, when, reached)
+    else:
+        tell_on(SlackPlatform, what, when, reached)
+        tell_on(DiscordPlatform, what, when, reached)
+
+
+def attend_on(what: str, when: str, reached: REACHED) -> None:
+    attend = Store.attend
+
+    async def attending(self: Store, ask_id: str, decision: Any) -> Any:
+        came = False
+
+        def deciding(ask: Ask) -> Any:
+            nonlocal came
+            after, say = decision(ask)
+            came = what in happened(ask, after, say)
+            if came and when == "due":
+                reached()
+            return after, say
+
+        acted = await attend(self, ask_id, deciding)
+        if came and when == "noted":
+            reached()
+        return acted
+
+    Store.attend = attending  # type: ignore[method-assign]
+
+
+def happened(before: Ask, after: Ask | None, say: Say | None) -> Iterator[str]:
+    if after is not None and after.outcome is not None:
+        yield "deadline"
+    elif after is not None and say is not None:
+        if after.policy.reminders != before.policy.reminders:
+            yield "reminder"
+        if after.policy.escalations != before.policy.escalations:
+            yield "escalation"
+
+
+def tell_on(platform: Any, what: str, when: str, reached: REACHED) -> None:
+    say, show = platform.say, platform.show
+
+    async def saying(self: Any, place: Any, said: Say) -> Any:
+        told = "escalation" if said.text.startswith(ESCALATED.partition("{")[0]) else "reminder"
+        return await around(said.target.startswith(REMINDER) and told == what, say(self, place, said))
+
+    async def showing(self: Any, ask: Ask) -> Any:
+        over = ask.outcome is not None and ask.outcome.status == "timed_out"
+        return await around(over and what == "deadline", show(self, ask))
+
+    async def around(hit: bool, telling: Any) -> Any:
+        if hit and when == "telling":
+            reached()
+        answer = await telling
+        if hit and when == "told":
+            reached()
+        return answer
+
+    platform.say, platform.show = saying, showing

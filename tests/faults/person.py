@@ -1,0 +1,348 @@
+"""What the person who began a conversation does in it, by as many clicks as it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from askback.card import EVERYTHING
+from askback_local.play.controls import NotFound
+from askback_local.slack.people import PersonError
+
+from .approving import Approvers, Panel
+from .seats import Click, Seat
+from .stories import COLOURS, Press, Shown, Story, asks
+
+USE, KEEP = "Use this as your answer", "Just a message"
+LOOK = 0.03
+PATIENT = 2.5
+"""Seconds after which a person who sees nothing happen tries again."""
+
+
+class Person:
+    """Plays one story to its end, by as many clicks as it takes."""
+
+    def __init__(
+        self,
+        story: Story,
+        seat: Seat,
+        dice: random.Random,
+        busy: Callable[[], bool],
+        deaths: Callable[[], int],
+        contrary: float,
+        approvers: Approvers | None = None,
+    ) -> None:
+        """`busy`: whether there is a bot that could do something; `deaths`: how many have been killed; `contrary`: see
+        `Order`."""
+        self.story = story
+        self._approvers = approvers
+        self.seat = seat
+        self._dice = dice
+        self._busy = busy
+        self._deaths = deaths
+        self._contrary = contrary
+        self._colours = [*COLOURS]
+        dice.shuffle(self._colours)
+
+    async def play(self) -> None:
+        story, seat = self.story, self.seat
+        first = f"{story.tag} {story.kind} please"
+        story.written.append(first)
+        deaths = self._deaths()
+        await self.until(self._busy)  # who sees that it is away waits, and it may still be killed the next moment
+        seat.begin(first)
+        story.starter = seat.id
+        for other in self._others():
+            other.join(seat)
+        while not await self.within(lambda: story.is_heard or self.seat.shown()):
+            if seat.may_be_missed and self._deaths() > deaths:
+                # A message that a dead bot missed is gone; this is another conversation then.
+                story.is_over = True
+                return
+        match story.kind:
+            case "buttons":
+                await self.choose("a")
+            case "form":
+                await self.choose("a")
+                await self.choose("b")
+                await self.pick("c")
+                await self.submit(story.questions[-1])
+            case "several":
+                await self.pick("a", then="Submit")
+            case "text":
+                await self.write_in()
+            case "mixed":
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(self.choose("a"))
+                    tasks.create_task(self.choose("b"))
+            case "typed":
+                await self.typed()
+            case "message":
+                await self.message()
+            case "cancel":
+                await self.press_until("a", "Cancel")
+            case "stop":
+                await self.stop()
+            case "approval" | "waiting":
+                assert self._approvers is not None
+                await Panel(self, self._approvers, self._dice, self._busy, self._contrary).decide()
+            case _:
+                pass  # a tool that runs by itself, and a question that nobody answers
+        await self.until(self.is_over)
+        story.is_over = True
+
+    # looking
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        # People look now and then; what they see is in many places, and changes without a word.
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(LOOK)
+
+    async def within(self, holds: Callable[[], object], seconds: float = PATIENT) -> bool:
+        """Wait for it, and so long in all while a bot is there to do it."""
+        left = seconds
+        while not holds():
+            await asyncio.sleep(LOOK)
+            left -= LOOK if self._busy() else 0.0
+            if left <= 0:
+                return False
+        return True
+
+    async def think(self) -> None:
+        await asyncio.sleep(self._dice.uniform(0.0, 0.15))
+
+    def card(self, token: str) -> Any:
+        """The message that asks this, if it stands there."""
+        found = [one for one in self.seat.shown() if asks(self.seat.reads(one), token)]
+        return found[0] if found else None
+
+    def with_button(self, token: str, label: str) -> Any:
+        found = self.card(token)
+        return found if found is not None and self.seat.has(found, label) else None
+
+    def is_over(self) -> bool:
+        return self.has_said(self.story.last)
+
+    def has_said(self, turn: int) -> bool:
+        """Whether the text of that turn stands there whole."""
+        name = f"{self.story.tag}.{turn} "
+        return any(self.seat.reads(one).startswith(name) and self.seat.is_whole(one) for one in self.seat.shown())
+
+    def shows_controls(self) -> bool:
+        """Whether there is still something to click on in the thread."""
+        return any(self.can_act(one) for one in self.seat.shown())
+
+    def can_act(self, message: Any) -> bool:
+        """Whether a click on it might change something: what only shows more may stay for ever."""
+        return any(control.label != EVERYTHING for control in self.seat.controls(message))
+
+    def look_back(self) -> None:
+        """Note what stands in the thread at the end of all."""
+        seat = self.seat
+        self.story.shown = [Shown(seat.reads(one), self.can_act(one), seat.at(one)) for one in seat.shown()]
+        self.story.told = [seat.reads(one) for one in seat.told() if not seat.controls(one)]
+        for other in self._others():
+            self.story.told_others[other.id] = [other.reads(one) for one in other.told()]
+        if self._approvers is not None:
+            self.story.lead = self._approvers.lead.id
+
+    def _others(self) -> tuple[Seat, ...]:
+        return () if self._approvers is None else (*self._approvers.seats, self._approvers.lead)
+
+    # clicking
+
+    @contextmanager
+    def pressing(self, token: str, label: str, *, by: str = "", saw: str = "") -> Iterator[Press]:
+        press = Press(token, label, time.time(), by=by, saw=saw)
+        self.story.presses.append(press)
+        try:
+            yield press
+        except (PersonError, NotFound):
+            self.story.presses.remove(press)  # it was gone under their finger
+        else:
+            press.done = time.time()
+
+    async def click(self, token: str, label: str, act: Callable[..., Awaitable[Click]], *what: Any) -> bool:
+        """Do it once; whether it was acked."""
+        with self.pressing(token, label) as press:
+            press.click = await act(*what)
+        return press.acked
+
+    async def button(self, message: Any, label: str) -> Click:
+        return await self.seat.press(message, self.seat.find(message, label))
+
+    async def is_gone(self, token: str, button: str, acked: bool) -> bool:
+        """Whether what was clicked went: after an error one tries again at once, after an ack one waits a while."""
+        if not acked:
+            await self.until(self._busy)
+            return self.with_button(token, button) is None
+        return await self.within(lambda: self.with_button(token, button) is None)
+
+    async def press_until(self, letter: str, button: str, label: str | None = None) -> None:
+        """Press until the button is gone from the card."""
+        token = self.story.tag + letter
+        gone = False
+        while not gone:
+            await self.until(lambda: self.with_button(token, button) is not None or self.is_past(token))
+            card = self.with_button(token, button)
+            if card is None:
+                return
+            await self.think()
+            acked = await self.click(token, label or button, self.button, card, button)
+            gone = await self.is_gone(token, button, acked)
+
+    def is_past(self, token: str) -> bool:
+        """Whether nobody can answer this any more: it is settled, or its card shows another question."""
+        settled = self.card(token)
+        if settled is not None:
+            return not self.seat.controls(settled)
+        later = [other for other in self.story.questions if other > token] if self.story.kind == "form" else []
+        return any(self.card(other) is not None for other in later) or self.is_over()
+
+    async def choose(self, letter: str) -> None:
+        """Answer one question by a button; each try chooses another, so that one sees which one counted."""
+        token = self.story.tag + letter
+        tries = 2 * "abc".index(letter)  # so that a click that counts for another question is noticed
+        while True:
+            label = self._colours[tries % len(COLOURS)]
+            await self.until(lambda: self.with_button(token, self._colours[0]) is not None or self.is_past(token))
+            card = self.with_button(token, label)
+            if card is None:
+                return
+            await self.think()
+            presses = [label]
+            if self._dice.random() < self._contrary:
+                presses.append(self._colours[(tries + 1) % len(COLOURS)])  # two at once, which contradict each other
+            acked = await asyncio.gather(*(self.click(token, one, self.button, card, one) for one in presses))
+            tries += len(presses)
+            if await self.is_gone(token, self._colours[0], any(acked)):
+                return
+
+    async def pick(self, letter: str, then: str = "Next") -> None:
+        """Tick two of several, always the same, and go on."""
+        token = self.story.tag + letter
+        wanted = COLOURS[1], COLOURS[3]
+        while True:
+            await self.until(lambda: self.with_button(token, then) is not None or self.is_past(token))
+            card = self.with_button(token, then)
+            if card is None:
+                return
+            await self.think()
+            menus = [one for one in self.seat.controls(card) if one.several]
+            if not menus:
+                continue
+            values = [choice.value for choice in menus[0].choices if choice.label.endswith(wanted)]
+            if not await self.click(f"{token}+", ", ".join(wanted), self.seat.pick, card, menus[0], values):
+                continue
+            # On the card as it is now: one that was drawn anew has taken the ticks over from the one before.
+            card = self.with_button(token, then)
+            if card is None:
+                continue
+            acked = await self.click(token, ", ".join(wanted), self.button, card, then)
+            if await self.is_gone(token, then, acked):
+                return
+
+    async def submit(self, token: str) -> None:
+        """Press Submit on the review."""
+        while True:
+            await self.until(lambda: self.with_button(token, "Submit") is not None or self.settled_form())
+            card = self.with_button(token, "Submit")
+            if card is None:
+                return
+            await self.think()
+            acked = await self.click(f"{token}!", "Submit", self.button, card, "Submit")
+            if await self.is_gone(token, "Submit", acked):
+                return
+
+    def settled_form(self) -> bool:
+        cards = [self.card(token) for token in self.story.questions]
+        found = [card for card in cards if card is not None]
+        return any(not self.seat.controls(card) for card in found) or self.is_over()
+
+    async def write_in(self) -> None:
+        """Answer in the text field behind "Something else…"."""
+        token, button = f"{self.story.tag}a", "Something else…"
+        while True:
+            await self.until(lambda: self.with_button(token, button) is not None or self.is_past(token))
+            card = self.with_button(token, button)
+            if card is None:
+                return
+            await self.think()
+            async with self.seat.hands:
+                self.seat.close_field()
+                try:
+                    await self.button(card, button)
+                except (PersonError, NotFound):
+                    continue
+                if not await self.within(lambda: token in self.seat.field_reads(), 1.0):
+                    continue
+                await self.think()
+                tries = len([one for one in self.story.presses if one.token == token])
+                text = f"Mauve {tries} for {self.story.tag}"
+                acked = await self.click(token, text, self.seat.send_field, text)
+            if await self.is_gone(token, button, acked):
+                return
+
+    # writing
+
+    async def offered(self, choice: str) -> None:
+        """Answer the bot's question what a message was meant as, as long as it asks."""
+        while True:
+            offers = [one for one in self.all_shown() if self.seat.has(one, choice)]
+            if not offers:
+                return
+            await self.think()
+            label = self.story.answers[-1] if choice == USE and self.story.answers else choice
+            name = f"{self.story.tag}a" if choice == USE else f"{self.story.tag}a?"
+            if not await self.click(name, label, self.button, offers[-1], choice):
+                await self.until(self._busy)
+                continue
+            await self.within(lambda: not any(self.seat.has(one, choice) for one in self.all_shown()))
+
+    async def typed(self) -> None:
+        """Type the answer into the thread, and say that it is one."""
+        token = f"{self.story.tag}a"
+        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        tries = 0
+        while not self.is_past(token):
+            text = f"Mauve {tries} for {self.story.tag}"
+            tries += 1
+            self.story.answers.append(text)
+            self.seat.write(text)
+            await self.within(lambda: self.is_past(token) or any(self.seat.has(one, USE) for one in self.all_shown()))
+            await self.offered(USE)
+            await self.within(lambda: self.is_past(token))
+
+    def all_shown(self) -> list[Any]:
+        return [*self.seat.told(), *self.seat.shown()]
+
+    async def message(self) -> None:
+        """Write something that is no answer while a question is open, and then answer."""
+        token = f"{self.story.tag}a"
+        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        text = f"Hurry up with {self.story.tag}"
+        self.story.written.append(text)
+        self.seat.write(text)
+        await self.within(lambda: self.is_past(token) or any(self.seat.has(one, KEEP) for one in self.all_shown()))
+        await self.offered(KEEP)
+        await self.choose("a")
+
+    async def stop(self) -> None:
+        """Stop the agent while it asks, and have it go on."""
+        token = f"{self.story.tag}a"
+        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        while not self.is_past(token):
+            self.story.stops.append(time.time())
+            self.seat.write("stop")
+            await self.within(lambda: self.is_past(token))
+        tries = 0
+        while not self.is_over():
+            text = f"Go on with {self.story.tag}, time {tries}"
+            tries += 1
+            self.story.written.append(text)
+            self.seat.write(text)
+            await self.within(self.is_over, 2 * PATIENT)

@@ -1,0 +1,362 @@
+"""One round of the long run: many conversations in front of a bot that is killed again and again, then the count."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from askback_local.model.model import Answer, Exchange, Model
+from askback_local.model.request import Asked
+
+from . import deck
+from .approving import APPROVERS, Approvers
+from .person import Person
+from .record import InFlight, Kill, Order, Record, Request, lead_of
+from .rig import Forked, Rig
+from .seats import Seat, seated
+from .stories import GATED, KINDS, WEIGHTS, Story, says, story_of
+from .weather import Weather
+
+REACHED_WITHIN = 5.0
+"""Seconds after which a point that is not reached is given up, and dealt again."""
+STARTS = 8.0
+"""A machine on which so many starts take longer than that has longer for it."""
+RANDOM_SECONDS = 0.9
+BEGIN_SECONDS = 10.0
+QUIET_SECONDS = 0.5
+TAKE_OVER_SECONDS = 8.0
+"""The same where another process has to notice first that one has died."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A process on its way to its point."""
+
+    bot: Forked
+    point: str
+    began: float
+    until: float
+    """When it is killed wherever it is."""
+
+
+class Watched(Model):
+    """The model, which knows what is being asked at this moment."""
+
+    def __init__(self) -> None:
+        super().__init__(persona=says, delay=0.008, chunk=16)
+        self.open: dict[int, Request] = {}
+        self.requests: list[Request] = []
+        self.on_request: Callable[[Request], None] = lambda _: None
+
+    @property
+    def newest(self) -> int:
+        return self._numbers
+
+    def answer(self, asked: Asked) -> Answer:
+        request = Request(self._numbers, story_of(asked)[0], len(asked.turns), time.time())
+        self.open[request.number] = request
+        self.requests.append(request)
+        self.on_request(request)
+        return super().answer(asked)
+
+    def record(self, exchange: Exchange) -> None:
+        self.open.pop(exchange.number, None)
+        super().record(exchange)
+
+
+class Round:
+    """Plays an order. What is counted afterwards is in its record."""
+
+    def __init__(self, order: Order, rig: Rig, folder: Path, weather: Weather, model: Watched) -> None:
+        self._order = order
+        self._rig = rig
+        self._folder = folder
+        self._weather = weather
+        self._model = model
+        self._dice = random.Random(order.seed)
+        self._bots: list[Forked] = []
+        self._people: dict[str, Person] = {}
+        self._wanted: list[str] = []
+        self._points = deque(order.points)
+        """What is still before it."""
+        self._begun = asyncio.Event()
+        self._hands = [asyncio.Lock() for _ in range(lead_of(order) + 1)]
+        self._stopping = False
+        self.record = Record(order)
+        self.on_kill: Callable[[], None] = lambda: None
+        model.on_request = self._heard
+
+    async def play(self) -> Record:
+        began = time.monotonic()
+        talks = [
+            asyncio.create_task(self._talk(number), name=f"person {number}") for number in range(self._order.talks)
+        ]
+        try:
+            await self._kill_and_kill()
+            self._stopping = True
+            self.record.killing = time.monotonic() - began
+            await self._drain(talks)
+        finally:
+            for talk in talks:
+                talk.cancel()
+            await asyncio.gather(*talks, return_exceptions=True)
+        for talk in talks:
+            if not talk.cancelled() and (error := talk.exception()) is not None:
+                raise error
+        self._collect()
+        self.record.seconds = time.monotonic() - began
+        return self.record
+
+    async def end(self) -> None:
+        """Nothing of it runs any more after this."""
+        for bot in self._bots:
+            if bot.returncode is None:
+                os.kill(bot.pid, signal.SIGKILL)
+                await bot.wait()
+        self._bots.clear()
+
+    # the people
+
+    async def _talk(self, number: int) -> None:
+        dice = random.Random(self._order.seed * 100 + number)
+        await self._begun.wait()
+        await asyncio.sleep(dice.uniform(0.0, 0.5))
+        while not self._stopping or len(self.record.stories) < self._order.least:
+            story = Story(f"s{len(self.record.stories):04d}", self._kind(number, dice))
+            self.record.stories.append(story)
+            approvers = self._approvers(number) if story.kind in GATED else None
+            seat = self._seated(number)
+            person = Person(
+                story, seat, dice, self._is_up, lambda: len(self.record.kills), self._order.contrary, approvers
+            )  # fmt: skip
+            self._people[story.tag] = person
+            await person.play()
+
+    def _kind(self, number: int, dice: random.Random) -> str:
+        """What a person begins next."""
+        if number < deck.waiting(self._points, self._order.talks):
+            return "waiting"
+        if self._wanted:
+            return self._wanted.pop()
+        weights = [weight for kind, weight in zip(KINDS, WEIGHTS, strict=True) if kind in self._order.kinds]
+        return dice.choices(self._order.kinds, weights)[0]
+
+    def _approvers(self, number: int) -> Approvers:
+        """Who decides about what that person asks for."""
+        seats = tuple(self._seated(one) for one in range(APPROVERS) if one != number)
+        return Approvers(seats, self._seated(lead_of(self._order)), self._order.deadline, self._order.plans)
+
+    def _seated(self, number: int) -> Seat:
+        seat = seated(self._rig, number, self._weather)
+        seat.hands = self._hands[number]
+        return seat
+
+    def _heard(self, request: Request) -> None:
+        person = self._people.get(request.tag)
+        if person is not None:
+            person.story.is_heard = True
+
+    def _is_up(self) -> bool:
+        return self._rig.link.connections > 0
+
+    # the bots
+
+    async def _kill_and_kill(self) -> None:
+        """Keep as many processes as are wanted, each on its way to a point, and kill whichever gets there first."""
+        ways: dict[Forked, Way] = {}
+        points = self._points
+        while points or ways:
+            while points and len(ways) < self._order.replicas:
+                self._wanted += deck.stories_for([*points][:2])[: self._order.talks]
+                way = await self._set_out(points.popleft())
+                ways[way.bot] = way
+                self._bots.append(way.bot)
+                self._begun.set()
+            way, reached = await self._first(ways)
+            bot = way.bot
+            del ways[bot]
+            self._bots.remove(bot)
+            if bot.returncode is not None:
+                self.record.crashes.append(f"a bot ended by itself with {bot.returncode}")
+                continue
+            now = time.monotonic()
+            self.record.kills.append(Kill(way.point, reached, time.time(), self._in_flight(), now - way.began))
+            before = self._rig.link.connections
+            os.kill(bot.pid, signal.SIGKILL)
+            await bot.wait()
+            self.record.barriers.append(self._model.newest)
+            self.on_kill()
+            await self._noticed(before)
+        while len(self._bots) < self._order.replicas:
+            self._bots.append(await self._start(None, 1))
+        self._begun.set()
+
+    async def _set_out(self, point: str) -> Way:
+        is_random = point == deck.RANDOM
+        launched = time.monotonic()
+        bot = await self._start(None if is_random else point, deck.number(point, self._dice))
+        began = time.monotonic()
+        in_time = deck.comes_within(point, self._order.deadline)
+        within = max(REACHED_WITHIN, STARTS * (began - launched), in_time)
+        patience = self._dice.uniform(0.05, RANDOM_SECONDS) if is_random else within
+        return Way(bot, point, began, began + patience)
+
+    async def _first(self, ways: dict[Forked, Way]) -> tuple[Way, bool]:
+        """Let them live until one has halted, and whether it did so by itself: else the one with the least time."""
+        soonest = min(ways.values(), key=lambda way: way.until)
+        ends = {asyncio.create_task(bot.stands_still()): way for bot, way in ways.items()}
+        try:
+            left = max(soonest.until - time.monotonic(), 0.0)
+            done, _ = await asyncio.wait(ends, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in ends:
+                task.cancel()
+            await asyncio.gather(*ends, return_exceptions=True)
+        if done:
+            return ends[done.pop()], True
+        os.kill(soonest.bot.pid, signal.SIGSTOP)
+        await soonest.bot.stands_still()
+        return soonest, False
+
+    async def _start(self, point: str | None, number: int) -> Forked:
+        """A bot that listens, or has halted at its point already."""
+        await asyncio.sleep(0)
+        self.record.barriers.append(self._model.newest)
+        others = self._rig.link.connections
+        bot = await self._rig.launch(point, number, halt=True, spoil=self._order.spoil, pace=0.05)
+        # Not for ever: a socket of another process may go and come back meanwhile.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BEGIN_SECONDS):
+                while not self._has_begun(bot, others):  # noqa: ASYNC110 - by a socket, a line, or an end
+                    await asyncio.sleep(0.005)
+        return bot
+
+    async def _noticed(self, before: int) -> None:
+        """Wait until the platform has noticed that a socket is gone, if it had one, and no other came for it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                while self._rig.link.connections >= before > 0:  # noqa: ASYNC110 - the service's own count
+                    await asyncio.sleep(0.005)
+
+    def _has_begun(self, bot: Forked, others: int) -> bool:
+        return self._rig.link.connections > others or bot.halted.is_set() or bot.returncode is not None
+
+    def _in_flight(self) -> InFlight:
+        people = [person for person in self._people.values() if not person.story.is_over]
+        ran = [*(line.partition(" ")[0] for line in self._ran()), *(one["what"] for one in self._released())]
+        open_now = {request.tag for request in self._model.open.values()}
+        return InFlight(
+            calls=len(self._model.open),
+            clicks=sum(press.done is None for person in people for press in person.story.presses),
+            cards=sum(len(self._unseen(person)) for person in people),
+            tools=ran.count("began") - ran.count("ended") - self._interrupted(),
+            approvals=sum(len(self._undecided(person)) for person in people),
+            owed=sum(self._is_owed(person) for person in people if person.story.tag not in open_now),
+            turns=sum(self._is_turning(person) for person in people),
+        )
+
+    def _interrupted(self) -> int:
+        """Tools that a kill before this one broke off: they do not run any more."""
+        return sum(kill.in_flight.tools for kill in self.record.kills)
+
+    def _undecided(self, person: Person) -> list[Any]:
+        cards = [person.card(token) for token in person.story.gated]
+        return [card for card in cards if card is not None and person.can_act(card)]
+
+    def _newest(self, person: Person) -> Request | None:
+        return next((one for one in reversed(self._model.requests) if one.tag == person.story.tag), None)
+
+    def _unseen(self, person: Person) -> list[str]:
+        """Questions of the model's that nobody sees yet."""
+        newest = self._newest(person)
+        if newest is None or newest.number in self._model.open or newest.turn > 0:
+            return []
+        texts = [person.seat.reads(message) for message in person.seat.shown()]
+        tokens = person.story.questions[:1] if person.story.kind == "form" else person.story.asked
+        return [token for token in tokens if not any(token in text for text in texts)]
+
+    def _is_owed(self, person: Person) -> bool:
+        """Whether the model has still to hear something that the bot was told."""
+        newest = self._newest(person)
+        if newest is None:
+            return True
+        acked = [press.done for press in person.story.presses if press.acked and press.done is not None]
+        asked = [card for token in person.story.asked if (card := person.card(token)) is not None]
+        settled = bool(asked) and not any(map(person.can_act, asked)) and newest.turn == 0
+        return settled or (person.story.kind == "buttons" and newest.turn == 0 and bool(acked))
+
+    def _is_turning(self, person: Person) -> bool:
+        newest = self._newest(person)
+        if newest is None:
+            return False
+        if newest.number in self._model.open:
+            return True
+        if newest.turn == 0 and person.story.asked:
+            return bool(self._unseen(person))
+        return not person.has_said(newest.turn)
+
+    # the end
+
+    async def _drain(self, talks: list[asyncio.Task[None]]) -> None:
+        """Let everything come to its end, and be quiet for a while: a slow machine takes its time for that, and where
+        nothing comes any further for long, something is stuck."""
+        quiet_since: float | None = None
+        come = self._come()
+        enough = QUIET_SECONDS if self._order.store == "sqlite" else TAKE_OVER_SECONDS
+        end = time.monotonic() + self._order.drain
+        while time.monotonic() < end:
+            if any(talk.done() and talk.exception() is not None for talk in talks):
+                return
+            if all(talk.done() for talk in talks) and self._is_quiet():
+                quiet_since = quiet_since or time.monotonic()
+                if time.monotonic() - quiet_since > enough:
+                    return
+            else:
+                quiet_since = None
+            if (now := self._come()) != come:
+                come, end = now, time.monotonic() + self._order.drain
+            await asyncio.sleep(0.05)
+
+    def _come(self) -> tuple[int, ...]:
+        """How far everything has come: more and more turns, and less and less to click on."""
+        people = self._people.values()
+        return (
+            self._model.newest,
+            sum(person.story.is_over for person in people),
+            sum(person.shows_controls() for person in people),
+        )
+
+    def _is_quiet(self) -> bool:
+        if self._model.open:
+            return False
+        return not any(person.shows_controls() for person in self._people.values())
+
+    def _ran(self) -> list[str]:
+        path = self._folder / "ran.txt"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def _released(self) -> list[dict[str, Any]]:
+        path = self._folder / "released.txt"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def _collect(self) -> None:
+        record = self.record
+        record.requests = self._model.requests
+        record.log = [exchange.json() for exchange in self._model.log]
+        record.ran = self._ran()
+        record.released = self._released()
+        record.posted = self._rig.posted()
+        record.weather = self._weather.seen
+        record.output = self._rig.log()
+        for person in self._people.values():
+            person.look_back()

@@ -1,0 +1,175 @@
+"""Ways to spoil the program, so that the tests can show that they would notice.
+
+find      earlier posts are not looked for
+stale     a click is applied to the state that it found when it came, not to the newest one; and the first that would
+          change something comes together with another one, however long that takes
+step      a click counts for the step that is reached, not for the one that it came from
+ack       clicks are acked before they are committed
+outbox    cards are drawn by clicks alone
+once      what a person writes is kept as often as it is delivered
+granted   a call that people have to approve runs whatever they say
+digest    what runs is not compared with what was approved, and is something else
+vote      the newest vote takes the place of all others
+person    whoever votes twice counts as two
+nameless  a reminder goes out under another name at each try
+overdue   a reminder goes out once its question is over, and not before
+hushed    nobody is reminded, and nobody asked later on
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import nullcontext
+from typing import Any
+
+from askback import deciding
+from askback.conversations import REMINDER
+from askback.messages.once import Once
+from askback.serving.worker import Worker
+from askback.store import conversations, outbox
+from askback.store.outbox import OutboxItem, put_card
+from askback.store.store import Store
+from askback.tools import approval
+from askback_discord.clicks import Clicks as DiscordClicks
+from askback_discord.replies import LATER
+from askback_slack.clicks import Clicks
+from askback_slack.posting import SlackPlatform
+
+LATE_SECONDS = 3.0
+
+
+class Meeting:
+    """Where two clicks on one ask meet that both would change it."""
+
+    def __init__(self) -> None:
+        self._came: set[Any] = set()
+        self._met = asyncio.Event()
+
+    async def come(self, click: Any) -> None:
+        """Wait for another one. After the first two, nobody waits any more."""
+        self._came.add(click)
+        if len(self._came) > 1:
+            self._met.set()
+        await self._met.wait()
+
+
+def spoil(what: str) -> None:
+    match what:
+        case "find":
+
+            async def nothing(*_: Any) -> tuple[()]:
+                return ()
+
+            SlackPlatform.find = nothing  # type: ignore[method-assign]
+        case "ack":
+            pressed = Clicks.pressed
+
+            async def pressing(self: Clicks, ack: Any, body: Any) -> None:
+                async def late() -> None:
+                    await pressed(self, ack, body)
+
+                self._behind.soon(late(), "click")
+                await ack()
+
+            Clicks.pressed = pressing  # type: ignore[method-assign]
+            take = DiscordClicks._take
+
+            async def taking(self: DiscordClicks, reply: Any, interaction: Any) -> None:
+                await self._answer(reply, LATER, None)
+                await take(self, reply, interaction)
+
+            DiscordClicks._take = taking  # type: ignore[method-assign]
+        case "stale":
+            decide = Store.decide
+            meetings: dict[str, Meeting] = {}
+
+            async def on_what_was_seen(
+                self: Store, ask_id: str, decision: Any, *, action: Any = None, **more: Any
+            ) -> Any:
+                seen = await self.get(ask_id)
+                if action is None or decision(seen)[0] is None:
+                    return await decide(self, ask_id, decision, action=action, **more)
+                await meetings.setdefault(ask_id, Meeting()).come((action.actor.id, action.deed))
+                return await decide(self, ask_id, lambda _: decision(seen), action=action, **more)
+
+            Store.decide = on_what_was_seen  # type: ignore[method-assign]
+        case "step":
+            step = deciding.step
+            deciding.step = lambda interview, action: step(interview, action.evolve(turn=interview.turn))
+        case "outbox":
+            outbox.put_card = lambda connection, ask, *_: None if ask.messages else put_card(connection, ask, *_)
+        case "once":
+            Once.entered = lambda *_: nullcontext(True)  # type: ignore[assignment,method-assign,return-value]
+            hear = conversations.hear
+
+            def hear_again(connection: Any, conversation_id: str, heard: Any) -> bool:
+                return hear(connection, conversation_id, heard.evolve(dedupe_key=os.urandom(8).hex()))
+
+            conversations.hear = hear_again
+        case "granted":
+            approval.granted = approval.is_gate
+            approval.allows = lambda *_, **__: True
+        case "digest":
+            approval.allows = lambda *_, **__: True
+            calls_of = conversations.calls_of
+
+            def other_calls(*args: Any) -> tuple[Any, ...]:
+                return tuple(
+                    call.evolve(input={**call.input, "version": "another"}) if call.tool == "release" else call
+                    for call in calls_of(*args)
+                )
+
+            conversations.calls_of = other_calls
+        case "vote":
+            vote = deciding.vote
+            deciding.vote = lambda interview, *args: vote(interview.evolve(votes=()), *args)
+        case "person":
+            vote_of = deciding.vote
+
+            def masked(votes: Any) -> Any:
+                return tuple(one.evolve(by=one.by.evolve(id=f"{n}:{one.by.id}")) for n, one in enumerate(votes))
+
+            def unmasked(votes: Any) -> Any:
+                return tuple(one.evolve(by=one.by.evolve(id=one.by.id.rpartition(":")[2])) for one in votes)
+
+            def vote_twice(interview: Any, *args: Any) -> Any:
+                after = vote_of(interview.evolve(votes=masked(interview.votes)), *args)
+                outcome = after.outcome and after.outcome.evolve(votes=unmasked(after.outcome.votes))
+                return after.evolve(votes=unmasked(after.votes), outcome=outcome)
+
+            deciding.vote = vote_twice
+        case "nameless":
+            deliver = Worker._deliver_say
+
+            async def deliver_anew(self: Worker, item: OutboxItem) -> None:
+                if item.say is not None and item.target.startswith(REMINDER):
+                    item = item.evolve(say=item.say.evolve(target=f"{item.target}:{os.urandom(4).hex()}"))
+                await deliver(self, item)
+
+            Worker._deliver_say = deliver_anew  # type: ignore[method-assign]
+        case "overdue":
+            deliver_now = Worker._deliver_say
+
+            async def deliver_late(self: Worker, item: OutboxItem) -> None:
+                if item.ask_id is not None:
+                    # Nobody tells it.
+                    while (ask := await self._store.get(item.ask_id)) is not None and ask.outcome is None:  # noqa: ASYNC110
+                        await asyncio.sleep(0.1)
+                    await asyncio.sleep(LATE_SECONDS)
+                    conversation = None if ask is None else ask.conversation_id
+                    item = item.evolve(ask_id=None, conversation_id=conversation)
+                await deliver_now(self, item)
+
+            Worker._deliver_say = deliver_late  # type: ignore[method-assign]
+        case "hushed":
+            put_say = outbox.put_say
+
+            def put(connection: Any, say: Any, *args: Any, **more: Any) -> None:
+                if not say.target.startswith(REMINDER):
+                    put_say(connection, say, *args, **more)
+
+            outbox.put_say = put
+        case _:
+            sys.exit(f"There is nothing to spoil in {what!r}.")

@@ -1,0 +1,136 @@
+"""Where a round is played: services, a database and a folder of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from askback_local.discord import limits as discord_limits
+from askback_local.discord.guild import Guild
+from askback_local.services import Services
+from askback_local.slack.workspace import Workspace
+
+from . import databases
+from .approving import APPROVERS, QUORUM
+from .on_discord import DiscordRig
+from .record import Order, Record, lead_of
+from .reminding import ESCALATE, REMIND
+from .rig import ACK_SECONDS, Launcher, Rig, SlackRig
+from .round import Round, Watched
+from .seats import discord_id, slack_id
+from .weather import StormySocket, Weather, replays
+
+SETTINGS = """\
+tools = ["AskUserQuestion", "rig_tools:tools"]
+approvers = {approvers}
+approval_quorum = {quorum}
+approval_timeout = {seconds}
+approval_remind = {remind}
+approval_escalate_after = {later}
+approval_escalate_to = {lead}
+"""
+TOOLS = '''
+import json
+import time
+from pathlib import Path
+
+from askback import tool
+
+RAN = Path("ran.txt")
+RELEASED = Path("released.txt")
+
+
+def note(line: str) -> None:
+    with RAN.open("a") as file:
+        file.write(line + "\\n")
+
+
+def deploy(where: str) -> str:
+    """Deploy it."""
+    note(f"began {where}")
+    time.sleep(0.12)
+    note(f"ended {where}")
+    return f"deployed {where}"
+
+
+def keep(what: str, arguments: dict) -> None:
+    with RELEASED.open("a") as file:
+        file.write(json.dumps({"what": what, "arguments": arguments, "at": time.time()}) + "\\n")
+
+
+@tool(approval=True)
+def release(where: str, version: str, with_notes: list[str]) -> str:
+    """Release it."""
+    arguments = {"where": where, "version": version, "with_notes": with_notes}
+    keep("began", arguments)
+    time.sleep(0.12)
+    keep("ended", arguments)
+    return f"released {where}"
+
+
+tools = [deploy, release]
+'''
+
+
+@asynccontextmanager
+async def rigged(order: Order, launcher: Launcher, folder: Path) -> AsyncGenerator[Round]:
+    """The services, and a fresh database, of one round."""
+    (folder / "rig_tools.py").write_text(TOOLS, encoding="utf-8")
+    who = slack_id if order.platform == "slack" else discord_id
+    approvers = json.dumps([f"{order.platform}:{who(number)}" for number in range(APPROVERS)])
+    settings = SETTINGS.format(
+        approvers=approvers,
+        quorum=QUORUM,
+        seconds=order.deadline,
+        remind=[share * order.deadline for share in REMIND],
+        later=ESCALATE * order.deadline,
+        lead=json.dumps([f"{order.platform}:{who(lead_of(order))}"]),
+    )
+    (folder / "askback.toml").write_text(settings, encoding="utf-8")
+    weather = Weather(random.Random(order.seed + 1), calm=order.calm)
+    model = Watched()
+    before = discord_limits.RESPONSE_SECONDS
+    discord_limits.RESPONSE_SECONDS = ACK_SECONDS  # type: ignore[misc]
+    try:
+        with databases.fresh(order.store, folder) as url:
+            if order.platform == "slack":
+                workspace = Workspace()
+                socket = StormySocket(workspace, ack_seconds=ACK_SECONDS, event_retries=(0.1,) * 1000)
+                socket.weather = weather
+                async with Services(port=0, workspace=workspace, socket=socket, model=model) as services:
+                    yield _round(order, SlackRig(services, folder, launcher), folder, weather, model, url)
+            else:
+                guild = Guild()
+                async with Services(port=0, guild=guild, model=model) as services:
+                    doubling = asyncio.create_task(replays(guild, weather))
+                    try:
+                        yield _round(order, DiscordRig(services, folder, launcher), folder, weather, model, url)
+                    finally:
+                        doubling.cancel()
+    finally:
+        discord_limits.RESPONSE_SECONDS = before  # type: ignore[misc]
+
+
+def _round(order: Order, rig: Rig, folder: Path, weather: Weather, model: Watched, url: str) -> Round:
+    rig.settings = {"ASKBACK_DATABASE_URL": url, "ASKBACK_TIMEOUT": str(order.deadline), "ASKBACK_LOG_LEVEL": "INFO"}
+    return Round(order, rig, folder, weather, model)
+
+
+async def play(order: Order, launcher: Launcher, on_kill: Callable[[], None] = lambda: None) -> Record:
+    """Play one round, with services and a database of its own."""
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="askback-faults-"))
+    try:
+        async with rigged(order, launcher, folder) as played:
+            played.on_kill = on_kill
+            try:
+                return await played.play()
+            finally:
+                await played.end()
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -1,0 +1,148 @@
+"""The long fault run, in short: many conversations, a kill after the other, and nothing is lost, doubled or left over.
+
+And the count itself: what it is there to notice, it notices.
+"""
+
+from __future__ import annotations
+
+from .count import Tally, counted
+from .record import Order
+from .rig import Launcher
+from .stage import play
+
+POINTS = (
+    "after:receive", "commit:end_turn", "random", "before:decide", "after:decide", "called:card", "after:start_call",
+    "approval:voted", "call:draw", "commit:begin_turn", "approval:decided", "ack", "after:lease", "approval:started",
+    "random",
+)  # fmt: skip
+
+
+async def played(launcher: Launcher, order: Order) -> Tally:
+    return counted(await play(order, launcher))
+
+
+def wrong(tally: Tally) -> dict[str, list[str]]:
+    return {kind: found for kind, found in tally.violations.items() if found}
+
+
+async def test_kills_with_work_in_flight_lose_nothing(platform: str, launcher: Launcher) -> None:
+    tally = await played(launcher, Order(platform, "sqlite", seed=3, points=POINTS, deadline=5.0))
+    assert not wrong(tally)
+    assert tally.kills == len(POINTS)
+    assert tally.with_work >= 0.9 * tally.kills
+    assert tally.outcomes["answered"]
+    assert tally.repeated <= tally.turns_in_flight
+    assert {point for point in POINTS if point.startswith("approval:")} <= {*tally.points}
+    assert tally.approvals["approved"]
+    assert tally.approvals["interrupted"]
+
+
+async def test_without_a_kill_nothing_is_wrong_either(platform: str, launcher: Launcher) -> None:
+    order = Order(
+        platform, "sqlite", 5, (), kinds=("buttons", "form", "tool", "approval"), least=4, contrary=1.0, calm=True
+    )
+    tally = await played(launcher, order)
+    assert not wrong(tally)
+    assert tally.conversations >= 4
+    assert tally.repeated == 0
+
+
+async def test_a_click_that_is_acked_before_its_commit_is_missed(platform: str, launcher: Launcher) -> None:
+    order = Order(
+        platform, "sqlite", 7, ("before:decide",), spoil="ack", kinds=("buttons",), talks=2, contrary=0.0, calm=True
+    )
+    assert "clicks" in wrong(await played(launcher, order))
+
+
+async def test_a_click_that_is_applied_to_what_it_saw_is_missed(platform: str, launcher: Launcher) -> None:
+    order = Order(
+        platform, "sqlite", 7, (), spoil="stale", kinds=("buttons",), talks=3, least=3, contrary=1.0, calm=True
+    )
+    assert "clicks" in wrong(await played(launcher, order))
+
+
+async def test_a_click_that_counts_for_another_step_is_noticed(platform: str, launcher: Launcher) -> None:
+    order = Order(
+        platform, "sqlite", 7, (), spoil="step", kinds=("form",), talks=2, least=2, contrary=1.0, calm=True, drain=6.0
+    )
+    assert "clicks" in wrong(await played(launcher, order))
+
+
+async def test_without_the_outbox_cards_are_left_unsettled(platform: str, launcher: Launcher) -> None:
+    order = Order(
+        platform, "sqlite", 7, (), spoil="outbox", kinds=("deadline",), talks=1, least=1, deadline=1.0, drain=4.0
+    )
+    assert "unsettled" in wrong(await played(launcher, order))
+
+
+async def approvals(
+    platform: str,
+    launcher: Launcher,
+    spoil: str,
+    *,
+    deadline: float = 5.0,
+    contrary: float = 0.0,
+    plans: tuple[str, ...] = (),
+) -> dict[str, list[str]]:
+    order = Order(
+        platform, "sqlite", 5, (), spoil=spoil, kinds=("approval",), talks=2, least=2, contrary=contrary, calm=True,
+        deadline=deadline, plans=plans,
+    )  # fmt: skip
+    return wrong(await played(launcher, order))
+
+
+async def waiting(
+    platform: str, launcher: Launcher, spoil: str | None, *points: str, deadline: float, plan: str, talks: int = 1
+) -> Tally:
+    order = Order(
+        platform, "sqlite", 5, points, spoil=spoil, kinds=("waiting",), talks=1, least=talks, contrary=0.0, calm=True,
+        deadline=deadline, plans=(plan,),
+    )  # fmt: skip
+    return await played(launcher, order)
+
+
+async def test_a_kill_once_a_reminder_was_sent_sends_it_no_second_time(platform: str, launcher: Launcher) -> None:
+    tally = await waiting(platform, launcher, None, "reminder:told", deadline=30.0, plan="escalated")
+    assert not wrong(tally)
+    assert tally.points["reminder:told"] == 1
+    assert tally.approvals["reminded"] >= 1
+
+
+async def test_a_reminder_that_is_sent_again_after_a_kill_is_noticed(platform: str, launcher: Launcher) -> None:
+    # The bot is back before the next moment.
+    tally = await waiting(platform, launcher, "nameless", "reminder:told", deadline=50.0, plan="escalated")
+    assert "reminded" in wrong(tally)
+
+
+async def test_a_reminder_of_what_is_over_is_noticed(platform: str, launcher: Launcher) -> None:
+    # What was to be said about the first comes while the others still run.
+    tally = await waiting(platform, launcher, "overdue", deadline=3.0, plan="silent", talks=3)
+    assert "overdue" in wrong(tally)
+
+
+async def test_people_who_are_never_asked_later_on_are_missed(platform: str, launcher: Launcher) -> None:
+    assert "unreminded" in wrong(await waiting(platform, launcher, "hushed", deadline=6.0, plan="silent"))
+
+
+async def test_a_tool_that_runs_unasked_is_noticed(platform: str, launcher: Launcher) -> None:
+    # Nobody else says anything: whatever runs was not approved.
+    assert "ungranted" in await approvals(platform, launcher, "granted", deadline=2.0, plans=("silent",))
+
+
+async def test_a_tool_that_runs_with_something_else_than_was_approved_is_noticed(
+    platform: str, launcher: Launcher
+) -> None:
+    assert "changed" in await approvals(platform, launcher, "digest")
+
+
+async def test_a_vote_that_takes_the_place_of_all_others_is_noticed(platform: str, launcher: Launcher) -> None:
+    assert "votes" in await approvals(platform, launcher, "vote", deadline=1.5)
+
+
+async def test_a_person_who_counts_as_two_is_noticed(platform: str, launcher: Launcher) -> None:
+    assert {"counted", "ungranted"} <= {*await approvals(platform, launcher, "person", contrary=1.0)}
+
+
+async def test_votes_that_are_applied_to_what_they_saw_are_missed(platform: str, launcher: Launcher) -> None:
+    # Both agree within a moment, and the spoil has the first wait for the second.
+    assert "votes" in await approvals(platform, launcher, "stale", plans=("agree",))

@@ -1,0 +1,118 @@
+"""A back-up that is made while the bot works, and put back: whatever was open in it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askback_local.model.script import turn
+
+from .rig import Rig, question
+from .test_kill import ASKING, COLOUR, GOING_ON, ONE, SIZE, all_well, script
+
+UNKNOWN = "not known here any more"
+
+
+async def back_up(folder: Path) -> None:
+    """By the command, beside the bot."""
+    environment = {**os.environ, "ASKBACK_DATABASE_URL": str(folder / "askback.db")}
+    command = [sys.executable, "-m", "askback", "backup", str(folder / "backup.db")]
+    running = await asyncio.create_subprocess_exec(*command, cwd=folder, env=environment, stdout=-3)
+    assert await running.wait() == 0
+
+
+def restore(folder: Path) -> None:
+    """As the README says."""
+    for end in ("", "-wal", "-shm"):
+        (folder / f"askback.db{end}").unlink(missing_ok=True)
+    (folder / "backup.db").rename(folder / "askback.db")
+
+
+def told(rig: Rig) -> list[str]:
+    """What Ada alone was told."""
+    posts: Any = rig.state.posts if rig.platform == "discord" else rig.state.messages  # type: ignore[attr-defined]
+    private = [post for post in posts.values() if post.ephemeral_to is not None]
+    return [str(getattr(post, "content", "") or getattr(post, "text", "")) for post in private]
+
+
+async def test_an_open_question_is_answered_on_its_old_card(rig: Rig, tmp_path: Path) -> None:
+    script(rig, ONE)
+    await rig.start()
+    rig.write()
+    await rig.card(COLOUR)
+    await back_up(tmp_path)
+    await rig.stop()
+    restore(tmp_path)
+    await rig.start()
+    await rig.answer(COLOUR, "Green")
+    await all_well(rig, ONE)
+
+
+async def test_a_turn_that_was_under_way_is_taken_again(rig: Rig, tmp_path: Path) -> None:
+    script(rig, ONE)
+    rig.model.delay = 0.2
+    await rig.start()
+    rig.write()
+    await rig.until(lambda: rig.says(ASKING[:8]))
+    await back_up(tmp_path)
+    await rig.kill()
+    restore(tmp_path)
+    rig.model.delay = 0
+    await rig.start()
+    await rig.answer(COLOUR, "Green")
+    await all_well(rig, ONE)
+
+
+async def test_a_card_of_after_the_back_up_belongs_to_nothing_and_says_so(rig: Rig, tmp_path: Path) -> None:
+    """What was asked after it never was, as far as the bot knows: the click is told so, and nothing else changes."""
+    script(rig, ONE)
+    await rig.start()
+    await back_up(tmp_path)
+    rig.write()
+    card = await rig.card(COLOUR)
+    await rig.stop()
+    restore(tmp_path)
+    await rig.start()
+    clicked = await rig.press(card, "Green")
+    assert clicked.acked
+    await rig.until(lambda: any(UNKNOWN in text for text in told(rig)))
+    assert rig.usable(COLOUR), "nobody settles it: to the bot it is a stranger's"
+    await rig.stop()
+
+
+async def test_an_answer_of_after_the_back_up_has_to_be_given_again(rig: Rig, tmp_path: Path) -> None:
+    """Its card stood there as settled: the bot draws it as it knows it, so that it can be."""
+    asked = {COLOUR: question(COLOUR, "Green", "Blue"), SIZE: question(SIZE, "Small", "Large")}
+    rig.model.script(turn(ASKING, *asked.values()), turn(GOING_ON), name="ship")
+    await rig.start()
+    rig.write()
+    await rig.card(COLOUR)
+    await rig.card(SIZE)
+    await back_up(tmp_path)
+    await rig.answer(SIZE, "Small")
+    await rig.until(lambda: rig.settled(SIZE, "Small"))
+    await rig.stop()
+    restore(tmp_path)
+    await rig.start()
+    await rig.answer(SIZE, "Large")
+    await rig.answer(COLOUR, "Green")
+    await all_well(rig, {COLOUR: "Green", SIZE: "Large"})
+
+
+@pytest.mark.only("slack", reason="what a file is knows no platform")
+async def test_the_back_up_of_a_bot_that_was_killed_has_its_last_commit(rig: Rig, tmp_path: Path) -> None:
+    script(rig, ONE)
+    await rig.start("after:decide")
+    rig.write()
+    await rig.press(await rig.card(COLOUR), "Green")
+    await rig.killed()
+    assert (tmp_path / "askback.db-wal").stat().st_size, "it is still in the log"
+    await back_up(tmp_path)
+    restore(tmp_path)
+    await rig.start()
+    await all_well(rig, ONE)

@@ -1,0 +1,68 @@
+"""Plays rounds that it is ordered to play: a line of JSON each on standard input, and lines of JSON as answers.
+
+`{"kill": 1}` after each kill, and at the end of a round its tally, the points that were not reached, and, where
+something is wrong, what the bots wrote. SIGTERM, or the end of its input, ends it, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+from typing import Any
+
+from . import deck
+from .count import counted
+from .record import Order
+from .rig import Launcher
+from .stage import play
+
+LARGEST = 2**20
+KEPT = 20_000
+"""Characters of what the bots wrote."""
+
+
+def say(**answer: Any) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+async def obey(launcher: Launcher, order: Order) -> None:
+    record = await play(order, launcher, on_kill=lambda: say(kill=1))
+    tally = counted(record)
+    missed = [kill.point for kill in record.kills if not kill.reached and kill.point != deck.RANDOM]
+    say(
+        tally=tally.json(),
+        missed=missed,
+        killing=record.killing,
+        output=record.output[-KEPT:] if tally.count else "",
+    )
+
+
+async def work() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    orders = asyncio.StreamReader(limit=LARGEST)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+    launcher = Launcher()
+    try:
+        while line := await orders.readline():
+            order: dict[str, Any] = json.loads(line)
+            await obey(launcher, Order(**{**order, "points": tuple(order["points"]), "kinds": tuple(order["kinds"])}))
+    finally:
+        launcher.close()
+
+
+def main() -> None:
+    # Whoever dies while it sends is what this is about.
+    logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
+    try:
+        asyncio.run(work())
+    except asyncio.CancelledError:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

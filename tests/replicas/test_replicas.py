@@ -1,0 +1,431 @@
+"""Two processes on one PostgreSQL database: what they promise together, whatever happens to one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+import psycopg
+import pytest
+
+from askback.asks import Ask, new_ask_id
+from askback.clock import utc_now
+from askback.interview import start
+from askback.policy import Approval, Limits, Policy, Who
+from askback.questions import Form, Option, Question
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.database import PostgresDatabase
+from askback.store.store import Store
+from askback_local.model.model import Model
+from askback_local.model.script import Fault, turn
+from askback_local.services import Services
+from core_engine import HERE, eventually, last_request, question, results
+from stores import URL_FILE, Server
+
+REPLICA = Path(__file__).with_name("replica.py")
+SOURCES = Path(__file__).parents[2]
+WITHIN = 60.0
+LABELS = ("Green", "Blue")
+COLOUR = Form(
+    questions=(
+        Question(id="colour", prompt="Which colour?", options=tuple(Option(value=one, label=one) for one in LABELS)),
+    )
+)
+
+
+class Process:
+    """A replica."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._last = 0
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(cls, folder: Path, model: str) -> Self:
+        paths = [str(SOURCES / name) for name in ("core", "bots", "tests")]
+        with (folder / "replicas.log").open("ab") as errors:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                str(REPLICA),
+                str(folder),
+                model,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                limit=2**22,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            )
+        replica = cls(process)
+        await replica._expect(0)
+        return replica
+
+    def _expect(self, number: int) -> asyncio.Future[dict[str, Any]]:
+        return self._answers.setdefault(number, asyncio.get_running_loop().create_future())
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            answer = json.loads(line)
+            waiting = self._expect(answer.pop("number"))
+            if not waiting.cancelled():  # else whoever waited has given up, and says so
+                waiting.set_result(answer)
+        for waiting in self._answers.values():
+            if not waiting.done():
+                waiting.set_exception(ConnectionError("the replica has ended"))
+                waiting.exception()
+
+    def order(self, do: str, **more: Any) -> asyncio.Future[dict[str, Any]]:
+        self._last += 1
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"number": self._last, "do": do, **more}).encode() + b"\n")
+        return self._expect(self._last)
+
+    async def kill(self) -> None:
+        if self._process.returncode is None:
+            self._process.send_signal(signal.SIGKILL)
+        await self._process.wait()
+        await self._reading
+
+
+class Replicas:
+    """What a test has: processes, the database beside them, and the model that they call."""
+
+    def __init__(self, folder: Path, url: str, services: Services, stack: AsyncExitStack) -> None:
+        self.folder = folder
+        self.url = url
+        self.services = services
+        self._stack = stack
+
+    async def start(self) -> Process:
+        process = await Process.start(self.folder, self.services.anthropic_url)
+        self._stack.push_async_callback(process.kill)
+        return process
+
+    @asynccontextmanager
+    async def store(self) -> AsyncGenerator[Store]:
+        database = await asyncio.to_thread(PostgresDatabase, PostgresAddress.read(self.url), connections=4)
+        try:
+            yield Store(database)
+        finally:
+            await database.close()
+
+    def execute(self, statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def posts(self) -> list[dict[str, Any]]:
+        file = self.folder / "posts.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    async def until(self, holds: Callable[[], object], within: float = WITHIN) -> float:
+        """Wait until this holds; returns how many seconds that took."""
+        began = time.monotonic()
+        while not holds():
+            log = (self.folder / "replicas.log").read_text()[-6000:]
+            assert time.monotonic() - began < within, f"not within {within:g} s: {self.posts()}\n{log}"
+            await asyncio.sleep(0.02)
+        return time.monotonic() - began
+
+
+@asynccontextmanager
+async def on(url: str, folder: Path) -> AsyncGenerator[Replicas]:
+    (folder / URL_FILE).write_text(url)
+    async with Services(port=0, model=Model()) as services, AsyncExitStack() as stack:
+        yield Replicas(folder, url, services, stack)
+
+
+@pytest.fixture
+async def replicas(postgres_url: str, tmp_path: Path) -> AsyncIterator[Replicas]:
+    async with on(postgres_url, tmp_path) as replicas:
+        yield replicas
+
+
+async def asked(store: Store, count: int, approval: Approval | None = None) -> list[str]:
+    """So many open asks, each in a place of its own."""
+    now = utc_now()
+    policy = Policy(who=Who(anyone=True), approval=approval)
+
+    async def one(number: int) -> str:
+        place = HERE.evolve(thread=f"asked {number}")
+        ask = Ask(id=new_ask_id(), place=place, policy=policy, interview=start(COLOUR), created_at=now, post_after=now)
+        return (await store.ask(ask, Limits())).id
+
+    return list(await asyncio.gather(*map(one, range(count))))
+
+
+async def outcomes(store: Store, ids: list[str]) -> Counter[tuple[str, str]]:
+    """How often each answer was given, and by whom."""
+    found = [await store.get(ask_id) for ask_id in ids]
+    assert all(ask is not None and ask.outcome is not None for ask in found)
+    return Counter((ask.outcome.by.name, ask.outcome["colour"].choices[0].label) for ask in found)  # type: ignore[union-attr]
+
+
+async def test_a_thousand_asks_answered_from_both_sides_at_once_have_an_outcome_each_and_every_loser_is_told(
+    replicas: Replicas,
+) -> None:
+    first, second = await asyncio.gather(replicas.start(), replicas.start())
+    async with replicas.store() as store:
+        ids = await asked(store, 1000)
+        began = time.perf_counter()
+        left, right = await asyncio.gather(
+            first.order("answer", ids=ids, by="Ann", index=0), second.order("answer", ids=ids, by="Ben", index=1)
+        )
+        seconds = time.perf_counter() - began
+        print(f"1,000 asks from both sides in {seconds:.1f} s: {len(left['won'])}, {len(right['won'])}")
+        assert sorted(left["won"] + right["won"]) == sorted(ids)
+        assert sorted(left["told"]) == sorted(right["won"])
+        assert sorted(right["told"]) == sorted(left["won"])
+        assert left["won"], "only one side was there in time"
+        assert right["won"], "only one side was there in time"
+        assert await outcomes(store, ids) == {
+            ("Ann", "Green"): len(left["won"]),
+            ("Ben", "Blue"): len(right["won"]),
+        }
+
+
+async def test_two_approvals_at_the_same_instant_from_two_processes_count_as_two(replicas: Replicas) -> None:
+    first, second = await asyncio.gather(replicas.start(), replicas.start())
+    async with replicas.store() as store:
+        ids = await asked(store, 300, Approval(quorum=2))
+        both = await asyncio.gather(
+            first.order("answer", ids=ids, by="Ann", index=0), second.order("answer", ids=ids, by="Ben", index=0)
+        )
+        for one in both:
+            assert (sorted(one["won"]), one["told"]) == (sorted(ids), [])
+        last = Counter[str]()
+        for ask_id in ids:
+            ask = await store.get(ask_id)
+            assert ask is not None
+            assert ask.outcome is not None
+            assert ask.outcome.by is not None
+            assert (ask.outcome.status, ask.outcome["colour"].labels) == ("answered", ("Green",))
+            assert {vote.by.name for vote in ask.outcome.votes} == {"Ann", "Ben"}
+            assert (len(ask.outcome.votes), ask.interview.revision) == (2, 3)
+            last[ask.outcome.by.name] += 1
+        print(f"the second vote was {dict(last)}")
+
+
+async def test_the_same_person_twice_from_two_processes_at_once_counts_as_one(replicas: Replicas) -> None:
+    first, second = await asyncio.gather(replicas.start(), replicas.start())
+    async with replicas.store() as store:
+        ids = await asked(store, 300, Approval(quorum=2))
+        left, right = await asyncio.gather(
+            *(one.order("answer", ids=ids, by="Ann", index=0) for one in (first, second))
+        )
+        assert sorted(left["won"] + right["won"]) == sorted(ids)
+        assert sorted(left["told"] + right["told"]) == sorted(ids)
+        print(f"counted of each side: {len(left['won'])}, {len(right['won'])}")
+        for ask_id in ids:
+            ask = await store.get(ask_id)
+            assert ask is not None
+            assert ask.outcome is None
+            assert [vote.by.name for vote in ask.interview.votes] == ["Ann"]
+
+
+async def test_a_turn_of_a_process_that_is_killed_is_taken_over_and_every_call_is_answered_once(
+    replicas: Replicas,
+) -> None:
+    replicas.services.model.script(
+        turn("Let me think about that.", question("A or B?", "A", "B")), turn("Well chosen.")
+    )
+    replicas.services.model.fail(Fault(kind="stall", after=16))
+    first = await replicas.start()
+    assert (await first.order("write", text="hello", key="1"))["new"]
+    await replicas.until(lambda: [one for one in replicas.posts() if "Let me" in one["text"]])
+    second = await replicas.start()
+    # Somebody else's turn stands still, and this process does not begin it a second time.
+    assert (await second.order("write", text="are you there?", key="2"))["new"]
+    assert not (await second.order("write", text="hello", key="1"))["new"]
+    await first.kill()
+    async with replicas.store() as store:
+        killed = time.monotonic()
+        (ask,) = await eventually(lambda: store.pending(HERE))
+        # What is over before anybody saw it is never posted.
+        await replicas.until(lambda: any(one["name"] == ask.id for one in replicas.posts()))
+        print(f"taken over after {time.monotonic() - killed:.1f} s")
+        assert time.monotonic() - killed < 10
+        assert (await second.order("answer", ids=[ask.id], by="Ann", index=0))["won"] == [ask.id]
+    await replicas.until(lambda: len(replicas.services.model.log) == 3)
+    history = last_request(replicas.services)
+    assert [result["content"] for result in results(history)] == [
+        'User has answered your questions: "A or B?"="A". You can now continue with the user\'s answers in mind.'
+    ]
+
+
+async def test_a_card_that_a_killed_process_had_taken_is_posted_by_the_other_one_once(replicas: Replicas) -> None:
+    first = await replicas.start()
+    await first.order("hold", call="show")
+    first.order("ask", key="k")
+    await first.order("calls", count=1, call="show")
+    second = await replicas.start()
+    waiting = second.order("ask", key="k")
+    await first.kill()
+    seconds = await replicas.until(replicas.posts, within=15)
+    print(f"posted by the other one after {seconds:.1f} s")
+    async with replicas.store() as store:
+        (ask,) = await store.pending()
+        await second.order("answer", ids=[ask.id], by="Ann", index=1)
+    assert (await waiting)["label"] == "Blue"
+    assert [one["name"] for one in replicas.posts()] == [ask.id]
+
+
+@pytest.mark.parametrize("deaf", [False, True], ids=["told", "deaf"])
+async def test_whoever_waits_in_one_process_hears_of_the_answer_in_another(replicas: Replicas, deaf: bool) -> None:
+    first, second = await asyncio.gather(replicas.start(), replicas.start())
+    waiting = first.order("ask", key="k")
+    async with replicas.store() as store:
+        (ask,) = await eventually(store.pending)
+    if deaf:
+        listening = """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND query ILIKE 'LISTEN askback'
+        """
+        assert len(replicas.execute(listening)) == 2
+    won = await second.order("answer", ids=[ask.id], by="Ben", index=1)
+    answered = time.time()
+    assert won["won"] == [ask.id]
+    heard = await waiting
+    assert heard["label"] == "Blue"
+    print(f"heard {max(heard['at'] - answered, 0) * 1000:.0f} ms after the answer")
+    assert heard["at"] - answered < (8 if deaf else 1)
+
+
+# What happens to the server
+
+
+class Restartable(Server):
+    """A server of the test's own."""
+
+    def __init__(self, folder: Path) -> None:
+        found = shutil.which("initdb")
+        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        if found is None and not programs:
+            pytest.skip("Only where PostgreSQL is installed may a test restart a server.")
+        self._bin = Path(found).parent if found else programs[-1].parent
+        self._data = folder / "data"
+        self._folder = folder
+        # A port of its own could be somebody else's while the server is down; a socket in its folder cannot.
+        self._options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+        super().__init__(f"postgresql://postgres@/postgres?host={folder}")
+        if os.getuid() == 0:
+            shutil.chown(folder, "postgres")
+        self._run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "--no-sync")
+        self.start()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._bin / program), *arguments]
+        if os.getuid() == 0:
+            command = ["runuser", "-u", "postgres", "--", *command]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    def start(self) -> None:
+        log = str(self._folder / "log")
+        self._run("pg_ctl", "-D", str(self._data), "-l", log, "-o", self._options, "-w", "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self._data), "-m", "immediate", "-w", "stop")
+
+
+@pytest.fixture
+def restartable() -> Iterator[Restartable]:
+    with TemporaryDirectory(prefix="askback-server-") as name:
+        folder = Path(name)
+        if os.getuid() == 0:
+            # Another user runs it, and has to come this far. Pytest's own folders let nobody else in.
+            folder.parent.chmod(folder.parent.stat().st_mode | 0o011)
+        server = Restartable(folder)
+        yield server
+        server.stop()
+
+
+async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) -> None:
+    """Traffic from both sides while something is done to the database: nothing acked is lost, and all goes on."""
+    model = replicas.services.model
+    model.script(turn("Let me think about that.", question("A or B?", "A", "B")), turn("Well chosen."))
+    first, second = await asyncio.gather(replicas.start(), replicas.start())
+    async with replicas.store() as store:
+        ids = await asked(store, 300)
+        # What goes on for good; a delivery that is under way at this moment ends by itself.
+        before = [
+            [name for name in (await one.order("tasks"))["names"] if not name.startswith("askback deliver ")]
+            for one in (first, second)
+        ]
+        waiting = first.order("ask", key="k", thread="waits")
+        (waits,) = [ask for ask in await eventually(store.pending) if ask.id not in ids] or [None]
+        answering = asyncio.gather(
+            first.order("answer", ids=ids, by="Ann", index=0, again=True),
+            second.order("answer", ids=ids[::-1], by="Ben", index=1, again=True),
+        )
+        await break_off()
+        left, right = await asyncio.wait_for(answering, WITHIN)
+        back = time.monotonic()
+        assert not set(left["won"]) & set(right["won"])
+        told = await outcomes(store, ids)
+        # An answer whose commit was in doubt was repeated, and then told as over: it counts all the same.
+        assert told["Ann", "Green"] >= len(left["won"])
+        assert told["Ben", "Blue"] >= len(right["won"])
+        assert told.total() == len(ids)
+        for ask_ids, name in ((left["won"], "Ann"), (right["won"], "Ben")):
+            assert {who for who, _ in await outcomes(store, ask_ids)} <= {name}
+        if waits is None:
+            (waits,) = [ask for ask in await store.pending() if ask.id not in ids]
+        await second.order("answer", ids=[waits.id], by="Ben", index=1, again=True)
+        assert (await asyncio.wait_for(waiting, WITHIN))["label"] == "Blue"
+        assert (await second.order("write", text="hello", key="1"))["new"]
+        (ask,) = await eventually(lambda: store.pending(HERE))
+        await first.order("answer", ids=[ask.id], by="Ann", index=0, again=True)
+        await replicas.until(lambda: len(model.log) == 2)
+        print(
+            f"all goes on {time.monotonic() - back:.1f} s after; refused {left['refused']} and {right['refused']} times"
+        )
+        for one, names in zip((first, second), before, strict=True):
+
+            async def same(one: Process = one, names: list[str] = names) -> bool:
+                return set(names) <= set((await one.order("tasks"))["names"])
+
+            await eventually(same)
+        await replicas.until(
+            lambda: Counter(one["name"] for one in replicas.posts() if one["name"] == ask.id).total() == 1
+        )
+
+
+async def test_connections_that_are_terminated_in_the_middle_of_traffic_lose_nothing(replicas: Replicas) -> None:
+    async def terminated() -> None:
+        every = """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+        """
+        for _ in range(5):
+            await asyncio.sleep(0.2)
+            assert await asyncio.to_thread(replicas.execute, every)
+
+    await goes_on(replicas, terminated)
+
+
+async def test_a_server_that_is_restarted_in_the_middle_of_traffic_loses_nothing(
+    restartable: Restartable, tmp_path: Path
+) -> None:
+    async def restarted() -> None:
+        await asyncio.sleep(0.2)
+        await asyncio.to_thread(restartable.stop)
+        await asyncio.sleep(1.0)
+        await asyncio.to_thread(restartable.start)
+
+    with restartable.database() as url:
+        async with on(url, tmp_path) as replicas:
+            await goes_on(replicas, restarted)

@@ -1,0 +1,46 @@
+"""The agent's turns as jobs: what a database that is away at the wrong moment must not leave behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from procrastinate.exceptions import ConnectorException
+from procrastinate.manager import JobManager
+
+from askback.serving import jobs
+from askback_local.model.model import Model
+from askback_local.model.script import turn
+from askback_local.services import Services
+from core_engine import Board, engine, eventually
+from stores import URL_FILE
+
+
+async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / URL_FILE).write_text(postgres_url)
+    monkeypatch.setattr(jobs, "LEFT_SECONDS", 1.0)
+    finish, failed = JobManager.finish_job, 0
+
+    async def away_once(self: JobManager, *arguments: object, **more: object) -> None:
+        nonlocal failed
+        if not failed:
+            failed += 1
+            raise ConnectorException
+        await finish(self, *arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(JobManager, "finish_job", away_once)
+    board = Board()
+    async with Services(port=0, model=Model()) as services:
+        services.model.script(turn("Hello."), turn("Still here."))
+        async with engine(tmp_path, board, services) as one:
+            await one.write("hello")
+            await one.says("Hello.")
+
+            async def has_failed() -> bool:
+                return failed == 1
+
+            await eventually(has_failed)
+            await one.write("are you there?")
+            await one.says("Still here.")

@@ -1,0 +1,134 @@
+"""A fresh PostgreSQL database for each test, where there is a server.
+
+The server is what ASKBACK_TEST_POSTGRES_URL names, else one on the standard local socket or port, as user postgres.
+Where none answers, tests that need one are skipped; in CI they fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import make_url
+
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.database import PostgresDatabase
+
+VARIABLE = "ASKBACK_TEST_POSTGRES_URL"
+STANDARD = (
+    "postgresql://postgres@/postgres?host=/var/run/postgresql",
+    "postgresql://postgres@/postgres?host=/tmp",
+    "postgresql://postgres@127.0.0.1:5432/postgres",
+)
+URL_FILE = "database.url"
+"""In a test's folder: the database that its engines open instead of a file of SQLite."""
+
+
+class Server:
+    """A PostgreSQL server on which databases are made and dropped."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._prefix = f"askback_test_{os.getpid()}_{secrets.token_hex(3)}"
+        self._made = 0
+
+    def database_url(self, name: str) -> str:
+        return make_url(self.url).set(database=name).render_as_string(hide_password=False)
+
+    def execute(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+        """A statement of a test's own, beside askback."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(statement, values or None)  # pyright: ignore[reportArgumentType]
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def database(self, template: str = "template0") -> Generator[str]:
+        """The URL of a database that is dropped afterwards, whoever still uses it."""
+        self._made += 1
+        name = f"{self._prefix}_{self._made}"
+        made = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+        dropped = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(made)
+        try:
+            yield self.database_url(name)
+        finally:
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                connection.execute(dropped)
+
+
+@cache
+def _found() -> Server | str:
+    """The server, or why there is none."""
+    named = os.environ.get(VARIABLE)
+    for url in (named,) if named else STANDARD:
+        try:
+            psycopg.connect(url, connect_timeout=3).close()
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())
+        else:
+            return Server(url)
+    if named:
+        return f"The PostgreSQL server that {VARIABLE} names does not answer: {said}"
+    return f"No PostgreSQL server answers here as user postgres: start one, or set {VARIABLE}."
+
+
+def server() -> Server:
+    """The server for tests. Skips where there is none, and fails in CI."""
+    found = _found()
+    if isinstance(found, Server):
+        return found
+    if os.environ.get("CI"):
+        pytest.fail(found)
+    pytest.skip(found)
+
+
+@pytest.fixture(scope="session")
+def postgres_template() -> Iterator[str]:
+    """The name of a database with askback's tables in it, made once."""
+    with server().database() as url:
+        asyncio.run(PostgresDatabase(PostgresAddress.read(url), connections=1).close())
+        yield conninfo_to_dict(url)["dbname"] or ""
+
+
+@pytest.fixture
+def postgres_url(postgres_template: str) -> Iterator[str]:
+    """A database of the test's own, with empty tables."""
+    with server().database(postgres_template) as url:
+        yield url
+
+
+@pytest.fixture
+def empty_url() -> Iterator[str]:
+    """A database of the test's own, with nothing in it."""
+    with server().database() as url:
+        yield url
+
+
+@pytest.fixture
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Which database the test's engines open: run over both, but for tests marked `one_store`."""
+    if request.param == "postgres":
+        (tmp_path / URL_FILE).write_text(request.getfixturevalue("postgres_url"), encoding="utf-8")
+    return request.param
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "stored" in metafunc.fixturenames:
+        alone = metafunc.definition.get_closest_marker("one_store") is not None
+        metafunc.parametrize("stored", ("sqlite",) if alone else ("sqlite", "postgres"), indirect=True)
+
+
+def url_in(folder: Path) -> str | None:
+    """The PostgreSQL database that is meant for what happens in a folder. None: a file of SQLite."""
+    file = folder / URL_FILE
+    return file.read_text(encoding="utf-8") if file.exists() else None
