@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from launching import Launcher
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
@@ -37,3 +40,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
             return "together" if nodeid.startswith(TOGETHER) else nodeid
 
     return OneByOne(config, log)
+
+
+@pytest.fixture(scope="session")
+def launcher() -> Iterator[Launcher]:
+    launcher = Launcher()
+    yield launcher
+    launcher.close()

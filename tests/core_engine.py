@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from anthropic import AsyncAnthropic
 
@@ -37,12 +37,15 @@ from askback.serving.backing import backing, recheck
 from askback.serving.turns import LOOK_AGAIN, LocalTurns
 from askback.serving.worker import Worker
 from askback.store.database import Database
+from askback.store.errors import StoreBusy
 from askback.store.store import Store
 from askback.store.writer import Writer
 from askback.tools import tool_named
 from askback_local.model.script import ToolCall, call
 from askback_local.services import Services
 from stores import url_in
+
+T = TypeVar("T")
 
 WITHIN = 30.0
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
@@ -240,7 +243,7 @@ class Engine:
         heard = Heard(
             place=place, author=author, text=text, dedupe_key=key or f"{id(self)}:{self._written}", at=utc_now()
         )
-        taken = await self.reception.hear(heard, begin=True)
+        taken = await insisting(lambda: self.reception.hear(heard, begin=True))
         self.worker.wake()
         return taken.new
 
@@ -255,7 +258,7 @@ class Engine:
         known = [number for number, posted in self.board.messages.items() if posted.name == ask.id]
         message = message or (MessageRef(channel=ask.place.channel, id=known[0]) if known else None)
         action = Action(ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, deed=deed, message=message)
-        response = await self.manager.act(action)
+        response = await insisting(lambda: self.manager.act(action))
         if draw and (not isinstance(response, Notice) or response.card is not None):
             await self.manager.redraw(ask.id, self.board.show)
         return response
@@ -275,6 +278,19 @@ class Engine:
 
     async def says(self, text: str) -> None:
         await self.board.until(lambda: any(text in said for said in self.board.texts()))
+
+
+async def insisting(do: Callable[[], Awaitable[T]]) -> T:
+    """Do it, as people do: who is told that nothing was changed does it again.
+
+    What cannot be committed within 2 s is refused, as promised. A machine of tests may stand still for longer.
+    """
+    while True:
+        try:
+            return await do()
+        except StoreBusy as refusal:
+            if refusal.in_doubt:
+                raise
 
 
 @asynccontextmanager

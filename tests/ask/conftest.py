@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from launching import Launcher
+
 from .office import OFFICES, Office, opened
 
 
@@ -16,6 +18,6 @@ def platform(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def office(platform: str, tmp_path: Path) -> AsyncIterator[Office]:
-    async with opened(platform, tmp_path) as office:
+async def office(platform: str, tmp_path: Path, launcher: Launcher) -> AsyncIterator[Office]:
+    async with opened(platform, tmp_path, launcher) as office:
         yield office

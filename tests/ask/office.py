@@ -6,8 +6,7 @@ import asyncio
 import json
 import os
 import signal
-import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +24,11 @@ from askback_local.slack.clicks import Target
 from askback_local.slack.controls import controls
 from askback_local.slack.drawing import message_text
 from askback_local.slack.values import UserGroup
+from launching import Launched, Launcher
 
 WITHIN = 40.0
 """Seconds that anything may take before a test fails."""
 LOOK = 0.1
-ASKBACK = Path(sys.executable).with_name("askback")
-MAIN = "from askback.cli import main; main()"
 OURS = ("ASKBACK", "SLACK", "DISCORD", "ANTHROPIC")
 OPTIONS = ("--option", "Yes", "--option", "No")
 
@@ -45,17 +43,16 @@ class Shown(Protocol):
 class Process:
     """One `askback` that runs, or ran."""
 
-    def __init__(self, process: asyncio.subprocess.Process, office: Office) -> None:
+    def __init__(self, process: Launched, office: Office, out: Path, err: Path) -> None:
         self._process = process
         self._office = office
-        self.err = ""
-        self._reading = asyncio.create_task(self._read())
+        self._out = out
+        self._err = err
 
-    async def _read(self) -> None:
-        stream = self._process.stderr
-        assert stream is not None
-        while line := await stream.readline():
-            self.err += line.decode()
+    @property
+    def err(self) -> str:
+        """Its standard error, so far."""
+        return self._err.read_text()
 
     @property
     def is_over(self) -> bool:
@@ -64,20 +61,16 @@ class Process:
     async def said(self, words: str) -> None:
         """Wait until this stands on its standard error."""
         await self._office.until(lambda: words in self.err or self.is_over, what=lambda: self.err)
-        await asyncio.sleep(0)
         assert words in self.err, self.err
 
     async def ended(self) -> tuple[int, str]:
         """Its exit code, and all of its standard output."""
-        assert self._process.stdout is not None
         try:
             async with asyncio.timeout(WITHIN):
-                out = await self._process.stdout.read()
                 code = await self._process.wait()
-                await self._reading
         except TimeoutError:
             raise AssertionError(f"it does not end:\n{self.err}\n{self._office.picture()}") from None
-        return code, out.decode()
+        return code, self._out.read_text()
 
     async def outcome(self, code: int = 0) -> dict[str, Any]:
         """What it printed: one line of JSON, once it has ended with this code."""
@@ -93,8 +86,7 @@ class Process:
         return self.err
 
     def signal(self, number: int) -> None:
-        if not self.is_over:
-            self._process.send_signal(number)
+        self._process.send_signal(number)
 
     async def kill(self) -> None:
         self.signal(signal.SIGKILL)
@@ -106,7 +98,8 @@ class Office:
 
     platform: str
 
-    def __init__(self, services: Services, folder: Path) -> None:
+    def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
+        self._launcher = launcher
         self.services = services
         self.folder = folder
         self.settings: dict[str, str] = {}
@@ -121,17 +114,14 @@ class Office:
         wanted = {n: v for n, v in self.services.environment.items() if self.platform.upper() in n}
         return environment | wanted | {"ASKBACK_DATABASE_URL": str(self.database), "COLUMNS": "200"} | self.settings
 
-    async def start(self, *arguments: str, program: Sequence[str] = (), **more: str) -> Process:
-        begun = await asyncio.create_subprocess_exec(
-            *(program or (sys.executable, "-c", MAIN)),
-            *arguments,
-            cwd=self.folder,
-            env=self.environment() | more,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+    async def start(self, *arguments: str, program: Path | None = None, **more: str) -> Process:
+        """`askback` with these arguments, or another program."""
+        number = len(self._processes)
+        out, err = (self.folder / f"{number}.{name}" for name in ("out", "err"))
+        launched = await self._launcher.start_into(
+            out, *arguments, errors=err, program=program, folder=self.folder, environment=self.environment() | more
         )
-        process = Process(begun, self)
+        process = Process(launched, self, out, err)
         self._processes.append(process)
         return process
 
@@ -317,9 +307,9 @@ OFFICES: dict[str, type[Office]] = {"discord": DiscordOffice, "slack": SlackOffi
 
 
 @asynccontextmanager
-async def opened(platform: str, folder: Path) -> AsyncGenerator[Office]:
+async def opened(platform: str, folder: Path, launcher: Launcher) -> AsyncGenerator[Office]:
     async with Services(port=0) as services:
-        office = OFFICES[platform](services, folder)
+        office = OFFICES[platform](services, folder, launcher)
         try:
             yield office
         finally:

@@ -8,6 +8,8 @@ from contextlib import closing
 
 import pytest
 
+from launching import Launcher
+
 from .office import OFFICES, OPTIONS, Office
 
 BEFORE = """
@@ -139,10 +141,12 @@ async def test_two_at_once_on_one_file_both_come_to_their_end(office: Office) ->
     assert (await second.outcome())["answer"] == "Go"
 
 
-async def test_two_on_different_platforms_on_one_file_both_come_to_their_end(office: Office) -> None:
+async def test_two_on_different_platforms_on_one_file_both_come_to_their_end(
+    office: Office, launcher: Launcher
+) -> None:
     both = office.services.environment
     (other,) = set(OFFICES) - {office.platform}
-    there = OFFICES[other](office.services, office.folder)
+    there = OFFICES[other](office.services, office.folder, launcher)
     first = await office.start(
         "ask", "Deploy 1.4.2?", "--to", f"{office.platform}:#deploys", *OPTIONS, "--approvers", "anyone", **both
     )

@@ -20,10 +20,9 @@ print(outcome.status, outcome.answer, outcome.approved)
 
 
 async def test_three_lines_ask_and_have_the_answer(office: Office) -> None:
-    program = ("python", "-c", SCRIPT.format(platform=office.platform))
-    import sys
-
-    process = await office.start(program=(sys.executable, *program[1:]))
+    program = office.folder / "pipeline.py"
+    program.write_text(SCRIPT.format(platform=office.platform))
+    process = await office.start(program=program)
     await office.click("ada", "Yes")
     assert await process.ended() == (0, "answered Yes True\n")
 

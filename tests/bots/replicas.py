@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from askback_local.services import Services
 from askback_local.slack.http import SlackHttp
 from askback_local.slack.socket import SlackSocket
 from askback_local.slack.workspace import Workspace
+from launching import Launched, Launcher
 from ports import free_port
 
 from . import discord, slack
@@ -34,7 +34,7 @@ LISTENING = ("Listening on Discord", "Listening on Slack", "Listening for Slack"
 class Replica:
     """One process."""
 
-    def __init__(self, process: asyncio.subprocess.Process, output: Path, address: str | None) -> None:
+    def __init__(self, process: Launched, output: Path, address: str | None) -> None:
         self._process = process
         self._output = output
         self.address = address
@@ -67,7 +67,10 @@ class Replica:
 class Office:
     """A desk, and the processes that serve it."""
 
-    def __init__(self, desk: Desk, services: Services, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, desk: Desk, services: Services, folder: Path, environment: dict[str, str], launcher: Launcher
+    ) -> None:
+        self._launcher = launcher
         self.desk = desk
         self.services = services
         self.replicas: list[Replica] = []
@@ -85,11 +88,9 @@ class Office:
         output = self._folder / f"replica-{number}.log"
         address = f"127.0.0.1:{free_port()}" if http else None
         listening = ("--http", address) if address is not None else ()
-        with output.open("wb") as file:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "askback", self.desk.platform, *listening, *arguments,
-                stdout=file, stderr=file, cwd=self._folder, env=self._environment,
-            )  # fmt: skip
+        process = await self._launcher.start_into(
+            output, self.desk.platform, *listening, *arguments, folder=self._folder, environment=self._environment
+        )
         replica = Replica(process, output, address)
         self.replicas.append(replica)
 
@@ -113,7 +114,9 @@ class _Afar(discord.DiscordDesk):
 
 
 @asynccontextmanager
-async def open_office(platform: str, folder: Path, database: str, *, http: bool = False) -> AsyncGenerator[Office]:
+async def open_office(
+    platform: str, folder: Path, database: str, launcher: Launcher, *, http: bool = False
+) -> AsyncGenerator[Office]:
     """A platform and a model, and no process yet. What is wrong in the end is in the logs of the processes."""
     workspace, guild = Workspace(), Guild()
     for person in guild.people.values():
@@ -139,7 +142,7 @@ async def open_office(platform: str, folder: Path, database: str, *, http: bool 
                 desk = _Afar(services, journal, [], Limits())
             else:
                 desk = slack.SlackDesk(services, cast("Host", None), journal)
-            office = Office(desk, services, folder, environment)
+            office = Office(desk, services, folder, environment, launcher)
             try:
                 yield office
             finally:

@@ -13,6 +13,7 @@ import pytest
 
 from askback_local.model.script import Fault, turn
 from askback_local.slack.http import SlackHttp
+from launching import Launcher
 
 from .driver import ADA, Desk, Talk, asks, card, line, one, settled, told, turn_of, until
 from .replicas import Office, open_office
@@ -23,8 +24,8 @@ STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it
 
 
 @pytest.fixture
-async def office(platform: str, tmp_path: Path, postgres_url: str) -> AsyncIterator[Office]:
-    async with open_office(platform, tmp_path, postgres_url) as opened:
+async def office(platform: str, tmp_path: Path, postgres_url: str, launcher: Launcher) -> AsyncIterator[Office]:
+    async with open_office(platform, tmp_path, postgres_url, launcher) as opened:
         yield opened
         for replica in opened.replicas:
             assert " ERROR " not in replica.said, replica.said
@@ -163,9 +164,9 @@ async def test_a_shard_alone_goes_on_with_what_the_other_heard(office: Office, d
 
 @pytest.mark.only("slack", reason="Discord is served over its gateway alone")
 async def test_behind_a_balancer_any_process_takes_any_request(
-    platform: str, tmp_path: Path, postgres_url: str
+    platform: str, tmp_path: Path, postgres_url: str, launcher: Launcher
 ) -> None:
-    async with open_office(platform, tmp_path, postgres_url, http=True) as office:
+    async with open_office(platform, tmp_path, postgres_url, launcher, http=True) as office:
         desk, delivery = office.desk, office.services.socket
         assert isinstance(delivery, SlackHttp)
         first, second = await office.start(http=True), await office.start(http=True)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from launching import Launcher
+
 from . import on_discord
 from . import rig as on_slack
-from .rig import Launcher, Rig
+from .rig import Rig
 
 PLATFORMS = {"discord": on_discord.rigged, "slack": on_slack.rigged}
 
@@ -21,13 +23,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         assert only.kwargs["reason"]
         platforms = [only.args[0]]
     metafunc.parametrize("platform", platforms)
-
-
-@pytest.fixture(scope="session")
-def launcher() -> Iterator[Launcher]:
-    launcher = Launcher()
-    yield launcher
-    launcher.close()
 
 
 @pytest.fixture

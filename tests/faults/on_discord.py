@@ -18,8 +18,9 @@ from askback_local.model.model import Model
 from askback_local.play.controls import Control, find
 from askback_local.revisions import Revisions
 from askback_local.services import Services
+from launching import Launcher
 
-from .rig import ACK_SECONDS, THREAD, Launcher, Link, Rig
+from .rig import ACK_SECONDS, THREAD, Link, Rig
 
 DRAWINGS = ("create_interaction_response", "update_message")
 

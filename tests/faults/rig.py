@@ -11,9 +11,7 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
-import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
@@ -33,13 +31,14 @@ from askback_local.slack.drawing import message_text
 from askback_local.slack.socket import SlackSocket
 from askback_local.slack.values import Message
 from askback_local.slack.workspace import Workspace
+from launching import Launched, Launcher
 
 WITHIN = 30.0
 """Seconds that anything may take before a test fails."""
 LOOK = 0.1
 ACK_SECONDS = 1.0
 """How long the workspace waits for an ack: shorter than Slack, so that the dead are not waited for."""
-LAUNCHER = Path(__file__).with_name("launcher.py")
+BOT = Path(__file__).with_name("bot.py")
 OURS = ("ASKBACK", "SLACK", "DISCORD")
 USE = "Use this as your answer"
 THREAD = "ship it"
@@ -70,88 +69,6 @@ class Process(Protocol):
     returncode: int | None
 
     async def wait(self) -> int: ...
-
-
-class Launcher:
-    """Starts bots quickly; see `launcher.py`."""
-
-    def __init__(self) -> None:
-        self._popen = subprocess.Popen(
-            [sys.executable, str(LAUNCHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self._orders = 0
-        self._forked: dict[int, Forked] = {}
-        self._reader = threading.Thread(target=self._read, name="launcher", daemon=True)
-        self._reader.start()
-
-    async def start(self, **order: Any) -> Forked:
-        assert self._popen.stdin is not None
-        self._orders += 1
-        forked = self._forked[self._orders] = Forked()
-        self._popen.stdin.write(json.dumps({**order, "order": self._orders}) + "\n")
-        self._popen.stdin.flush()
-        await forked.begun.wait()
-        assert forked.pid, "the launcher has ended: what it imports may be broken"
-        return forked
-
-    def _read(self) -> None:
-        assert self._popen.stdout is not None
-        for line in self._popen.stdout:
-            order, word, value = line.split()
-            self._forked[int(order)].hear(word, int(value))
-            if word == "ended":
-                del self._forked[int(order)]
-        for forked in self._forked.values():
-            forked.hear("lost", 0)
-
-    def close(self) -> None:
-        assert self._popen.stdin is not None
-        assert self._popen.stdout is not None
-        self._popen.stdin.close()
-        self._popen.wait(WITHIN)
-        self._reader.join(WITHIN)
-        self._popen.stdout.close()
-
-
-class Forked:
-    """The launcher's child."""
-
-    def __init__(self) -> None:
-        self.pid = 0
-        self.returncode: int | None = None
-        self.begun = asyncio.Event()
-        self.halted = asyncio.Event()
-        """It stopped for good at its point, and waits to be killed."""
-        self._still = asyncio.Event()
-        self._ended = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-
-    def hear(self, word: str, value: int) -> None:
-        """What the launcher says of it, from another thread. A closed loop: nobody is left to hear it."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._hear, word, value)
-
-    def _hear(self, word: str, value: int) -> None:
-        if word == "runs":
-            self.pid = value
-            self.begun.set()
-        elif word == "halted":
-            self.halted.set()
-            self._still.set()
-        else:
-            self.returncode = value
-            self.begun.set()
-            self._still.set()
-            self._ended.set()
-
-    async def stands_still(self) -> None:
-        """Wait until it has halted, or ended."""
-        await self._still.wait()
-
-    async def wait(self) -> int:
-        await self._ended.wait()
-        assert self.returncode is not None
-        return self.returncode
 
 
 class Link(Protocol):
@@ -218,20 +135,20 @@ class Rig(ABC):
         spoil: str | None = None,
         pace: float | None = None,
         arguments: tuple[str, ...] = (),
-    ) -> Forked:
-        """Order a process; see `launcher.py` for what is to be said of it. Returns before it listens."""
+    ) -> Launched:
+        """Order a process; see `bot.py` for what is to be said of it. Returns before it listens."""
         environment, output = self.surroundings()
-        return await self._launcher.start(
-            platform=self.platform,
-            point=point,
-            number=number,
-            halt=halt,
-            spoil=spoil,
-            pace=pace,
-            arguments=arguments,
-            folder=str(self._folder),
-            output=str(output),
-            environment=environment,
+        order = {
+            "platform": self.platform,
+            "point": point,
+            "number": number,
+            "halt": halt,
+            "spoil": spoil,
+            "pace": pace,
+            "arguments": arguments,
+        }
+        return await self._launcher.start_into(
+            output, json.dumps(order), folder=self._folder, environment=environment, program=BOT
         )
 
     def surroundings(self) -> tuple[dict[str, str], Path]:

@@ -17,12 +17,13 @@ from typing import Any
 
 from askback_local.model.model import Answer, Exchange, Model
 from askback_local.model.request import Asked
+from launching import Launched
 
 from . import deck
 from .approving import APPROVERS, Approvers
 from .person import Person
 from .record import InFlight, Kill, Order, Record, Request, lead_of
-from .rig import Forked, Rig
+from .rig import Rig
 from .seats import Seat, seated
 from .stories import GATED, KINDS, WEIGHTS, Story, says, story_of
 from .weather import Weather
@@ -42,7 +43,7 @@ TAKE_OVER_SECONDS = 8.0
 class Way:
     """A process on its way to its point."""
 
-    bot: Forked
+    bot: Launched
     point: str
     began: float
     until: float
@@ -84,7 +85,7 @@ class Round:
         self._weather = weather
         self._model = model
         self._dice = random.Random(order.seed)
-        self._bots: list[Forked] = []
+        self._bots: list[Launched] = []
         self._people: dict[str, Person] = {}
         self._wanted: list[str] = []
         self._points = deque(order.points)
@@ -173,7 +174,7 @@ class Round:
 
     async def _kill_and_kill(self) -> None:
         """Keep as many processes as are wanted, each on its way to a point, and kill whichever gets there first."""
-        ways: dict[Forked, Way] = {}
+        ways: dict[Launched, Way] = {}
         points = self._points
         while points or ways:
             while points and len(ways) < self._order.replicas:
@@ -211,7 +212,7 @@ class Round:
         patience = self._dice.uniform(0.05, RANDOM_SECONDS) if is_random else within
         return Way(bot, point, began, began + patience)
 
-    async def _first(self, ways: dict[Forked, Way]) -> tuple[Way, bool]:
+    async def _first(self, ways: dict[Launched, Way]) -> tuple[Way, bool]:
         """Let them live until one has halted, and whether it did so by itself: else the one with the least time."""
         soonest = min(ways.values(), key=lambda way: way.until)
         ends = {asyncio.create_task(bot.stands_still()): way for bot, way in ways.items()}
@@ -228,7 +229,7 @@ class Round:
         await soonest.bot.stands_still()
         return soonest, False
 
-    async def _start(self, point: str | None, number: int) -> Forked:
+    async def _start(self, point: str | None, number: int) -> Launched:
         """A bot that listens, or has halted at its point already."""
         await asyncio.sleep(0)
         self.record.barriers.append(self._model.newest)
@@ -248,7 +249,7 @@ class Round:
                 while self._rig.link.connections >= before > 0:  # noqa: ASYNC110 - the service's own count
                     await asyncio.sleep(0.005)
 
-    def _has_begun(self, bot: Forked, others: int) -> bool:
+    def _has_begun(self, bot: Launched, others: int) -> bool:
         return self._rig.link.connections > others or bot.halted.is_set() or bot.returncode is not None
 
     def _in_flight(self) -> InFlight:

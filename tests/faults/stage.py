@@ -15,13 +15,14 @@ from askback_local.discord import limits as discord_limits
 from askback_local.discord.guild import Guild
 from askback_local.services import Services
 from askback_local.slack.workspace import Workspace
+from launching import Launcher
 
 from . import databases
 from .approving import APPROVERS, QUORUM
 from .on_discord import DiscordRig
 from .record import Order, Record, lead_of
 from .reminding import ESCALATE, REMIND
-from .rig import ACK_SECONDS, Launcher, Rig, SlackRig
+from .rig import ACK_SECONDS, Rig, SlackRig
 from .round import Round, Watched
 from .seats import discord_id, slack_id
 from .weather import StormySocket, Weather, replays

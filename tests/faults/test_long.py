@@ -5,9 +5,10 @@ And the count itself: what it is there to notice, it notices.
 
 from __future__ import annotations
 
+from launching import Launcher
+
 from .count import Tally, counted
 from .record import Order
-from .rig import Launcher
 from .stage import play
 
 POINTS = (

@@ -13,10 +13,11 @@ import signal
 import sys
 from typing import Any
 
+from launching import Launcher
+
 from . import deck
 from .count import counted
 from .record import Order
-from .rig import Launcher
 from .stage import play
 
 LARGEST = 2**20

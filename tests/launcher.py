@@ -1,0 +1,146 @@
+"""Runs `askback`, or a program of the tests, in processes of their own, of which each is there within milliseconds.
+
+It imports the program once, since that is most of what a start takes, and forks a process for each order. Orders are
+JSON on the socket whose descriptor is its argument: order, program (a file to run; null: `askback`), arguments, folder,
+environment; with each come three descriptors, which are the process's 0, 1 and 2. It answers with a JSON of the
+order, a word and a number: `runs` and the process id, `halted` (the process has stopped itself), `ended` and its
+code. When nobody is left at the other end, it kills what still runs.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import slack_bolt.async_app  # noqa: F401
+from anthropic import AsyncAnthropic
+
+import askback_slack.app  # noqa: F401
+import discord  # noqa: F401 - imported once, for all that are forked; and so is what follows
+from askback import cli
+from askback.serving import serve, worker  # noqa: F401
+from askback.store.postgres import database, prepare  # noqa: F401
+
+LARGEST = 2**17
+MANY = 1024
+"""More descriptors than the launcher has."""
+
+
+class Launcher:
+    """The processes that were forked."""
+
+    def __init__(self, orders: socket.socket) -> None:
+        self._orders = orders
+        self._running: dict[int, int] = {}
+        """The order of each process that was forked and has not ended."""
+
+    def obey(self) -> bool:
+        """Take one order. False: nobody is left who gives any."""
+        data, streams, _, _ = socket.recv_fds(self._orders, LARGEST, 3)
+        if not data:
+            return False
+        order = json.loads(data)
+        process = os.fork()
+        if process == 0:
+            become(order, streams)
+        for stream in streams:
+            os.close(stream)
+        self._running[process] = order["order"]
+        self._say(order["order"], "runs", process)
+        return True
+
+    def look(self) -> None:
+        """Tell what became of the processes."""
+        while self._running:
+            process, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            if process == 0:
+                return
+            if os.WIFSTOPPED(status):
+                self._say(self._running[process], "halted", 0)
+            else:
+                self._say(self._running.pop(process), "ended", os.waitstatus_to_exitcode(status))
+
+    def kill(self) -> None:
+        for process in self._running:
+            os.kill(process, signal.SIGKILL)
+
+    def _say(self, order: int, word: str, value: int) -> None:
+        self._orders.send(json.dumps([order, word, value]).encode())
+
+
+def become(order: dict[str, Any], streams: list[int]) -> None:
+    """What the forked process does; it never returns."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for descriptor, stream in enumerate(streams):
+        os.dup2(stream, descriptor)
+    os.closerange(3, MANY)
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    os.chdir(order["folder"])
+    code = 0
+    try:
+        run(order["program"], order["arguments"])
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:  # noqa: BLE001 - nothing of the child's may run on as the launcher
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def run(program: str | None, arguments: list[str]) -> None:
+    sys.argv = [program or "askback", *arguments]
+    if program is None:
+        cli.main()
+    else:
+        sys.path.insert(0, str(Path(program).parent))
+        runpy.run_path(program, run_name="__main__")
+
+
+def warm() -> None:
+    """What the first start of a process would spend its time on."""
+    AsyncAnthropic(api_key="-")
+    inspect.stack()  # slack_bolt looks through the source of every module that it finds
+    gc.collect()
+    gc.freeze()
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    warm()
+    orders = socket.socket(fileno=int(sys.argv[1]))
+    launcher = Launcher(orders)
+    waiting = selectors.DefaultSelector()
+    waiting.register(orders, selectors.EVENT_READ)
+    waiting.register(woken, selectors.EVENT_READ)
+    while True:
+        for key, _ in waiting.select():
+            if key.fileobj == woken:
+                os.read(woken, 4096)
+            elif not launcher.obey():
+                launcher.kill()
+                return
+        launcher.look()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Real processes of `askback`, without what it takes to import it each time; see `launcher.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+ROOT = Path(__file__).parents[1]
+END_SECONDS = 30.0
+
+
+class Launched:
+    """A process that was launched."""
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.returncode: int | None = None
+        self.begun = asyncio.Event()
+        self.halted = asyncio.Event()
+        """It stopped itself for good, and waits to be killed."""
+        self._still = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def hear(self, word: str, value: int) -> None:
+        """What the launcher says of it, from another thread. A closed loop: nobody is left to hear it."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._hear, word, value)
+
+    def _hear(self, word: str, value: int) -> None:
+        if word == "runs":
+            self.pid = value
+            self.begun.set()
+        elif word == "halted":
+            self.halted.set()
+            self._still.set()
+        else:
+            self.returncode = value
+            self.begun.set()
+            self._still.set()
+            self._ended.set()
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            # It may have ended without our having heard of it.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    async def stands_still(self) -> None:
+        """Wait until it has halted, or ended."""
+        await self._still.wait()
+
+    async def wait(self) -> int:
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+
+class Launcher:
+    """Starts processes quickly."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        paths = os.pathsep.join([*(str(ROOT / name) for name in ("core", "bots")), os.environ.get("PYTHONPATH", "")])
+        with theirs:
+            self._popen = subprocess.Popen(
+                [sys.executable, str(LAUNCHER), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env=os.environ | {"PYTHONPATH": paths},
+            )
+        self._orders = 0
+        self._launched: dict[int, Launched] = {}
+        self._reader = threading.Thread(target=self._read, name="launcher", daemon=True)
+        self._reader.start()
+
+    async def start(
+        self,
+        *arguments: str,
+        folder: Path,
+        environment: Mapping[str, str],
+        streams: Sequence[int],
+        program: Path | None = None,
+    ) -> Launched:
+        """Run `askback`, or a file of Python, with these arguments; returns as soon as it is there.
+
+        `streams`: the descriptors of its standard input, output and error; whoever gives them closes them.
+        """
+        self._orders += 1
+        launched = self._launched[self._orders] = Launched()
+        order = {
+            "order": self._orders,
+            "program": None if program is None else str(program),
+            "arguments": arguments,
+            "folder": str(folder),
+            "environment": dict(environment),
+        }
+        socket.send_fds(self._socket, [json.dumps(order).encode()], streams)
+        await launched.begun.wait()
+        assert launched.pid, "the launcher has ended: what it imports may be broken"
+        return launched
+
+    async def start_into(
+        self,
+        output: Path,
+        *arguments: str,
+        folder: Path,
+        environment: Mapping[str, str],
+        program: Path | None = None,
+        errors: Path | None = None,
+    ) -> Launched:
+        """The same; what it writes goes to the end of that file, or of these two, and it reads nothing."""
+        streams = [os.open(os.devnull, os.O_RDONLY)]
+        try:
+            streams += [
+                os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for file in (output, errors or output)
+            ]
+            return await self.start(
+                *arguments, folder=folder, environment=environment, streams=streams, program=program
+            )
+        finally:
+            for stream in streams:
+                os.close(stream)
+
+    def _read(self) -> None:
+        while data := self._socket.recv(4096):
+            order, word, value = json.loads(data)
+            self._launched[order].hear(word, value)
+            if word == "ended":
+                del self._launched[order]
+        for launched in self._launched.values():
+            launched.hear("ended", -signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        self._socket.shutdown(socket.SHUT_WR)
+        self._popen.wait(END_SECONDS)
+        self._reader.join(END_SECONDS)
+        self._socket.close()
