@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import slack_bolt.async_app  # noqa: F401
+from alembic import command  # noqa: F401
 from anthropic import AsyncAnthropic
 
 import askback_slack.app  # noqa: F401

@@ -12,11 +12,14 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from tempfile import TemporaryFile
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 ROOT = Path(__file__).parents[1]
 END_SECONDS = 30.0
+RUN_SECONDS = 100.0
 
 
 class Launched:
@@ -79,7 +82,7 @@ class Launcher:
                 pass_fds=[theirs.fileno()],
                 env=os.environ | {"PYTHONPATH": paths},
             )
-        self._orders = 0
+        self._orders = count(1)
         self._launched: dict[int, Launched] = {}
         self._reader = threading.Thread(target=self._read, name="launcher", daemon=True)
         self._reader.start()
@@ -96,10 +99,10 @@ class Launcher:
 
         `streams`: the descriptors of its standard input, output and error; whoever gives them closes them.
         """
-        self._orders += 1
-        launched = self._launched[self._orders] = Launched()
+        number = next(self._orders)
+        launched = self._launched[number] = Launched()
         order = {
-            "order": self._orders,
+            "order": number,
             "program": None if program is None else str(program),
             "arguments": arguments,
             "folder": str(folder),
@@ -131,6 +134,26 @@ class Launcher:
         finally:
             for stream in streams:
                 os.close(stream)
+
+    def run(
+        self, *arguments: str, folder: Path, environment: Mapping[str, str], program: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """The same to its end; from a thread without an event loop."""
+
+        async def run(streams: Sequence[int]) -> int:
+            started = await self.start(
+                *arguments, folder=folder, environment=environment, streams=streams, program=program
+            )
+            try:
+                async with asyncio.timeout(RUN_SECONDS):
+                    return await started.wait()
+            finally:
+                started.send_signal(signal.SIGKILL)
+
+        with Path(os.devnull).open("rb") as nothing, TemporaryFile() as output, TemporaryFile() as errors:
+            code = asyncio.run(run([nothing.fileno(), output.fileno(), errors.fileno()]))
+            said = [(file.seek(0), file.read().decode())[1] for file in (output, errors)]
+        return subprocess.CompletedProcess(arguments, code, *said)
 
     def _read(self) -> None:
         while data := self._socket.recv(4096):

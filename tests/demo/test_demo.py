@@ -18,11 +18,12 @@ from typing import Any
 
 import pytest
 
+from launching import Launcher
 from ports import free_port
 
 PATIENCE = 30
 ASKBACK = str(Path(sys.executable).with_name("askback"))
-SABOTAGE = str(Path(__file__).with_name("sabotage.py"))
+SABOTAGE = Path(__file__).with_name("sabotage.py")
 
 SINGLE = """
 title = "Where to"
@@ -250,18 +251,18 @@ def written(folder: Path, scenario: str | dict[str, Any]) -> str:
 
 
 def play(
-    folder: Path, scenario: str | dict[str, Any] | None, harm: dict[str, Any] | None = None
+    launcher: Launcher, folder: Path, scenario: str | dict[str, Any], harm: dict[str, Any] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Play a scenario as a file of its own, in an empty folder."""
-    command = [ASKBACK] if harm is None else [sys.executable, SABOTAGE, json.dumps(harm)]
-    command += ["demo", "--play", "--platform", "slack"]
-    if scenario is not None:
-        command.append(written(folder, scenario))
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(), timeout=100)
+    command = ["demo", "--play", "--platform", "slack", written(folder, scenario)]
+    if harm is None:
+        return launcher.run(*command, folder=folder, environment=environment())
+    return launcher.run(json.dumps(harm), *command, folder=folder, environment=environment(), program=SABOTAGE)
 
 
 def test_the_tour_plays_and_prints_what_it_reads_back(tmp_path: Path) -> None:
-    done = play(tmp_path, None)
+    command = [ASKBACK, "demo", "--play", "--platform", "slack"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=100)
     assert (done.returncode, done.stderr) == (0, ""), done
     text = " ".join(done.stdout.split())
     for words in (
@@ -286,13 +287,15 @@ AT_ONCE = 3
 """Processes side by side: each waits most of its time."""
 
 
-def all_of(folder: Path, plays: dict[str, tuple[str | dict[str, Any], dict[str, Any] | None]]) -> Played:
+def all_of(
+    launcher: Launcher, folder: Path, plays: dict[str, tuple[str | dict[str, Any], dict[str, Any] | None]]
+) -> Played:
     """Play scenarios side by side, each in a folder of its own; by name, what came of each."""
 
     def one(number: int, scenario: str | dict[str, Any], harm: dict[str, Any] | None) -> Any:
         own = folder / str(number)
         own.mkdir()
-        return play(own, scenario, harm)
+        return play(launcher, own, scenario, harm)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         done = [pool.submit(one, number, *what) for number, what in enumerate(plays.values())]
@@ -300,8 +303,8 @@ def all_of(folder: Path, plays: dict[str, tuple[str | dict[str, Any], dict[str, 
 
 
 @pytest.fixture(scope="module")
-def unseen(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    return all_of(tmp_path_factory.mktemp("unseen"), {name: (what, None) for name, what in SCENARIOS.items()})
+def unseen(tmp_path_factory: pytest.TempPathFactory, launcher: Launcher) -> Played:
+    return all_of(launcher, tmp_path_factory.mktemp("unseen"), {name: (what, None) for name, what in SCENARIOS.items()})
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -336,8 +339,9 @@ HARM: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def harmed(tmp_path_factory: pytest.TempPathFactory) -> Played:
+def harmed(tmp_path_factory: pytest.TempPathFactory, launcher: Launcher) -> Played:
     return all_of(
+        launcher,
         tmp_path_factory.mktemp("harmed"),
         {
             name: (SINGLE.replace(waits, f"{waits}\nwithin = 12") if waits else SINGLE, harm)
@@ -357,8 +361,8 @@ def test_what_goes_wrong_between_bot_and_services_ends_it_with_1(harmed: Played,
     assert "Traceback" not in done.stdout
 
 
-def test_the_same_scenario_plays_where_nothing_does_harm(tmp_path: Path) -> None:
-    done = play(tmp_path, SINGLE, {})
+def test_the_same_scenario_plays_where_nothing_does_harm(launcher: Launcher, tmp_path: Path) -> None:
+    done = play(launcher, tmp_path, SINGLE, {})
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -384,9 +388,11 @@ def test_the_same_scenario_plays_where_nothing_does_harm(tmp_path: Path) -> None
         ),
     ],
 )
-def test_an_expectation_that_does_not_come_ends_it_with_1(tmp_path: Path, old: str, new: str, words: str) -> None:
+def test_an_expectation_that_does_not_come_ends_it_with_1(
+    launcher: Launcher, tmp_path: Path, old: str, new: str, words: str
+) -> None:
     assert old in SINGLE
-    done = play(tmp_path, SINGLE.replace(old, new))
+    done = play(launcher, tmp_path, SINGLE.replace(old, new))
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(rf"mine.toml, {words}", done.stdout, re.DOTALL), done.stdout
 
@@ -400,8 +406,10 @@ def test_an_expectation_that_does_not_come_ends_it_with_1(tmp_path: Path, old: s
         ("title = ", "mine.toml: is neither JSON (which begins with {) nor TOML"),
     ],
 )
-def test_a_scenario_that_cannot_be_read_ends_it_with_2_and_the_cure(tmp_path: Path, text: str, words: str) -> None:
-    done = play(tmp_path, text)
+def test_a_scenario_that_cannot_be_read_ends_it_with_2_and_the_cure(
+    launcher: Launcher, tmp_path: Path, text: str, words: str
+) -> None:
+    done = play(launcher, tmp_path, text)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
     assert words in done.stderr

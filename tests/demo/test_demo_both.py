@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from demo.test_demo import ASKBACK, SCENARIOS, SINGLE, environment, written
+from demo.test_demo import SCENARIOS, SINGLE, environment, written
+from launching import Launcher
 
 pytest.importorskip("discord", reason="discord.py is not installed")
 
@@ -29,16 +30,16 @@ TOUR = (
 )
 
 
-def play(folder: Path, scenario: str | dict[str, Any] | None, *options: str) -> subprocess.CompletedProcess[str]:
+def play(
+    launcher: Launcher, folder: Path, scenario: str | dict[str, Any] | None, *options: str
+) -> subprocess.CompletedProcess[str]:
     """Play a scenario as a file of its own, in an empty folder."""
-    command = [ASKBACK, "demo", "--play", *options]
-    if scenario is not None:
-        command.append(written(folder, scenario))
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(), timeout=100)
+    files = [] if scenario is None else [written(folder, scenario)]
+    return launcher.run("demo", "--play", *options, *files, folder=folder, environment=environment())
 
 
-def test_the_tour_is_played_on_slack_and_then_on_discord(tmp_path: Path) -> None:
-    done = play(tmp_path, None)
+def test_the_tour_is_played_on_slack_and_then_on_discord(launcher: Launcher, tmp_path: Path) -> None:
+    done = play(launcher, tmp_path, None)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     before, slack, rest = done.stdout.partition("── Slack ── A tour")
     on_slack, discord, on_discord = rest.partition("── Discord ── A tour")
@@ -53,33 +54,35 @@ def test_the_tour_is_played_on_slack_and_then_on_discord(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
-def test_an_unseen_scenario_plays_on_discord(tmp_path: Path, scenario: str | dict[str, Any]) -> None:
-    done = play(tmp_path, scenario, "--platform", "discord")
+def test_an_unseen_scenario_plays_on_discord(
+    launcher: Launcher, tmp_path: Path, scenario: str | dict[str, Any]
+) -> None:
+    done = play(launcher, tmp_path, scenario, "--platform", "discord")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("── Discord ── ")
     assert "── Slack ── " not in done.stdout
 
 
-def test_a_scenario_says_where_it_is_played(tmp_path: Path) -> None:
-    done = play(tmp_path, f'platform = "discord"\n{SINGLE}')
+def test_a_scenario_says_where_it_is_played(launcher: Launcher, tmp_path: Path) -> None:
+    done = play(launcher, tmp_path, f'platform = "discord"\n{SINGLE}')
     assert done.returncode == 0, done.stdout + done.stderr
     assert "── Slack ── " not in done.stdout
-    done = play(tmp_path, f'platform = "discord"\n{SINGLE}', "--platform", "slack")
+    done = play(launcher, tmp_path, f'platform = "discord"\n{SINGLE}', "--platform", "slack")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "askback: This scenario is not played on slack: leave --platform out, or change its platform.\n"
     )
 
 
-def test_a_platform_that_is_not_there_is_told(tmp_path: Path) -> None:
-    done = play(tmp_path, None, "--platform", "irc")
+def test_a_platform_that_is_not_there_is_told(launcher: Launcher, tmp_path: Path) -> None:
+    done = play(launcher, tmp_path, None, "--platform", "irc")
     assert done.returncode == 2
     assert "'irc'" in done.stderr
     assert "both" in done.stderr
 
 
-def test_a_problem_says_where_it_was(tmp_path: Path) -> None:
-    done = play(tmp_path, SINGLE.replace('expect.says = "Noted"', 'expect.says = "Never"\nwithin = 2'))
+def test_a_problem_says_where_it_was(launcher: Launcher, tmp_path: Path) -> None:
+    done = play(launcher, tmp_path, SINGLE.replace('expect.says = "Noted"', 'expect.says = "Never"\nwithin = 2'))
     assert done.returncode == 1, done.stdout + done.stderr
     for platform in ("Slack", "Discord"):
         assert f"✗ {platform}: mine.toml, step 6 (expect): not within 2 s" in done.stdout
