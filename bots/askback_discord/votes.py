@@ -6,6 +6,7 @@ __all__ = ["decision"]
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from askback import standing
 from askback.card import LONGEST_NAMED, Card, Ending
@@ -16,8 +17,8 @@ from askback.voting import Tally
 from askback_discord.components import moment
 from askback_discord.parts import Text, Unit, everybody, plain, quoted, strong
 
-AGREED, REFUSED = "✅", "⛔"
-FOR, AGAINST = "✓", "✗"
+ENDED: Final[dict[standing.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
+VOTED: Final[dict[standing.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
 def decision(card: Card, tally: Tally) -> Iterator[Unit]:
@@ -38,9 +39,10 @@ def _needed(card: Card, tally: Tally) -> Iterator[Text]:
 
 def _ended(card: Card, tally: Tally, ending: Ending) -> Iterator[Text]:
     found = standing.verdict(card, tally)
-    if found is not None:
-        yield Text(f"{REFUSED if found == 'refused' else AGREED} ", opens=True)
-    yield strong(standing.ended(card, tally), opens=found is None)
+    mark = "" if found is None else ENDED[found]
+    if mark:
+        yield Text(mark, opens=True)
+    yield strong(standing.ended(card, tally), opens=not mark)
     if ending.by is not None and ending.status != "answered":
         yield Text(" by ")
         yield from everybody([ending.by])
@@ -59,7 +61,7 @@ def _requesters(tally: Tally, *, over: bool) -> Iterator[Text]:
 
 
 def _vote(tally: Tally, vote: Vote, *, opens: bool) -> Iterator[Text]:
-    yield Text(f"{AGAINST if vote.choice.index in tally.refusing else FOR}  ", before="\n", opens=opens)
+    yield Text(f"{VOTED[standing.side(tally, vote.choice.index)]}  ", before="\n", opens=opens)
     yield from everybody([vote.by])
     yield Text("  ")
     yield strong(fit(vote.choice.label, LONGEST_NAMED))

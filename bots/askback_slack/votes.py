@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["end", "given", "open_decision", "requested"]
 
 from collections.abc import Iterator
+from typing import Final
 
 from askback import standing
 from askback.card import LONGEST_NAMED, Card
@@ -16,8 +17,8 @@ from askback.voting import Tally
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup
 from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
 
-AGREED, REFUSED = "✅", "⛔"
-FOR, AGAINST = "✓", "✗"
+ENDED: Final[dict[standing.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
+VOTED: Final[dict[standing.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
 def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
@@ -37,14 +38,13 @@ def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
 def given(tally: Tally) -> Iterator[Unit]:
     """Each vote, with its reason."""
     for number, vote in enumerate(tally.votes):
-        mark = AGAINST if vote.choice.index in tally.refusing else FOR
-        yield [*_vote(vote, mark, opens=number == 0)]
+        yield [*_vote(vote, VOTED[standing.side(tally, vote.choice.index)], opens=number == 0)]
 
 
 def end(card: Card, tally: Tally) -> Iterator[Block]:
     """How it ended."""
     found = standing.verdict(card, tally)
-    mark = "" if found is None else f"{REFUSED if found == 'refused' else AGREED} "
+    mark = "" if found is None else ENDED[found]
     yield from runs(f"{mark}{standing.ended(card, tally)}", strong=True)
 
 

@@ -93,6 +93,10 @@ class Approval(Value):
     refusals: int = Field(default=1, ge=1)
     """So many who choose one of these end it."""
     reasons: Reasons = "none"
+    approving: tuple[str, ...] = ()
+    """Values of the options that are a "yes". Nothing: the only one beside those that are a "no", where there is."""
+    wider: tuple[tuple[str, str], ...] = ()
+    """Values of two options each: a vote for the first agrees to the second, and to more, so it counts for both."""
     requesters: tuple[Actor, ...] = ()
     """Whose request it is: whoever made it, and whom it was made for."""
     own: bool = False
@@ -103,6 +107,17 @@ class Approval(Value):
     def refuses(self, option: Option) -> bool:
         """Whether this option is a "no"."""
         return option.value in self.refusing
+
+    def approves(self, option: Option, options: tuple[Option, ...]) -> bool:
+        """Whether this one of the options is a "yes"; it may be neither a "yes" nor a "no"."""
+        if self.approving or not self.refusing:
+            return option.value in self.approving
+        others = [other for other in options if not self.refuses(other)]
+        return others == [option]
+
+    def counted_for(self, value: str) -> tuple[str, ...]:
+        """What a vote for an option counts for: that option first."""
+        return (value, *(narrower for wider, narrower in self.wider if wider == value))
 
     def wants_reason(self, option: Option) -> bool:
         """Whether whoever chooses this option has to say why."""
@@ -191,13 +206,19 @@ class Policy(Value):
                 "People decide by choosing one option: give the question options, one of which is chosen, and no "
                 "written answer (allow_custom=False)."
             )
-        unknown = [value for value in approval.refusing if value not in {option.value for option in question.options}]
+        named = (*approval.refusing, *approval.approving, *(value for pair in approval.wider for value in pair))
+        unknown = [value for value in named if value not in {option.value for option in question.options}]
         if unknown:
             raise CallerError(
                 f"There is no option {', '.join(map(repr, unknown))}: name values of the question's options."
             )
         if all(approval.refuses(option) for option in question.options):
             raise CallerError("Every option is a refusal: give one that is not.")
+        both = [value for value in approval.approving if value in approval.refusing]
+        if both:
+            raise CallerError(
+                f"The option {both[0]!r} cannot be both: name it in `approving`, or in `refusing`, or in neither."
+            )
         if not approval.refusing and (approval.refusals > 1 or approval.reasons == "no"):
             given = 'reasons="no"' if approval.reasons == "no" else f"refusals={approval.refusals}"
             raise CallerError(

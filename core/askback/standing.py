@@ -15,6 +15,7 @@ __all__ = [
     "not_deciding",
     "progress",
     "rule",
+    "side",
     "verdict",
 ]
 
@@ -27,7 +28,7 @@ from askback.text.literal import fit
 from askback.voting import Tally
 
 Verdict = Literal["approved", "refused", "decided"]
-"""decided: by choosing among options of which none is a "no"."""
+"""decided: by choosing an option that is neither a "yes" nor a "no"."""
 
 REQUESTED_BY = "Requested by "
 """Names of people follow, and `not_deciding`."""
@@ -40,10 +41,8 @@ LISTED = 10
 
 
 def agreeing(card: Card) -> int | None:
-    """The number of the one option that is no "no", where there is one beside those that are."""
-    if card.tally is None or not card.tally.refusing:
-        return None
-    options = _agreeing(card, card.tally)
+    """The number of the one option that is a "yes", but for those that are more than that. None: of several, or none."""
+    options = () if card.tally is None else _narrow(card.tally, card.tally.approving)
     return options[0] + 1 if len(options) == 1 else None
 
 
@@ -60,7 +59,10 @@ def not_deciding(requesters: int) -> str:
 def rule(card: Card, tally: Tally) -> str:
     """What is needed: "2 have to agree; one “No” ends it. “No” needs a reason."."""
     many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
-    said = f"{many} to {'agree' if len(_agreeing(card, tally)) == 1 or tally.quorum == 1 else 'choose the same'}"
+    one = len(_others(card, tally)) == 1
+    said = f"{many} to {'agree' if one else 'choose' if tally.quorum == 1 else 'choose the same'}"
+    if tally.wider and tally.quorum > 1:
+        said += f", {tally.quorum} to {_labels(card, (wider for wider, _ in tally.wider))}"
     if tally.refusing:
         said += f"; {_count(tally.refusals)} {_labels(card, tally.refusing)} end{'s' * (tally.refusals == 1)} it"
     if not tally.reasons:
@@ -74,14 +76,14 @@ def progress(card: Card, tally: Tally) -> str | None:
     """How far it has come: "1 of 2 agree", or "agreed" once it is over. None: nobody has voted."""
     if not tally.votes:
         return None
-    agreeing = _agreeing(card, tally)
-    if len(agreeing) == 1:
-        count = tally.votes_for(*agreeing)
+    others = _others(card, tally)
+    if len(others) == 1:
+        count = tally.votes_for(*others)
         said = [f"{count} of {tally.quorum} agree{'' if card.ending is None else 'd'}"]
     else:
         said = [
             f"{tally.votes_for(index)} of {tally.quorum} {_labels(card, (index,))}"
-            for index in agreeing
+            for index in others
             if tally.votes_for(index)
         ]
     against = tally.votes_for(*tally.refusing)
@@ -90,14 +92,16 @@ def progress(card: Card, tally: Tally) -> str | None:
     return ", ".join(said)
 
 
+def side(tally: Tally, index: int) -> Verdict:
+    """What it is to choose this option."""
+    return "refused" if index in tally.refusing else "approved" if index in tally.approving else "decided"
+
+
 def verdict(card: Card, tally: Tally) -> Verdict | None:
     """What was decided. None: nothing, or not yet."""
     if card.ending is None or card.ending.status != "answered":
         return None
-    if not tally.refusing:
-        return "decided"
-    chosen = {item.number - 1 for item in card.items if item.chosen}
-    return "refused" if chosen & set(tally.refusing) else "approved"
+    return next((side(tally, item.number - 1) for item in card.items if item.chosen), None)
 
 
 def ended(card: Card, tally: Tally) -> str:
@@ -105,10 +109,11 @@ def ended(card: Card, tally: Tally) -> str:
     found = verdict(card, tally)
     if found is not None:
         word = {"approved": "Approved", "refused": "Refused", "decided": "Decided"}[found]
-        possible = tally.refusing if found == "refused" else _agreeing(card, tally)
-        if len(possible) == 1:
-            return word
-        return f"{word}: {_labels(card, (item.number - 1 for item in card.items if item.chosen))}"
+        chosen = tuple(item.number - 1 for item in card.items if item.chosen)
+        possible = {"approved": _narrow(tally, tally.approving), "refused": tally.refusing, "decided": ()}[found]
+        said = word if possible == chosen else f"{word}: {_labels(card, chosen)}"
+        beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.votes_for(wider)]
+        return f"{said}, but not {_labels(card, beyond)}" if beyond else said
     status = None if card.ending is None else card.ending.status
     so_far = progress(card, tally)
     left = "" if so_far is None else f": {so_far}"
@@ -123,8 +128,14 @@ def ended(card: Card, tally: Tally) -> str:
             return "Not decided"
 
 
-def _agreeing(card: Card, tally: Tally) -> tuple[int, ...]:
-    return tuple(item.number - 1 for item in card.items if item.number - 1 not in tally.refusing)
+def _others(card: Card, tally: Tally) -> tuple[int, ...]:
+    """The options that are no "no", but for those whose votes count for another one of these."""
+    return _narrow(tally, (item.number - 1 for item in card.items if item.number - 1 not in tally.refusing))
+
+
+def _narrow(tally: Tally, indexes: Iterable[int]) -> tuple[int, ...]:
+    wider = {index for index, _ in tally.wider}
+    return tuple(index for index in indexes if index not in wider)
 
 
 def _labels(card: Card, indexes: Iterable[int]) -> str:

@@ -12,7 +12,7 @@ from askback.actions import Action, Cancel, Choose, Look
 from askback.identity import Actor
 from askback.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, counted, has_counted, settle
 from askback.policy import Approval, Policy, Who
-from askback.questions import Answer, Choice, Outcome, Question, Vote
+from askback.questions import Answer, Choice, Option, Outcome, Question, Vote
 from askback.values import Value
 
 
@@ -32,6 +32,10 @@ class Tally(Value):
     refusals: int
     refusing: tuple[int, ...]
     """The options that are a "no", by their place in the question."""
+    approving: tuple[int, ...]
+    """The options that are a "yes"."""
+    wider: tuple[tuple[int, int], ...]
+    """Options whose votes count for another one as well."""
     reasons: tuple[int, ...]
     """The options that want a reason."""
     votes: tuple[Vote, ...]
@@ -42,18 +46,22 @@ class Tally(Value):
     decided: bool
 
     def votes_for(self, *options: int) -> int:
-        """How many chose one of these."""
-        return sum(vote.choice.index in options for vote in self.votes)
+        """How many votes count for one of these."""
+        counted = {*options, *(wider for wider, narrower in self.wider if narrower in options)}
+        return sum(vote.choice.index in counted for vote in self.votes)
 
 
 def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
     """How far the decision has come."""
     options = interview.form.questions[0].options
     requesters = () if approval.own else approval.requesters
+    places = {option.value: index for index, option in enumerate(options)}
     return Tally(
         quorum=approval.quorum,
         refusals=approval.refusals,
         refusing=tuple(index for index, option in enumerate(options) if approval.refuses(option)),
+        approving=tuple(index for index, option in enumerate(options) if approval.approves(option, options)),
+        wider=tuple((places[wider], places[narrower]) for wider, narrower in approval.wider),
         reasons=tuple(index for index, option in enumerate(options) if approval.wants_reason(option)),
         votes=interview.votes,
         missing=missing(interview, policy, approval),
@@ -99,7 +107,7 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     before = next((vote for vote in interview.votes if vote.by.is_same_person(action.actor)), None)
     if before is not None and before.choice.index == index and reason is None:
         raise NotPossible(
-            f"Your vote is “{option.label}” already. {_needed(interview.votes, approval, question, index)}"
+            f"Your vote is “{option.label}” already. {_needed(interview.votes, approval, question, option)}"
         )
     why = (reason or "").strip()
     if approval.wants_reason(option) and not why:
@@ -110,10 +118,13 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     mine = Vote(by=action.actor, choice=choice, reason=why or None, at=action.at)
     votes = (*(vote for vote in interview.votes if not vote.by.is_same_person(action.actor)), mine)
     after = interview.evolve(votes=votes, revision=interview.revision + 1)
-    refused = approval.refuses(option)
-    if _count(votes, approval, question, index) < (approval.refusals if refused else approval.quorum):
+    decided = _decided(votes, approval, question, option)
+    if decided is None:
         return after
+    refused = approval.refuses(decided)
+    index = question.options.index(decided)
     chosen = after.evolve(drafts=(after.draft.evolve(chosen=(index,)),))
+    choice = Choice(index=index, value=decided.value, label=decided.label)
     return settle(
         chosen,
         Outcome(
@@ -127,14 +138,24 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     )
 
 
-def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, index: int) -> int:
-    """How many votes there are that count together with this option's: all refusals do."""
-    if approval.refuses(question.options[index]):
+def _decided(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> Option | None:
+    """What is decided once somebody chose this option: it, or what its votes count for as well. None: nothing yet."""
+    by_value = {option.value: option for option in question.options}
+    wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
+    possible = (by_value[value] for value in approval.counted_for(chosen.value))
+    return next((option for option in possible if _count(votes, approval, question, option) >= wanted), None)
+
+
+def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, option: Option) -> int:
+    """How many votes there are that count for this option: every refusal does for each of these."""
+    if approval.refuses(option):
         return sum(approval.refuses(question.options[vote.choice.index]) for vote in votes)
-    return sum(vote.choice.index == index for vote in votes)
+    return sum(option.value in approval.counted_for(vote.choice.value) for vote in votes)
 
 
-def _needed(votes: tuple[Vote, ...], approval: Approval, question: Question, index: int) -> str:
-    wanted = approval.refusals if approval.refuses(question.options[index]) else approval.quorum
-    more = wanted - _count(votes, approval, question, index)
+def _needed(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> str:
+    by_value = {option.value: option for option in question.options}
+    wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
+    counts = (_count(votes, approval, question, by_value[value]) for value in approval.counted_for(chosen.value))
+    more = wanted - max(counts)
     return f"{more} more {'is' if more == 1 else 'are'} needed."

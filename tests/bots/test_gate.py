@@ -122,3 +122,34 @@ async def test_an_approver_does_not_decide_about_what_they_requested(desk: Desk,
     await desk.press(BEN, shown, "Approve")
     await notice(desk, BEN, OWN_REQUEST)
     assert shed.ran == []
+
+
+@pytest.fixture
+def two_and_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two have to agree, also that a tool runs for the rest of a conversation."""
+    monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")
+    monkeypatch.setenv("ASKBACK_APPROVAL_ALWAYS", "true")
+
+
+@pytest.mark.usefixtures("two_and_always")
+async def test_an_approve_and_an_always_are_two_who_agree_to_this_call_alone(desk: Desk, shed: Shed) -> None:
+    for person in (BEN, CY):
+        desk.join_group(person)
+    calls = (turn(call("deploy", version="1.4.2")), turn(call("deploy", version="1.4.3")))
+    desk.model.script(*calls, turn(call("deploy", version="1.4.4")), turn("They are out."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    shown = await card(desk, talk, "2 have to agree, 2 to “Always in this conversation”; one “Deny” ends it.")
+    await desk.press(BEN, shown, "Always in this conversation")
+    shown = await card(desk, talk, "1 of 2 agree")
+    assert "1 of 2 agree" in shown.notification
+    await desk.press(CY, shown, "Approve")
+    over = await settled(desk, talk, "Approved, but not “Always in this conversation”")
+    assert "Approved, but not “Always in this conversation”" in over.notification
+    shown = await card(desk, talk, "1.4.3")
+    assert shed.ran == [("1.4.2", "")]
+    await desk.press(BEN, shown, "Always in this conversation")
+    await card(desk, talk, "1 of 2 agree")
+    await desk.press(CY, shown, "Always in this conversation")
+    await settled(desk, talk, "Approved: “Always in this conversation”")
+    await line(desk, talk, "They are out.")
+    assert shed.ran == [("1.4.2", ""), ("1.4.3", ""), ("1.4.4", "")]

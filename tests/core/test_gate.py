@@ -300,7 +300,7 @@ async def test_where_those_who_decide_do_not_see_the_place_people_and_the_model_
         assert result["is_error"] is True
         assert result["content"].startswith(f"deploy needs approval, and nobody can be asked for it here: {why}")
         assert result["content"].endswith("whoever wants it has to ask for it in a channel where those who decide are.")
-        (said,) = (say.text for say in board.said if "needs approval" in say.text)
+        (said,) = await board.until(lambda: [say.text for say in board.said if "needs approval" in say.text])
         assert said.startswith(f"“deploy” needs approval, and nobody can be asked for it here: {why}")
         assert said.endswith("Ask me for it in a channel where those who decide are.")
         assert (board.cards(), deploying.ran) == ([], [])
@@ -516,6 +516,7 @@ async def test_always_holds_for_this_tool_in_this_conversation_and_for_nothing_e
     [
         pytest.param(TEAM, id="it is off by now"),
         pytest.param(ApprovalRules(approvers={"board": Who.only(CID)}, always=True), id="they decide no more"),
+        pytest.param(ApprovalRules(approvers=TEAM.approvers, quorum=2, always=True), id="it takes more of them by now"),
     ],
 )
 async def test_always_holds_only_as_long_as_the_settings_let_it(
@@ -534,8 +535,38 @@ async def test_always_holds_only_as_long_as_the_settings_let_it(
         (ask,) = await one.asked()
         assert deploying.ran == ["one"]
         await one.press(ask, APPROVE, CID)
+        if rules.quorum == 2:
+            await one.press(ask, APPROVE, BEN)
         await told(one, services)
         assert deploying.ran == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("votes", "ran"),
+    [
+        ((APPROVE, ALWAYS), ["one"]),
+        ((ALWAYS, APPROVE), ["one"]),
+        ((ALWAYS, ALWAYS), ["one", "two"]),
+    ],
+)
+async def test_an_always_is_an_approval_and_holds_where_as_many_say_it_as_have_to_agree(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying, votes: tuple[int, int], ran: list[str]
+) -> None:
+    services.model.script(turn(to("one")), turn(to("two")), turn("Thanks."))
+    rules = ApprovalRules(approvers=TEAM.approvers, quorum=2, always=True)
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("deploy it")
+        (ask,) = await one.asked()
+        for person, vote in zip((BEN, CID), votes, strict=True):
+            assert deploying.ran == []
+            await one.press(ask, vote, person)
+        if ran == ["one"]:
+            (other,) = await one.asked()
+            assert other.id != ask.id
+            assert deploying.ran == ran
+            await one.press(other, DENY.evolve(reason="Enough."), BEN)
+        await told(one, services)
+        assert deploying.ran == ran
 
 
 async def test_an_always_is_no_approval_of_what_its_own_giver_requests(

@@ -89,7 +89,9 @@ def test_the_environment_sets_lists_with_commas(monkeypatch: pytest.MonkeyPatch)
     assert sorted(settings.approvals.approvers) == ["discord", "slack"]
     assert settings.approval_tools == ("deploy", "db_*")
     assert settings.approvals.remind == (600, 3600)
-    assert settings.approvals.always is True
+    monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")
+    rules = load(Settings).approvals
+    assert (rules.always, rules.quorum) == (True, 2)
 
 
 ONE = 'approvers = ["slack:U012AB"]\n'
@@ -105,7 +107,6 @@ ONE = 'approvers = ["slack:U012AB"]\n'
         ('approvers = ["U012AB"]', "that is neither a person"),
         ("approval_quorum = 2", "is 2, but `approvers` names nobody"),
         ("approval_refusals = 2", "is 2, but `approvers` names nobody"),
-        (ONE + "approval_quorum = 2\napproval_always = true", "several approvers have to agree"),
         (ONE + 'approval_reasons = "sometimes"', "Give none, no, yes or both"),
         (ONE + 'approval_timeout = "1h"\napproval_remind = "2h"', "has a time that is not before approval_timeout"),
         (ONE + "approval_remind = 0", "has a time that is not before approval_timeout"),

@@ -165,6 +165,17 @@ WRONG: dict[str, tuple[Policy, Form, str]] = {
         YES_OR_NO,
         "no option 'nope', 'nah': name values of the question's options.",
     ),
+    "an unknown yes": (
+        deciding(approving=("go",)),
+        YES_OR_NO,
+        "no option 'go': name values of the question's options.",
+    ),
+    "an unknown wider option": (deciding(wider=(("always", "yes"),)), YES_OR_NO, "no option 'always'"),
+    "a yes that is a no": (
+        deciding(refusing=("no",), approving=("yes", "no")),
+        YES_OR_NO,
+        "The option 'no' cannot be both: name it in `approving`, or in `refusing`, or in neither.",
+    ),
     "nothing but refusals": (deciding(refusing=("yes", "no")), YES_OR_NO, "Every option is a refusal: give one"),
     "refusals, and no option is one": (
         deciding(refusals=2),

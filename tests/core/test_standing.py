@@ -19,6 +19,7 @@ from askback.voting import Tally, vote
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
 PEOPLE = tuple(Actor(platform="slack", id=f"U{n}", name=f"p{n}") for n in range(4))
 TWO = Approval(quorum=2, refusing=("no",))
+WIDER = {"approving": ("yes", "always"), "wider": (("always", "yes"),)}
 
 
 def asked(*labels: str) -> Interview:
@@ -50,6 +51,9 @@ def drawn(interview: Interview, approval: Approval) -> tuple[Card, Tally]:
         ({"reasons": "both"}, ("Yes", "No"), "2 have to agree; one “No” ends it. Everybody says why."),
         ({"refusing": ()}, ("Here", "There"), "2 have to choose the same."),
         ({}, ("Here", "There", "No"), "2 have to choose the same; one “No” ends it."),
+        ({"quorum": 1}, ("Yes", "No", "Later"), "One has to choose; one “No” ends it."),
+        (WIDER, ("Yes", "No", "Always"), "2 have to agree, 2 to “Always”; one “No” ends it."),
+        ({**WIDER, "quorum": 1}, ("Yes", "No", "Always"), "One has to agree; one “No” ends it."),
         ({"refusing": ("no", "never")}, ("Yes", "No", "Never"), "2 have to agree; one “No” or “Never” ends it."),
     ],
 )
@@ -75,10 +79,44 @@ def test_approved_refused_and_undecided_are_told_apart() -> None:
         found = drawn(after(TWO, *chosen), TWO)
         assert standing.ended(*found) == said
         assert standing.verdict(*found) == verdict
-    which = drawn(after(TWO, 1, 1, labels=("Here", "There", "No")), TWO)
-    assert standing.ended(*which) == "Approved: “There”", "of several that are no “no”, the one is named"
+    both = TWO.evolve(approving=("here", "there"))
+    which = drawn(after(both, 1, 1, labels=("Here", "There", "No")), both)
+    assert standing.ended(*which) == "Approved: “There”", "of several that are a “yes”, the one is named"
     free = Approval(quorum=2)
     assert standing.ended(*drawn(after(free, 0, 0, labels=("Here", "There")), free)) == "Decided: “Here”"
     late = drawn(settle(after(TWO, 0), Outcome(status="timed_out", at=NOW)), TWO)
     assert standing.ended(*late) == "Not decided in time: 1 of 2 agreed"
     assert standing.verdict(*late) is None
+
+
+@pytest.mark.parametrize("approving", [(), ("yes",)])
+def test_what_is_neither_a_yes_nor_a_no_is_decided_and_not_approved(approving: tuple[str, ...]) -> None:
+    approval = TWO.evolve(approving=approving)
+    found = drawn(after(approval, 2, 2, labels=("Yes", "No", "Later")), approval)
+    assert standing.ended(*found) == "Decided: “Later”"
+    assert standing.verdict(*found) == "decided"
+    assert [standing.side(found[1], index) for index in range(3)] == [
+        "approved" if approving else "decided", "refused", "decided",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ((0, 0), "Approved"),
+        ((0, 2), "Approved, but not “Always”"),
+        ((2, 0), "Approved, but not “Always”"),
+        ((2, 2), "Approved: “Always”"),
+        ((2, 1), "Refused"),
+    ],
+)
+def test_a_yes_that_holds_for_more_counts_as_one_and_is_told_where_too_few_said_it(
+    chosen: tuple[int, ...], said: str
+) -> None:
+    approval = TWO.evolve(**WIDER)
+    labels = ("Yes", "No", "Always")
+    begun = drawn(after(approval, *chosen[:1], labels=labels), approval)
+    assert standing.progress(*begun) == "1 of 2 agree"
+    assert standing.agreeing(begun[0]) == 1
+    found = drawn(after(approval, *chosen, labels=labels), approval)
+    assert standing.ended(*found) == said

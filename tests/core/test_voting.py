@@ -87,6 +87,36 @@ def test_votes_for_different_options_do_not_add_up():
     assert ballot.ended["deploy"].labels == ("Later",)
 
 
+@pytest.mark.parametrize(
+    ("quorum", "votes", "answer"),
+    [
+        (2, (YES, LATER), "Yes"),
+        (2, (LATER, YES), "Yes"),
+        (2, (LATER, LATER), "Later"),
+        (1, (LATER,), "Later"),
+        (3, (LATER, YES, LATER), "Yes"),
+        (3, (LATER, YES), None),
+    ],
+)
+def test_a_vote_for_the_wider_option_counts_for_the_narrower_one_and_not_the_other_way(
+    quorum: int, votes: tuple[int, ...], answer: str | None
+):
+    ballot = Ballot(quorum=quorum, approving=("yes", "later"), wider=(("later", "yes"),))
+    for person, index in zip(PEOPLE, votes, strict=False):
+        assert ballot.outcome is None
+        ballot.votes(person, index)
+    assert (None if answer is None else (answer,)) == (ballot.outcome and ballot.outcome["deploy"].labels)
+    assert [LABELS[index] for index in votes] == [one.choice.label for one in ballot.now.votes]
+
+
+def test_whoever_chose_the_wider_option_is_told_how_many_more_it_takes():
+    ballot = Ballot(quorum=3, approving=("yes", "later"), wider=(("later", "yes"),))
+    ballot.votes(ANN, LATER)
+    ballot.votes(BEN, YES)
+    with pytest.raises(NotPossible, match="1 more is needed"):
+        ballot.votes(ANN, LATER)
+
+
 def test_one_no_ends_it_and_it_is_the_answer():
     ballot = Ballot(quorum=2)
     ballot.votes(ANN, YES)

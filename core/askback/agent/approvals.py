@@ -31,7 +31,7 @@ class ApprovalRules:
     own: bool = False
     """Whether approvers decide about what they requested themselves."""
     always: bool = False
-    """Whether an approver may let a tool run for the rest of a conversation."""
+    """Whether approvers may let a tool run for the rest of a conversation: as many as have to agree."""
     timeout: float | None = None
     """Seconds. None: it waits for ever."""
     remind: tuple[float, ...] = ()
@@ -57,6 +57,8 @@ class ApprovalRules:
             quorum=self.quorum,
             refusing=(approval.DENY,),
             refusals=self.refusals,
+            approving=(approval.APPROVE, approval.ALWAYS) if self.always else (approval.APPROVE,),
+            wider=((approval.ALWAYS, approval.APPROVE),) if self.always else (),
             reasons=self.reasons,
             requesters=_each((starter, *authors)) if self.approvers else (),
             own=self.own or not self.approvers,
@@ -102,10 +104,12 @@ def asked(
 
 
 def _standing(settled: tuple[Ask, ...], policy: Policy, call: ToolCall) -> Ask | None:
-    """The newest ask that lets the tool run for good, by people who might still decide about this call."""
+    """The newest ask that lets the tool run for good, by as many as might still decide about this call."""
+    quorum = policy.approval.quorum if policy.approval is not None else 1
     for ask in reversed(settled):
-        by = approval.voters(ask)
-        if approval.allows(ask, call.tool, call.input, own=False) and by and not any(map(policy.refusal, by)):
+        by = approval.always(ask)
+        enough = len(by) >= quorum and not any(map(policy.refusal, by))
+        if enough and approval.allows(ask, call.tool, call.input, own=False):
             return ask
     return None
 

@@ -71,8 +71,7 @@ class Settings(TomlSettings):
     )
     approval_always: bool = Field(
         default=False,
-        description="Give true or false: whether an approver may let a tool run for the rest of a conversation. It "
-        "needs approval_quorum = 1.",
+        description="Give true or false: whether approvers may let a tool run for the rest of a conversation.",
     )
     approval_timeout: float | None = Field(
         default=None,
@@ -206,13 +205,6 @@ class Settings(TomlSettings):
     def _many(cls, value: int, info: ValidationInfo) -> int:
         if value > 1 and info.data.get("approvers") == ():
             raise ValueError(f"is {value}, but `approvers` names nobody: name them there")
-        return value
-
-    @field_validator("approval_always")
-    @classmethod
-    def _for_good(cls, value: bool, info: ValidationInfo) -> bool:
-        if value and info.data.get("approval_quorum", 1) > 1:
-            raise ValueError("is on, but several approvers have to agree, and one must not decide for them")
         return value
 
     @field_validator("approval_remind", mode="before")

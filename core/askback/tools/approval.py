@@ -6,7 +6,7 @@ reorder what is, stands there as an escape.
 
 from __future__ import annotations
 
-__all__ = ["ALWAYS", "APPROVE", "DENY", "allows", "digest", "form", "granted", "is_gate", "refusal", "voters"]
+__all__ = ["ALWAYS", "APPROVE", "DENY", "allows", "always", "digest", "form", "granted", "is_gate", "refusal", "voters"]
 
 import hashlib
 import json
@@ -87,6 +87,11 @@ def allows(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
 def voters(ask: Ask) -> tuple[Actor, ...]:
     """Who let the call run."""
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value != DENY)
+
+
+def always(ask: Ask) -> tuple[Actor, ...]:
+    """Who let the tool run for the rest of the conversation."""
+    return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
 
 
 def refusal(tool: str, outcome: Outcome) -> str:
