@@ -155,7 +155,7 @@ class Policy(Value):
 
     def refusal_alone(self, person: Actor) -> str | None:
         """Why the ask can never be decided where nobody but this person sees it, in half a sentence; None if it can."""
-        if self._is_own(person) or not self._everybody.includes(person):
+        if self._is_own(person) or not self.everybody.includes(person):
             return "those who decide do not see this direct message"
         approval = self.approval or Approval()
         number = max(approval.quorum, approval.refusals)
@@ -172,7 +172,7 @@ class Policy(Value):
         return self.approval is not None and not self.approval.own and _among(actor, self.approval.requesters)
 
     @property
-    def _everybody(self) -> Who:
+    def everybody(self) -> Who:
         """Those who are asked, also later on."""
         everybody = self.who
         for escalation in self.escalations:
@@ -182,7 +182,7 @@ class Policy(Value):
     @property
     def groups(self) -> tuple[str, ...]:
         """The groups whose members have to be known, those that are asked later included."""
-        return tuple(dict.fromkeys(self._everybody.groups))
+        return tuple(dict.fromkeys(self.everybody.groups))
 
     @property
     def next_moment(self) -> datetime | None:
@@ -241,7 +241,7 @@ class Policy(Value):
                 )
 
     def _check_numbers(self, approval: Approval) -> None:
-        everybody = self._everybody
+        everybody = self.everybody
         possible = everybody if approval.own else everybody.without(approval.requesters)
         if possible is None:
             raise CallerError(

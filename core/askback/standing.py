@@ -41,7 +41,7 @@ LISTED = 10
 
 
 def agreeing(card: Card) -> int | None:
-    """The number of the one option that is a "yes", but for those that are more than that. None: of several, or none."""
+    """The number of the one option that is a "yes", but for wider ones. None: there are several, or none."""
     options = () if card.tally is None else _narrow(card.tally, card.tally.approving)
     return options[0] + 1 if len(options) == 1 else None
 

@@ -212,6 +212,10 @@ class Office:
         """A group, or role, of these people."""
         raise NotImplementedError
 
+    def take_from_group(self, name: str, person: str) -> None:
+        """Somebody leaves it."""
+        raise NotImplementedError
+
 
 class SlackOffice(Office):
     """On Slack."""
@@ -255,6 +259,11 @@ class SlackOffice(Office):
         ids = {person.name: person.id for person in self.services.workspace.people.values()}
         users = tuple(ids[person] for person in people)
         self.services.workspace.put_group(UserGroup(id=f"S0{name.upper():0<8}", handle=name, name=name, users=users))
+
+    def take_from_group(self, name: str, person: str) -> None:
+        names = {one.id: one.name for one in self.services.workspace.people.values()}
+        (group,) = (one for one in self.services.workspace.groups.values() if one.handle == name)
+        self.put_group(name, *(names[user] for user in group.users if names[user] != person))
 
 
 class DiscordOffice(Office):
@@ -301,6 +310,13 @@ class DiscordOffice(Office):
         for person in guild.people.values():
             if person.name in people:
                 guild.people[person.id] = replace(person, roles=(*person.roles, role.id))
+
+    def take_from_group(self, name: str, person: str) -> None:
+        guild = self.services.discord.guild
+        (role,) = (one.id for one in guild.roles.values() if one.name == name)
+        for one in guild.people.values():
+            if one.name == person:
+                guild.people[one.id] = replace(one, roles=tuple(other for other in one.roles if other != role))
 
 
 OFFICES: dict[str, type[Office]] = {"discord": DiscordOffice, "slack": SlackOffice}

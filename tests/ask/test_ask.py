@@ -29,6 +29,7 @@ async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) ->
         "id": outcome["id"],
         "key": "1.4.2",
         "status": "answered",
+        "approved": True,
         "answer": "Yes",
         "by": outcome["by"],
         "by_id": outcome["by_id"],
@@ -57,8 +58,29 @@ async def test_a_no_ends_with_3(office: Office) -> None:
     asked = await office.ask()
     await office.click("ada", "No")
     outcome = await asked.outcome(3)
-    assert (outcome["status"], outcome["answer"]) == ("refused", "No")
+    assert (outcome["status"], outcome["approved"], outcome["answer"]) == ("refused", False, "No")
     assert "askback: Refused by " in asked.err
+
+
+async def test_what_is_neither_a_yes_nor_a_no_is_an_answer_that_approves_nothing_and_ends_with_6(
+    office: Office,
+) -> None:
+    asked = await office.ask("--option", "Later")
+    await office.click("ada", "Later")
+    outcome = await asked.outcome(6)
+    assert (outcome["status"], outcome["approved"], outcome["answer"]) == ("answered", False, "Later")
+    shown = await office.settled("Deploy 1.4.2?", "Decided: “Later”")
+    assert "Approved" not in shown
+    assert "askback: Answered by " in asked.err
+
+
+async def test_where_no_option_is_a_yes_every_answer_ends_with_0_and_approves_nothing(office: Office) -> None:
+    options = ("--option", "Staging", "--option", "Production")
+    to = f"{office.platform}:#deploys"
+    asked = await office.start("ask", "Where to?", "--to", to, *options, "--approvers", "anyone")
+    await office.click("ada", "Staging", "Where to?")
+    outcome = await asked.outcome()
+    assert (outcome["status"], outcome["approved"], outcome["answer"]) == ("answered", None, "Staging")
 
 
 async def test_when_nobody_answers_it_ends_with_4(office: Office) -> None:
@@ -119,6 +141,84 @@ async def test_by_a_key_that_is_taken_nothing_else_is_asked(office: Office) -> N
     assert "another question was asked ('Deploy 1.4.2?'" in await other.refused()
     stricter = await office.ask("--key", "k", "--quorum", "2")
     assert "this question was asked under other rules" in await stricter.refused()
+
+
+@pytest.mark.parametrize("over", [False, True], ids=["open", "over"])
+async def test_by_a_key_that_is_taken_nobody_else_is_asked_and_in_no_other_place(office: Office, over: bool) -> None:
+    later = ("--escalate", "1h=@ben")
+    asked = await office.ask("--key", "k", *later, "--requested-by", "@cy", approvers="@ada")
+    if over:
+        await office.click("ada", "Yes")
+        await asked.outcome()
+    else:
+        await office.card()
+        await asked.kill()
+    same = (*later, "--requested-by", "@cy")
+    for to, approvers, more, words in (
+        ("#general", "@ada", same, "in another place than --to names now"),
+        ("#deploys", "anyone", same, "for others than --approvers and --escalate name now (ada (U"),
+        ("#deploys", "@ada", same[2:], "for others than --approvers and --escalate name now (ada (U"),
+        ("#deploys", "@ada", later, "at the request of others than --requested-by names now (cy (U"),
+    ):
+        other = await office.ask("--key", "k", *more, to=to, approvers=approvers)
+        said = await other.refused()
+        assert words.replace("(U", "(") in said
+        assert "Give this one a key of its own" in said
+    # By other names of the same people, and once those who were to be asked later are.
+    again = await office.ask("--key", "k", "--requested-by", "@cy", "--approvers", "@ben", approvers="@ada")
+    if not over:
+        await again.said("This was asked before")
+        await office.click("ada", "Yes")
+    assert (await again.outcome())["answer"] == "Yes"
+    assert len([one for one in office.shown() if "Deploy 1.4.2?" in office.reads(one)]) == 1
+
+
+async def test_the_first_wait_stays_and_another_one_is_told_to_change_nothing(office: Office) -> None:
+    asked = await office.ask("--key", "k", "--wait", "forever")
+    await office.card()
+    await asked.kill()
+    again = await office.ask("--key", "k", "--wait", "1s")
+    await again.said("Waiting for anyone for ever.")
+    assert "its --wait was another one, which stays: this one changes nothing." in again.err
+    await office.click("ada", "Yes")
+    assert (await again.outcome())["answer"] == "Yes"
+    once_more = await office.ask("--key", "k", "--wait", "1s")
+    assert (await once_more.outcome())["answer"] == "Yes"
+    assert "--wait" not in once_more.err, "it is over: there is nothing to wait for"
+
+
+async def test_with_the_same_wait_nothing_is_said_of_it(office: Office) -> None:
+    asked = await office.ask("--key", "k")
+    await office.card()
+    await asked.kill()
+    again = await office.ask("--key", "k")
+    await again.said("This was asked before")
+    assert "--wait" not in again.err
+    await office.click("ada", "Yes")
+    await again.outcome()
+
+
+async def test_where_a_name_cannot_be_looked_up_again_the_key_alone_leads_back(office: Office) -> None:
+    asked = await office.ask("--key", "k")
+    await office.click("ada", "Yes")
+    await asked.outcome()
+    again = await office.ask("--key", "k", approvers="@gone-from-here")
+    said = await again.refused()
+    assert "Its key alone leads back to it, and looks no names up." in said
+    assert "There is no person or " in said
+    alone = await office.start("ask", "--key", "k")
+    assert (await alone.outcome())["answer"] == "Yes"
+
+
+async def test_who_has_left_a_group_since_it_was_asked_keeps_nobody_from_its_outcome(office: Office) -> None:
+    office.put_group("pair", "ada", "ben")
+    asked = await office.ask("--key", "k", "--quorum", "2", approvers="@pair")
+    for person in ("ada", "ben"):
+        await office.click(person, "Yes")
+    await asked.outcome()
+    office.take_from_group("pair", "ben")
+    again = await office.ask("--key", "k", "--quorum", "2", approvers="@pair")
+    assert (await again.outcome())["answer"] == "Yes"
 
 
 async def test_a_key_that_is_not_known_needs_a_question(office: Office) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 import askback
+from askback.asking.request import AskRequest
 
 from .office import Office
 
@@ -42,3 +43,40 @@ async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytes
         with pytest.raises(askback.CallerError, match=f"{name} is for options that are a “no”, and there is none"):
             await askback.ask_async("Tea?", to="slack:#deploys", options=["Tea", "Rum"], approvers="@ada", **more)
     assert asyncio.get_running_loop().is_running()
+
+
+@pytest.mark.parametrize(
+    ("options", "yes", "approving"),
+    [
+        (("Yes", "No", "Later"), None, ("Yes",)),
+        (("Deploy", "No"), None, ("Deploy",)),
+        (("OK!",), None, ("OK!",)),
+        (("Staging", "Production"), None, ()),
+        (("Staging", "Production", "No"), ("staging", "Production"), ("Staging", "Production")),
+        (("Abort", "Continue"), ("Abort",), ("Abort",)),
+    ],
+)
+def test_a_yes_is_what_is_called_so_or_alone_beside_a_no_or_named(
+    options: tuple[str, ...], yes: tuple[str, ...] | None, approving: tuple[str, ...]
+) -> None:
+    rules = AskRequest(question="?", to="slack:#deploys", options=options, yes=yes).approval()
+    assert rules is not None
+    assert rules.approving == approving
+    assert not set(approving) & set(rules.refusing)
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "words"),
+    [
+        (("Deploy", "Later", "No"), {}, "which of Deploy, Later are a “yes”? Name them with --yes"),
+        (("Yes", "No"), {"yes": ("No",), "no": ("No",)}, "No cannot be both"),
+        (("Yes", "No"), {"yes": ("Maybe",)}, "--yes Maybe: there is no such option. Name one of Yes, No."),
+        ((), {"yes": ("Yes",)}, "--yes is for a choice"),
+    ],
+)
+async def test_where_it_is_not_clear_what_approves_it_is_not_asked(
+    options: tuple[str, ...], more: dict[str, tuple[str, ...]], words: str
+) -> None:
+    with pytest.raises(askback.CallerError) as caught:
+        await askback.ask_async("Deploy?", to="slack:#deploys", options=options, approvers="@ada", **more)
+    assert words in str(caught.value)

@@ -41,13 +41,14 @@ def _lines(*lines: str) -> str:
         "  [bold]    --option Yes --option No --approvers @leads --reason no[/]",
         "  [bold]askback ask --key 41c8e0    come back to a question[/]",
         "",
-        "Prints one line of JSON: id, key, status, answer, by, by_id, reason,",
-        "votes and at. What else there is to say goes to standard error.",
+        "Prints one line of JSON: id, key, status, approved, answer, by, by_id,",
+        "reason, votes and at. What else there is to say goes to standard error.",
         "",
-        "Ends with 0: answered; 3: refused (a “no”, declined, cancelled);",
-        "4: nobody answered in time; 5: it could not be delivered; 2: it was",
-        "asked wrongly; 1: anything else; 130 and 143: ended by Ctrl-C and",
-        "SIGTERM, and the question stays open.",
+        "Ends with 0: answered, with a “yes” where an option is one; 6: answered",
+        "with an option that is neither that nor a “no”; 3: refused (a “no”,",
+        "declined, cancelled); 4: nobody answered in time; 5: it could not be",
+        "delivered; 2: it was asked wrongly; 1: anything else; 130 and 143: ended",
+        "by Ctrl-C and SIGTERM, and the question stays open.",
     )
 )
 def ask(
@@ -60,6 +61,14 @@ def ask(
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="One choice. Without any, people write their answer.")
+    ] = None,
+    yes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--yes",
+            metavar="OPTION",
+            help="This option approves. Else: Yes, OK, Approve, Allow, …, or the only one beside a refusal.",
+        ),
     ] = None,
     no: Annotated[
         list[str] | None,
@@ -119,6 +128,7 @@ def ask(
             question,
             to=to,
             options=option or (),
+            yes=yes,
             no=no,
             approvers=approvers or (),
             quorum=quorum,

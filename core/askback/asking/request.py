@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
 """Options that are a "no" where nothing is said, in any case of letters."""
+YES: Final = frozenset({"yes", "yep", "ok", "okay", "approve", "allow", "accept", "agree", "confirm"})
+"""Options that are a "yes" where nothing is said. One that is alone beside a "no" is one, too."""
 QUESTION_ID: Final = "answer"
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -42,6 +44,8 @@ class AskRequest(Value):
     """None: people write their answer."""
     no: tuple[str, ...] | None = None
     """Which options are a "no". None: those that are called so."""
+    yes: tuple[str, ...] | None = None
+    """Which options are a "yes". None: those that are called so, or the only one that is no "no"."""
     approvers: tuple[str, ...] = ()
     quorum: int = Field(default=1, ge=1)
     refusals: int = Field(default=1, ge=1)
@@ -59,6 +63,7 @@ class AskRequest(Value):
         if not self.options:
             for given, name in (
                 (self.quorum > 1, "--quorum"), (self.refusals > 1, "--refusals"), (self.no, "--no"),
+                (self.yes, "--yes"),
                 (self.reasons != "none", "--reason"), (self.requested_by, "--requested-by"), (self.own, "--own"),
             ):  # fmt: skip
                 if given:
@@ -86,13 +91,39 @@ class AskRequest(Value):
         return found
 
     def _refusing(self) -> tuple[str, ...]:
-        if self.no is None:
-            return tuple(option for option in self.options if plain(option).rstrip("!. ") in NO)
+        if self.no is not None:
+            return self._named("--no", self.no)
+        yes = () if self.yes is None else self._named("--yes", self.yes)
+        return tuple(option for option in self._called(NO) if option not in yes)
+
+    def approving(self) -> tuple[str, ...]:
+        """The options that are a "yes". Raises `CallerError` where that cannot be told beside a "no"."""
+        refusing = self.refusing()
+        if self.yes is not None:
+            both = [option for option in self._named("--yes", self.yes) if option in refusing]
+            if both:
+                raise CallerError(f"{both[0]} cannot be both: name it with --yes, or with --no, or with neither.")
+            return self._named("--yes", self.yes)
+        others = tuple(option for option in self.options if option not in refusing)
+        if refusing and len(others) == 1:
+            return others
+        found = tuple(option for option in self._called(YES) if option in others)
+        if refusing and not found:
+            raise CallerError(
+                f"Beside a “no”, which of {', '.join(others)} are a “yes”? Name them with --yes: an answer that is "
+                "neither approves nothing."
+            )
+        return found
+
+    def _called(self, words: frozenset[str]) -> tuple[str, ...]:
+        return tuple(option for option in self.options if plain(option).rstrip("!. ") in words)
+
+    def _named(self, flag: str, names: tuple[str, ...]) -> tuple[str, ...]:
         by_plain = {plain(option): option for option in self.options}
-        strange = [name for name in self.no if plain(name) not in by_plain]
+        strange = [name for name in names if plain(name) not in by_plain]
         if strange:
-            raise CallerError(f"--no {strange[0]}: there is no such option. Name one of {', '.join(self.options)}.")
-        return tuple(by_plain[plain(name)] for name in self.no)
+            raise CallerError(f"{flag} {strange[0]}: there is no such option. Name one of {', '.join(self.options)}.")
+        return tuple(by_plain[plain(name)] for name in names)
 
     def approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
         """The rules by which people decide. None: they write their answer. Raises `CallerError`."""
@@ -101,6 +132,7 @@ class AskRequest(Value):
         return Approval(
             quorum=self.quorum,
             refusing=self.refusing(),
+            approving=self.approving(),
             refusals=self.refusals,
             reasons=self.reasons,
             requesters=requesters,
@@ -139,8 +171,9 @@ def address(to: str, platforms: Sequence[str]) -> tuple[str | None, str]:
     return None, to.strip()
 
 
-async def prepare(request: AskRequest, place: str, directory: Directory, key: str) -> Prepared:
-    """Look the names up. `place`: where, without the platform.
+async def prepare(request: AskRequest, place: str, directory: Directory, key: str, *, again: bool = False) -> Prepared:
+    """Look the names up. `place`: where, without the platform. `again`: it was asked already, so that whether it can
+    be decided, such as with those who are in a group by now, is no question any more.
 
     Raises `UnknownName`, `CallerError` where it cannot be decided so, `Undeliverable` and `TryLater`.
     """
@@ -159,12 +192,8 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
     later = {after: await _named(names, found, directory) for after, names in request.escalate.items()}
     everybody = [*approvers, *(one for names in later.values() for one in names)]
     approval = request.approval(tuple(people))
-    if approval is None and _possible(everybody, ()) == 0:
-        raise CallerError(f"Nobody is in {_listed(everybody)}: name others who may answer.")
-    if approval is not None:
-        _check_numbers(everybody, approval)
-    if found.person is not None:
-        _check_alone(everybody, approval, found.person, found.name)
+    if not again:
+        _check_possible(everybody, approval, found)
     return Prepared(
         form=form,
         found=found,
@@ -211,6 +240,16 @@ def _who(named: Iterable[Named | None]) -> Who:
 
 def _listed(named: Iterable[Named | None]) -> str:
     return ", ".join(ANYONE if one is None else one.name for one in named)
+
+
+def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found) -> None:
+    """Raises `CallerError` where these could never decide."""
+    if approval is None and _possible(named, ()) == 0:
+        raise CallerError(f"Nobody is in {_listed(named)}: name others who may answer.")
+    if approval is not None:
+        _check_numbers(named, approval)
+    if found.person is not None:
+        _check_alone(named, approval, found.person, found.name)
 
 
 def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:

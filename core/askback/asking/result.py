@@ -10,12 +10,14 @@ from pydantic import AwareDatetime
 
 from askback.asks import Ask
 from askback.identity import Actor
-from askback.questions import Vote
+from askback.questions import Outcome, Vote
 from askback.text.terminal import harmless
 from askback.values import Value
 
 Status = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
 
+NEITHER = 6
+"""The exit code of an answer that is no "yes", where an option is one, and no "no"."""
 _CODES: dict[Status, int] = {
     "answered": 0, "refused": 3, "declined": 3, "cancelled": 3, "timed_out": 4, "undeliverable": 5,
 }  # fmt: skip
@@ -38,6 +40,8 @@ class AskOutcome(Value):
     key: str | None
     status: Status
     """`refused`: they decided for an option that is a "no"."""
+    approved: bool | None
+    """Whether a "yes" was chosen. None: it was answered, and no option is a "yes"."""
     answer: str | None
     """The option that was chosen, or the text that was written; also of a refusal. None: nobody answered."""
     by: str | None
@@ -46,11 +50,6 @@ class AskOutcome(Value):
     reason: str | None
     votes: tuple[AskVote, ...]
     at: AwareDatetime
-
-    @property
-    def approved(self) -> bool:
-        """Whether it was answered, and not with a "no"."""
-        return self.status == "answered"
 
 
 def outcome_of(ask: Ask) -> AskOutcome | None:
@@ -62,6 +61,7 @@ def outcome_of(ask: Ask) -> AskOutcome | None:
         id=ask.id,
         key=ask.key,
         status="refused" if outcome.refused else outcome.status,
+        approved=_approved(ask, outcome),
         answer=", ".join(outcome.answers[0].labels) if outcome.answers else None,
         by=None if outcome.by is None else _name(outcome.by),
         by_id=None if outcome.by is None else outcome.by.id,
@@ -73,6 +73,8 @@ def outcome_of(ask: Ask) -> AskOutcome | None:
 
 def exit_code(outcome: AskOutcome) -> int:
     """What a shell is told."""
+    if outcome.status == "answered" and outcome.approved is False:
+        return NEITHER
     return _CODES[outcome.status]
 
 
@@ -91,6 +93,16 @@ def sentence(outcome: AskOutcome) -> str:
             return f"It could not be delivered{why}"
         case other:
             return f"{other.capitalize()}{by}{why}"
+
+
+def _approved(ask: Ask, outcome: Outcome) -> bool | None:
+    approval, question = ask.policy.approval, ask.interview.form.questions[0]
+    if outcome.status != "answered" or outcome.refused:
+        return False
+    yes = (
+        [] if approval is None else [one.value for one in question.options if approval.approves(one, question.options)]
+    )
+    return any(choice.value in yes for choice in outcome.answers[0].choices) if yes else None
 
 
 def _vote(vote: Vote) -> AskVote:

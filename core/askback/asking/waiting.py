@@ -11,12 +11,11 @@ from collections.abc import Awaitable, Callable
 
 from askback.asking.request import AskRequest, Prepared, address, prepare
 from askback.asking.result import AskOutcome, outcome_of
+from askback.asking.same import OTHER_WAIT, check_names, check_question, waits_otherwise
 from askback.asks import Ask
 from askback.bots import Bot, bot_named, bot_names, bots
-from askback.errors import CallerError, OperatorError
+from askback.errors import AskbackError, CallerError, OperatorError
 from askback.manager import QuestionManager
-from askback.policy import Approval
-from askback.questions import Form
 from askback.serving.host import running
 from askback.serving.nudge import nudge
 from askback.settings.core import Settings
@@ -69,9 +68,13 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
     where = database_of(settings.database_url)
     known = None if key is None else await asyncio.to_thread(_by_key, where, key, alone=request is None)
     if known is not None:
-        _check_same(known, form, approval)
+        if request is not None and form is not None:
+            check_question(known, form, approval)
+            await _check_names(known, request, progress)
         if (outcome := outcome_of(known)) is not None:
             return outcome
+        if request is not None and waits_otherwise(known, request.wait):
+            progress.note(OTHER_WAIT)
         return await _Waiting(settings, where, known, progress).run()
     if request is None:
         raise Unknown(f"Nothing was asked by the key {key!r} in this database: write the question, and --to.")
@@ -79,11 +82,21 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
     return await _Waiting(settings, where, prepared, progress).run()
 
 
-async def _prepared(request: AskRequest, key: str) -> Prepared:
+async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> None:
+    """Raises `CallerError` where the names stand for others than when it was asked, and what `_prepared` raises."""
+    try:
+        prepared = await _prepared(request, known.key or "", again=True)
+    except AskbackError:
+        progress.note("This was asked before. Its key alone leads back to it, and looks no names up.")
+        raise
+    check_names(known, prepared)
+
+
+async def _prepared(request: AskRequest, key: str, *, again: bool = False) -> Prepared:
     platform, place = address(request.to, bot_names())
     bot = _only_bot() if platform is None else bot_named(platform)
     async with bot.directory() as directory:
-        return await prepare(request, place, directory, key)
+        return await prepare(request, place, directory, key, again=again)
 
 
 def _only_bot() -> Bot:
@@ -107,28 +120,6 @@ def _by_key(where: Where, key: str, *, alone: bool) -> Ask | None:
         return None
     except (NoDatabase, NotReady):
         return None
-
-
-def _check_same(known: Ask, form: Form | None, approval: Approval | None) -> None:
-    """An answer to one question is none to another one, nor to the same one under other rules."""
-    if form is None:
-        return
-    own_key = "Give this one a key of its own; to come back to that one, leave the question out."
-    if form != known.interview.form:
-        raise CallerError(
-            f"By the key {known.key!r}, another question was asked ({known.interview.form.questions[0].prompt!r}, or "
-            f"its options or details differ). {own_key}"
-        )
-    if _rules(approval) != _rules(known.policy.approval):
-        raise CallerError(
-            f"By the key {known.key!r}, this question was asked under other rules (--quorum, --refusals, --no, "
-            f"--reason or --own). {own_key}"
-        )
-
-
-def _rules(approval: Approval | None) -> Approval | None:
-    """Without whose request it is: their names are looked up only where something new is asked."""
-    return None if approval is None else approval.evolve(requesters=(), refusing=tuple(sorted(approval.refusing)))
 
 
 class _Waiting:
@@ -168,8 +159,12 @@ class _Waiting:
         if isinstance(subject, Prepared):
             wanted = subject.ask(manager)
             stored = await manager.put(wanted)
-            _check_same(stored, wanted.interview.form, wanted.policy.approval)
             again, prepared = stored.id != wanted.id, subject
+            if again:
+                check_question(stored, wanted.interview.form, wanted.policy.approval)
+                check_names(stored, subject)
+                if waits_otherwise(stored, subject.wait) and stored.outcome is None:
+                    self._progress.note(OTHER_WAIT)
         else:
             again, prepared, stored = True, None, subject
         self._subject = stored

@@ -1,0 +1,78 @@
+"""Whether what is asked by a key that is taken is what was asked by it before: else its answer is to something else."""
+
+from __future__ import annotations
+
+__all__ = ["OTHER_WAIT", "check_names", "check_question", "waits_otherwise"]
+
+from askback.asking.request import Prepared
+from askback.asks import Ask
+from askback.errors import CallerError
+from askback.operate.asked import people, where
+from askback.policy import Approval, Who
+from askback.questions import Form
+
+OWN_KEY = "Give this one a key of its own; to come back to that one, leave the question out."
+OTHER_WAIT = "When this was first asked, its --wait was another one, which stays: this one changes nothing."
+SECONDS = 1.0
+"""By how much two waits may differ and be the same: an ask is made a moment after its deadline was reckoned."""
+
+
+def check_question(known: Ask, form: Form, approval: Approval | None) -> None:
+    """Raises `CallerError` where another question was asked, or the same one under other rules."""
+    if form != known.interview.form:
+        raise CallerError(
+            f"By the key {known.key!r}, another question was asked ({known.interview.form.questions[0].prompt!r}, or "
+            f"its options or details differ). {OWN_KEY}"
+        )
+    if _rules(approval) != _rules(known.policy.approval):
+        raise CallerError(
+            f"By the key {known.key!r}, this question was asked under other rules (--quorum, --refusals, --yes, --no, "
+            f"--reason or --own). {OWN_KEY}"
+        )
+
+
+def check_names(known: Ask, wanted: Prepared) -> None:
+    """Raises `CallerError` where it was asked in another place, for other people, or at the request of others.
+
+    Compared is what the names stood for then and stand for now. Who is asked later on counts as asked: once the time
+    for that has come, they are.
+    """
+    asked = f"By the key {known.key!r}, this question was asked"
+    if wanted.found.place != known.place:
+        raise CallerError(f"{asked} in another place than --to names now ({where(known)}). {OWN_KEY}")
+    now, before = wanted.who, known.policy.everybody
+    for others in wanted.escalate.values():
+        now = now.with_others(others)
+    if _ids(now) != _ids(before):
+        raise CallerError(f"{asked} for others than --approvers and --escalate name now ({people(before)}). {OWN_KEY}")
+    requesters = _requesters(known.policy.approval)
+    if _ids(_requesters(wanted.approval)) != _ids(requesters):
+        named = "nobody" if requesters is None else people(requesters)
+        raise CallerError(f"{asked} at the request of others than --requested-by names now ({named}). {OWN_KEY}")
+
+
+def waits_otherwise(known: Ask, wait: float | None) -> bool:
+    """Whether another wait, in seconds, was said when it was asked."""
+    deadline = known.policy.deadline
+    if wait is None or deadline is None:
+        return wait is not None or deadline is not None
+    return abs((deadline - known.created_at).total_seconds() - wait) > SECONDS
+
+
+def _rules(approval: Approval | None) -> Approval | None:
+    """Without whose request it is: their names are looked up later."""
+    if approval is None:
+        return None
+    return approval.evolve(
+        requesters=(), refusing=tuple(sorted(approval.refusing)), approving=tuple(sorted(approval.approving))
+    )
+
+
+def _requesters(approval: Approval | None) -> Who | None:
+    return Who.only(*approval.requesters) if approval is not None and approval.requesters else None
+
+
+def _ids(who: Who | None) -> tuple[frozenset[str], frozenset[str], bool]:
+    if who is None:
+        return frozenset(), frozenset(), False
+    return frozenset(person.id for person in who.people), frozenset(who.groups), who.anyone
