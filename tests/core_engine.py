@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -171,6 +171,9 @@ class Board:
 
     async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
         return person if place.channel.startswith("D") else None
+
+    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+        return {}
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         if not self.moods or self.moods[-1] != mood:

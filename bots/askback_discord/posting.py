@@ -210,6 +210,10 @@ class DiscordPlatform:
         del groups  # Discord tells nobody's roles in a direct message, where a click counts without them
         return person.evolve(groups=()) if place.tenant is None else None
 
+    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+        del place, groups  # Discord tells who has a role only to bots that may read all members of a server
+        return {}
+
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del reader
         if mood == "working":

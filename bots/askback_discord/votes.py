@@ -29,7 +29,7 @@ def decision(card: Card, tally: Tally) -> Iterator[Unit]:
         yield [*_vote(tally, vote, opens=number == 0)]
     so_far = standing.progress(card, tally)
     if card.ending is None and so_far is not None:  # where nobody has voted: all who are asked stand above
-        yield [strong(so_far, opens=True), *_missing(tally.missing)]
+        yield [strong(so_far, opens=True), *_missing(tally, tally.missing)]
 
 
 def _needed(card: Card, tally: Tally) -> Iterator[Text]:
@@ -69,16 +69,21 @@ def _vote(tally: Tally, vote: Vote, *, opens: bool) -> Iterator[Text]:
         yield from quoted([vote.reason])
 
 
-def _missing(who: Who | None) -> Iterator[Text]:
+def _missing(tally: Tally, who: Who | None) -> Iterator[Text]:
     if who is None:
         return
     yield Text(f"  ·  {standing.MISSING}")
     crowd = standing.crowd(who)
     if who.anyone:
         yield Text("anyone here")
-    elif crowd is not None:
-        yield Text(crowd)
-        for group in everybody(groups=who.groups):
-            yield replace(group, before=", ")
-    else:
-        yield from everybody(who.people, who.groups)
+        return
+    people = everybody(who.people) if crowd is None else [Text(crowd)]
+    groups = [_group(group, begun=group in tally.begun) for group in who.groups]
+    for number, some in enumerate([*([one] for one in people), *groups]):
+        yield replace(some[0], before=", " if number else "")
+        yield from some[1:]
+
+
+def _group(group: str, *, begun: bool) -> list[Text]:
+    """A role, or those in it who have not spoken."""
+    return [*([Text(standing.REST)] if begun else []), *everybody(groups=[group])]

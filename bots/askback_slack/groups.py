@@ -43,6 +43,16 @@ class Groups:
         found = tuple(group for group, people in zip(wanted, members, strict=True) if actor.id in people)
         return actor.evolve(groups=tuple(dict.fromkeys((*actor.groups, *found))))
 
+    async def members(self, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
+        """Who is in these groups; one that cannot be read is left out. Never raises."""
+        wanted = tuple(dict.fromkeys(groups))
+        found = await asyncio.gather(*map(self._members, wanted))
+        return {
+            group: tuple(Actor(platform=PLATFORM, id=user) for user in sorted(people))
+            for group, people in zip(wanted, found, strict=True)
+            if group not in self._unread
+        }
+
     def are_unread(self, groups: Iterable[str]) -> bool:
         """Whether one of these could not be read when it was last tried."""
         return not self._unread.isdisjoint(groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SlackPlatform"]
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -168,6 +168,10 @@ class SlackPlatform:
 
     async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
         return await self._groups.fill(person.evolve(groups=()), groups) if is_direct(place.channel) else None
+
+    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+        del place  # a group is the same everywhere in a workspace
+        return await self._groups.members(groups)
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del reader  # everybody in the thread sees it

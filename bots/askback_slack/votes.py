@@ -31,7 +31,7 @@ def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
     so_far = standing.progress(card, tally)
     if so_far is None:
         return  # nobody has voted: all who are asked stand above
-    still = [] if tally.missing is None else [text(f"  ·  {standing.MISSING}"), *_missing(tally.missing)]
+    still = [] if tally.missing is None else [text(f"  ·  {standing.MISSING}"), *_missing(tally, tally.missing)]
     yield [*paragraph([bold(so_far), *still], opens=True)]
 
 
@@ -60,15 +60,17 @@ def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
         yield from quoted(vote.reason)
 
 
-def _missing(who: Who) -> Iterator[Block]:
+def _missing(tally: Tally, who: Who) -> Iterator[Block]:
     crowd = standing.crowd(who)
-    if crowd is None:
+    if who.anyone:
         yield from listed(who)
         return
-    yield text(crowd)
-    for group in who.groups:
-        yield text(", ")
-        yield usergroup(group)
+    people = [[person(actor)] for actor in who.people] if crowd is None else [[text(crowd)]]
+    groups = [[*([text(standing.REST)] if group in tally.begun else []), usergroup(group)] for group in who.groups]
+    for number, some in enumerate([*people, *groups]):
+        if number:
+            yield text(", ")
+        yield from some
 
 
 def _requesters(tally: Tally) -> Iterator[Block]:

@@ -66,6 +66,8 @@ class QuestionManager:
         self._on_heard: list[Callable[[], None]] = []
         self.may_end: Callable[[Actor], bool] = lambda _: False
         """Whether somebody may cancel what they were not asked: nobody, unless whoever runs this says so."""
+        self.members: Callable[[Place, tuple[str, ...]], Awaitable[Mapping[str, tuple[Actor, ...]]]] = _nobody_tells
+        """Who is in groups of a platform, as far as it tells: it does not, unless whoever runs this asks it."""
 
     @property
     def limits(self) -> Limits:
@@ -282,7 +284,10 @@ class QuestionManager:
 
     async def attend(self, ask_id: str) -> bool:
         """Do what the time has come for: remind people, ask further ones, end the ask. True: it ended."""
-        ended = self._after(await self._store.attend(ask_id, lambda ask: timing.due(ask, utc_now())))
+        ask = await self._store.get(ask_id)
+        groups = () if ask is None else timing.unclear(ask, utc_now())
+        members = timing.NOTHING_KNOWN if ask is None or not groups else await self.members(ask.place, groups)
+        ended = self._after(await self._store.attend(ask_id, lambda ask: timing.due(ask, utc_now(), members)))
         if not ended:
             self.nudge()  # people are told, or see the card with those who are asked as well
         return ended
@@ -383,3 +388,8 @@ class QuestionManager:
             tell(ask)
         self.nudge()
         return True
+
+
+async def _nobody_tells(place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+    del place, groups
+    return timing.NOTHING_KNOWN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["Gone", "Messages", "Mood", "Platform", "Prose", "TryLater", "Undeliverable"]
 
+from collections.abc import Mapping
 from typing import Literal, Protocol, TypeAlias
 
 from askback.asks import Ask
@@ -93,6 +94,10 @@ class Platform(Protocol):
     async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
         """The person, with those of these groups that they are known to be in, where nobody but them sees the place: a
         direct message. None: others see it, too. Never raises."""
+        ...
+
+    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+        """Who is in these groups. One that the platform does not tell of, or not now, is left out. Never raises."""
         ...
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "MISSING",
     "REQUESTED_BY",
+    "REST",
     "Verdict",
     "agreeing",
     "crowd",
@@ -36,6 +37,8 @@ MISSING = "Not yet: "
 """Names of people and groups follow."""
 
 
+REST = "the rest of "
+"""The name of a group of which some have spoken follows."""
 LISTED = 10
 """People who are named among the missing: more are counted, since they all stand among those who are asked."""
 

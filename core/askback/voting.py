@@ -6,7 +6,7 @@ Each person has one vote, the newest of theirs.
 
 from __future__ import annotations
 
-__all__ = ["Tally", "Unreasoned", "missing", "tally", "vote"]
+__all__ = ["Tally", "Unreasoned", "done", "missing", "tally", "vote"]
 
 from askback.actions import Action, Cancel, Choose, Look
 from askback.identity import Actor
@@ -41,6 +41,8 @@ class Tally(Value):
     votes: tuple[Vote, ...]
     missing: Who | None
     """Who may still vote and has not: groups whole, since nobody here knows who is in them. None: nobody."""
+    begun: tuple[str, ...]
+    """The groups of which somebody has voted: of these, the others are missing."""
     requesters: tuple[Actor, ...]
     """Whose request it is, where these do not decide about it; else nobody."""
     decided: bool
@@ -65,6 +67,7 @@ def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
         reasons=tuple(index for index, option in enumerate(options) if approval.wants_reason(option)),
         votes=interview.votes,
         missing=missing(interview, policy, approval),
+        begun=tuple(group for group in policy.who.groups if any(group in vote.by.groups for vote in interview.votes)),
         requesters=requesters,
         decided=interview.outcome is not None,
     )
@@ -72,8 +75,13 @@ def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
 
 def missing(interview: Interview, policy: Policy, approval: Approval | None) -> Who | None:
     """Who may still decide and has not. None: nobody."""
+    return policy.who.without(done(interview, approval))
+
+
+def done(interview: Interview, approval: Approval | None) -> tuple[Actor, ...]:
+    """Who has decided, or does not."""
     requesters = () if approval is None or approval.own else approval.requesters
-    return policy.who.without((*(vote.by for vote in interview.votes), *requesters))
+    return (*(vote.by for vote in interview.votes), *requesters)
 
 
 def vote(interview: Interview, approval: Approval, action: Action) -> Interview:

@@ -255,6 +255,46 @@ async def test_a_reminder_calls_those_who_are_missing(desk: Desk) -> None:
         assert mentions(desk, BEN) > 1, "by the card, and by the reminder"
 
 
+async def test_a_reminder_calls_those_of_a_group_who_have_not_voted(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = await place(desk)
+    group = GROUPS[desk.platform]
+    for person in (BEN, CY):
+        desk.join_group(person)
+    rules = approval(requesters=(desk.actor(CY),))
+    async with program_asks(desk, talk, deploy(), who=those(desk, group=True), approval=rules, remind=[3600.0]):
+        await desk.press(ADA, await card(desk, talk, PROMPT), "Yes")
+        missing = (await card(desk, talk, "1 of 2 agree")).text.partition("Not yet: ")[2]
+        assert missing.startswith("the rest of ")
+        assert group in missing
+        await later(desk, monkeypatch, 3601.0)
+        told = await line(desk, talk, "Reminder: “Deploy 1.4.2?” still waits for you.")
+        assert desk.actor(ADA).id not in told.text
+        assert desk.actor(CY).id not in told.text
+        # Discord tells nobody who has a role.
+        assert (desk.actor(BEN).id in told.text, group in told.text) == (
+            (True, False) if desk.platform == "slack" else (False, True)
+        )
+
+
+@pytest.mark.only("slack", reason="Discord tells the roles of whoever clicks, and nobody else's")
+async def test_where_a_group_cannot_be_read_a_reminder_calls_it_whole(
+    desk: slack.SlackDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = await place(desk)
+    desk.workspace.faults.fail("usergroups.users.list", "fatal_error", times=None)
+    who = those(desk, BEN, group=True)
+    async with program_asks(desk, talk, deploy(), who=who, approval=approval(), remind=[3600.0]):
+        await desk.press(BEN, await card(desk, talk, PROMPT), "Yes")
+        missing = (await card(desk, talk, "1 of 2 agree")).text.partition("Not yet: ")[2]
+        assert "the rest of" not in missing
+        await later(desk, monkeypatch, 3601.0)
+        told = await line(desk, talk, "Reminder: “Deploy 1.4.2?” still waits for you.")
+        assert GROUPS["slack"] in told.text
+        assert desk.actor(ADA).id not in told.text
+
+
 async def test_nobody_is_reminded_of_what_was_settled_before(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = await place(desk)
     more: dict[str, Any] = {"approval": approval(quorum=1), "remind": [3600.0]}

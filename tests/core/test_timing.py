@@ -14,7 +14,7 @@ from askback.identity import Actor, MessageRef, Place
 from askback.interview import settle, start
 from askback.policy import Approval, Escalation, Policy, Who
 from askback.questions import Choice, Vote
-from askback.timing import due
+from askback.timing import CALLED, due, unclear
 from core_cases import ANN, BEN, HOSTILE, NOON, ended, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
@@ -73,6 +73,58 @@ def test_a_requester_is_not_reminded_of_what_others_decide():
     _, say = due(asked(ANN, reminders=(at(5),), approval=approval.evolve(own=True)), at(5))
     assert say is not None
     assert say.mention == Who.only(BEN, CID)
+
+
+def test_of_a_group_in_which_some_have_voted_the_others_are_called_where_these_are_known():
+    ask = asked(ANN, reminders=(at(5),), who=Who(people=(DEE,), groups=("team", "leads")))
+    assert unclear(ask, at(5)) == ("team", "leads")
+    _, say = due(ask, at(5), {"team": (ANN, BEN, CID), "leads": (BEN,)})
+    assert say is not None
+    assert say.mention == Who(people=(DEE, BEN, CID), groups=("leads",)), "nobody of the leads has voted"
+    _, say = due(ask, at(5), {"leads": (BEN, ANN)})
+    assert say is not None
+    assert say.mention == Who(people=(DEE, BEN), groups=("team",)), "nobody knows who is in the team"
+    _, say = due(ask, at(5))
+    assert say is not None
+    assert say.mention == Who(people=(DEE,), groups=("team", "leads"))
+
+
+def test_a_requester_in_the_group_is_not_called_and_the_group_is_where_they_decide():
+    approval = APPROVAL.evolve(requesters=(CID,))
+    ask = asked(reminders=(at(5),), who=Who(groups=("team",)), approval=approval)
+    _, say = due(ask, at(5), {"team": (ANN, BEN, CID)})
+    assert say is not None
+    assert say.mention == Who.only(ANN, BEN)
+    own = asked(reminders=(at(5),), who=Who(groups=("team",)), approval=approval.evolve(own=True))
+    assert unclear(own, at(5)) == (), "nobody has voted: the whole group is missing"
+    _, say = due(own, at(5), {"team": (ANN, BEN, CID)})
+    assert say is not None
+    assert say.mention == Who(groups=("team",))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_of_many_who_are_missing_the_group_is_called(more: int):
+    crowd = tuple(ANN.evolve(id=f"C{number}") for number in range(CALLED + more))
+    ask = asked(ANN, reminders=(at(5),), who=Who(groups=("team",)))
+    _, say = due(ask, at(5), {"team": (ANN, *crowd)})
+    assert say is not None
+    assert say.mention == (Who(groups=("team",)) if more else Who.only(*crowd))
+
+
+def test_where_all_of_a_group_have_voted_nobody_is_reminded():
+    ask = asked(ANN, BEN, reminders=(at(5),), who=Who(groups=("team",)), approval=Approval(quorum=3))
+    after, say = due(ask, at(5), {"team": (ANN, BEN)})
+    assert after is not None
+    assert after.policy.reminders == ()
+    assert say is None
+
+
+def test_nobody_is_looked_up_before_its_time_or_without_need():
+    who = Who(groups=("team",))
+    assert unclear(asked(ANN, reminders=(at(5),), who=who), at(4.99)) == ()
+    assert unclear(asked(ANN, reminders=(at(5),), who=who, posted=False), at(5)) == ()
+    assert unclear(asked(reminders=(at(5),), who=who), at(5)) == ()
+    assert unclear(asked(ANN, reminders=(at(5),)), at(5)) == (), "people alone"
 
 
 def test_where_nobody_is_missing_nobody_is_reminded():

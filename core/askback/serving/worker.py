@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from askback import telemetry
 from askback.asks import Ask
 from askback.clock import utc_now
+from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.platform import Gone, Messages, Platform, TryLater, Undeliverable
 from askback.serving.turns import LOOK_AGAIN, Turns, sleep
@@ -80,6 +81,7 @@ class Worker:
         self._failing: dict[str, float] = {}
         """Since when something could not be shown, by a clock that does not jump."""
         manager.on_work(self._nudge)
+        manager.members = self._members
         if turns is not None:
             manager.on_settled(lambda _: turns.wake())
             manager.on_heard(turns.wake)
@@ -158,6 +160,10 @@ class Worker:
             for ask_id in due:
                 await self._manager.attend(ask_id)
         return await self._store.next_moment()
+
+    async def _members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+        platform = self._platforms.get(place.platform)
+        return {} if platform is None else await platform.members(place, groups)
 
     # The clock
 
