@@ -68,7 +68,7 @@ class Panel:
     async def decide(self) -> None:
         """Decide about each call of the story."""
         async with asyncio.TaskGroup() as tasks:
-            for token in self._person.story.gated:
+            for token in self._person.story.to_approve:
                 tasks.create_task(self._decide(token))
 
     async def _decide(self, token: str) -> None:

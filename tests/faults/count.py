@@ -174,7 +174,7 @@ class _Count:
         reminders = Reminders(order.deadline, killed=bool(self._record.kills), held=order.store == "postgres")
         approvals = votes.Approvals(self._record.released, self._shadowed, reminders)
         over = next((one.at for one in requests if one.turn > 0), None)
-        for token in story.gated:
+        for token in story.to_approve:
             told = heard[token].text if token in heard else None
             for kind, what in approvals.wrong(story, token, told, requests[0].at, over, self._tally.approvals):
                 self._wrong(kind, what)

@@ -55,7 +55,7 @@ class Reminders:
 
         `asked`: when at the earliest it was asked for; `settled`: when at the latest it was settled.
         """
-        if len(story.gated) > 1:
+        if len(story.to_approve) > 1:
             return  # a reminder does not say which of them it is about
         told = sorted((one for one in story.shown if reminds(one.text)), key=lambda one: one.at)
         figures["reminded"] += sum(REMINDED in one.text for one in told)

@@ -25,7 +25,7 @@ from .person import Person
 from .record import InFlight, Kill, Order, Record, Request, lead_of
 from .rig import Rig
 from .seats import Seat, seated
-from .stories import GATED, KINDS, WEIGHTS, Story, says, story_of
+from .stories import KINDS, TO_APPROVE, WEIGHTS, Story, says, story_of
 from .weather import Weather
 
 REACHED_WITHIN = 5.0
@@ -135,7 +135,7 @@ class Round:
         while not self._stopping or len(self.record.stories) < self._order.least:
             story = Story(f"s{len(self.record.stories):04d}", self._kind(number, dice))
             self.record.stories.append(story)
-            approvers = self._approvers(number) if story.kind in GATED else None
+            approvers = self._approvers(number) if story.kind in TO_APPROVE else None
             seat = self._seated(number)
             person = Person(
                 story, seat, dice, self._is_up, lambda: len(self.record.kills), self._order.contrary, approvers
@@ -271,7 +271,7 @@ class Round:
         return sum(kill.in_flight.tools for kill in self.record.kills)
 
     def _undecided(self, person: Person) -> list[Any]:
-        cards = [person.card(token) for token in person.story.gated]
+        cards = [person.card(token) for token in person.story.to_approve]
         return [card for card in cards if card is not None and person.can_act(card)]
 
     def _newest(self, person: Person) -> Request | None:

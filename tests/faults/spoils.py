@@ -109,7 +109,7 @@ def spoil(what: str) -> None:
 
             conversations.hear = hear_again
         case "granted":
-            approval.granted = approval.is_gate
+            approval.granted = approval.is_approval
             approval.allows = lambda *_, **__: True
         case "digest":
             approval.allows = lambda *_, **__: True

@@ -22,9 +22,9 @@ KINDS = (
 WEIGHTS = (4, 3, 2, 2, 3, 3, 2, 2, 1, 1, 1, 4, 1)
 ASKED = {"form": "abc", "mixed": "ab"}
 """The questions of each kind, in one ask or, `mixed`, in an ask each. All others have one, `a`."""
-GATED = frozenset({"approval", "waiting"})
+TO_APPROVE = frozenset({"approval", "waiting"})
 """Those with a call that people have to approve; in `waiting`, until the time comes for something."""
-BARE = frozenset({"tool", *GATED})
+BARE = frozenset({"tool", *TO_APPROVE})
 """Those without a question."""
 RELEASE = "Run release?"
 REMINDED = "Reminder: "
@@ -57,7 +57,7 @@ def _names(text: str, token: str) -> bool:
     return RELEASE in text and f'"{token}"' in text
 
 
-def gated(tag: str) -> tuple[str, ...]:
+def to_approve(tag: str) -> tuple[str, ...]:
     """The calls of an `approval` that people have to approve. By the tag, there is another tool beside them, or not."""
     return (f"{tag}g0", f"{tag}g1") if int(tag[1:]) % 3 == 2 else (f"{tag}g0",)
 
@@ -68,7 +68,7 @@ def arguments(token: str) -> dict[str, Any]:
 
 
 def approval_of(tag: str, deploy: ToolCall) -> tuple[ToolCall, ...]:
-    first, *more = (call("release", **arguments(token)) for token in gated(tag))
+    first, *more = (call("release", **arguments(token)) for token in to_approve(tag))
     match int(tag[1:]) % 3:
         case 0:
             return (first,)
@@ -176,15 +176,15 @@ class Story:
         return () if self.kind in BARE else tuple(f"{self.tag}{letter}" for letter in ASKED.get(self.kind, "a"))
 
     @property
-    def gated(self) -> tuple[str, ...]:
+    def to_approve(self) -> tuple[str, ...]:
         if self.kind == "waiting":
             return (f"{self.tag}g0",)
-        return gated(self.tag) if self.kind == "approval" else ()
+        return to_approve(self.tag) if self.kind == "approval" else ()
 
     @property
     def asked(self) -> tuple[str, ...]:
         """All that people see a card of."""
-        return (*self.questions, *self.gated)
+        return (*self.questions, *self.to_approve)
 
     @property
     def last(self) -> int:

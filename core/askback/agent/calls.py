@@ -107,7 +107,7 @@ class Calls:
         outcome = None if ask is None else ask.outcome
         if ask is None or outcome is None:
             return call.result, call.is_error
-        if approval.is_gate(ask):
+        if approval.is_approval(ask):
             # One that was approved has run, and has a result of its own.
             if call.result is not None:
                 return call.result, call.is_error

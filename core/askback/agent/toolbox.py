@@ -164,12 +164,12 @@ class Toolbox:
         known = self._unrecorded.get(key)
         if known is not None:
             await self._record(work, call, known)
-        elif call.started and (tool is None or not tool.idempotent or _is_ungated(tool, call)):
+        elif call.started and (tool is None or not tool.idempotent or _is_unapproved(tool, call)):
             await self._interrupted(work, call)
         elif tool is None:
             # Called under another setting of ASKBACK_TOOLS.
             await self._record(work, call, Told(text=f"There is no tool {call.tool!r} any more.", is_error=True))
-        elif _is_ungated(tool, call):
+        elif _is_unapproved(tool, call):
             # Called before it was to be approved.
             why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
             await self._record(work, call, Told(text=why, is_error=True))
@@ -281,7 +281,7 @@ def _log(ended: _Ended, fields: dict[str, object]) -> None:
         log.info("A tool ran.", extra={"action": "tool_ran", **fields})
 
 
-def _is_ungated(tool: OwnTool, call: Call) -> bool:
+def _is_unapproved(tool: OwnTool, call: Call) -> bool:
     """Whether a call that needs approval has none."""
     return tool.approval and call.approved is None
 

@@ -55,18 +55,18 @@ def load_tools(names: Sequence[str], folder: Path, approval: Sequence[str] = ())
         except OperatorError as error:
             problems.append(str(error))
     if not problems:
-        problems += _ungated(approval, own)
+        problems += _misnamed(approval, own)
     if problems:
         raise OperatorError("\n".join(problems))
-    return Tools(questions=questions, own=tuple(_gated(tool, approval) for tool, _ in own.values()))
+    return Tools(questions=questions, own=tuple(_with_approval(tool, approval) for tool, _ in own.values()))
 
 
-def _gated(tool: OwnTool, approval: Sequence[str]) -> OwnTool:
+def _with_approval(tool: OwnTool, approval: Sequence[str]) -> OwnTool:
     """What the tool says of itself is not weakened by the setting, nor the other way round."""
     return replace(tool, approval=tool.approval or any(fnmatchcase(tool.name, pattern) for pattern in approval))
 
 
-def _ungated(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
+def _misnamed(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
     """What is wrong with the names of tools that need approval: one that is misspelt would run without."""
     for pattern in approval:
         if pattern in TOOLS:

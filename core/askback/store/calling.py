@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from askback.clock import utc_now
 from askback.conversations import Blocks, CallsToRun, Requested, Say
-from askback.store import asks, conversations, gate, outbox
+from askback.store import approvals, asks, conversations, outbox
 from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")
@@ -30,7 +30,7 @@ class Calling(Transactions):
             last = conversations.last_message(connection, conversation_id)
             if conversation is None or last is None or last.role != "assistant":
                 return None
-            calls = gate.calls_of(connection, conversation_id, last.seq)
+            calls = approvals.calls_of(connection, conversation_id, last.seq)
             to_run = tuple(call for call, _ in calls if call.is_to_run)
             if not to_run:
                 return None
@@ -61,11 +61,11 @@ class Calling(Transactions):
         """
 
         def work(connection: Connection) -> bool | None:
-            calls = gate.calls_of(connection, conversation_id, seq)
+            calls = approvals.calls_of(connection, conversation_id, seq)
             call = next((call for call, _ in calls if call.tool_use_id == tool_use_id), None)
             if call is None or not call.is_to_run:
                 return False
-            if call.ask_id is not None and not gate.is_approved(connection, conversation_id, seq, call):
+            if call.ask_id is not None and not approvals.is_approved(connection, conversation_id, seq, call):
                 conversations.end_call(connection, conversation_id, seq, tool_use_id, NOT_APPROVED)
                 return None
             return conversations.start_call(connection, conversation_id, seq, tool_use_id, again=again)

@@ -14,7 +14,7 @@ from askback.conversations import Conversation, Heard, Say, Stopped
 from askback.identity import Actor
 from askback.interview import settle
 from askback.questions import Outcome
-from askback.store import asks, conversations, gate, locks, offers, outbox
+from askback.store import approvals, asks, conversations, locks, offers, outbox
 from askback.store.signals import Signal, tell
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
@@ -75,7 +75,7 @@ def goes_on(connection: Connection, conversation: Conversation) -> bool:
     last = conversations.last_message(connection, conversation.id)
     if last is None or last.role != "assistant":
         return False
-    calls = gate.calls_of(connection, conversation.id, last.seq)
+    calls = approvals.calls_of(connection, conversation.id, last.seq)
     return any(call.is_to_run for call, _ in calls) or bool(asks.open_of(connection, conversation.id))
 
 
@@ -94,7 +94,7 @@ def end_all(
         ended.append(over)
     last = conversations.last_message(connection, conversation.id)
     if last is not None and last.role == "assistant":
-        for call, _ in gate.calls_of(connection, conversation.id, last.seq):
+        for call, _ in approvals.calls_of(connection, conversation.id, last.seq):
             if call.is_to_run:
                 conversations.end_call(connection, conversation.id, last.seq, call.tool_use_id, STOPPED)
     conversations.set_stopped(connection, conversation.id, by)

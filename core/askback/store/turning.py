@@ -15,7 +15,7 @@ from askback.clock import to_micros, utc_now
 from askback.conversations import Call, Conversation, Message, Turn, TurnEnd, Written
 from askback.identity import MessageRef
 from askback.policy import Limits
-from askback.store import conversations, gate, locks, outbox
+from askback.store import approvals, conversations, locks, outbox
 from askback.store.asking import store_asks
 from askback.store.decisions import DRAW_SECONDS
 from askback.store.transactions import Transactions
@@ -69,7 +69,7 @@ class Turning(Transactions):
             last = conversations.last_message(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
             resumed = last is not None and (last.role == "user" or last.unfinished)
-            asked = () if last is None else gate.calls_of(connection, conversation_id, last.seq)
+            asked = () if last is None else approvals.calls_of(connection, conversation_id, last.seq)
             if any(call.is_to_run for call, _ in asked):
                 # Approved since the tools were run: the caller runs it, or whoever takes its place.
                 return None

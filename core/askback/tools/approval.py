@@ -6,7 +6,19 @@ reorder what is, stands there as an escape.
 
 from __future__ import annotations
 
-__all__ = ["ALWAYS", "APPROVE", "DENY", "allows", "always", "digest", "form", "granted", "is_gate", "refusal", "voters"]
+__all__ = [
+    "ALWAYS",
+    "APPROVE",
+    "DENY",
+    "allows",
+    "always",
+    "digest",
+    "form",
+    "granted",
+    "is_approval",
+    "refusal",
+    "voters",
+]
 
 import hashlib
 import json
@@ -66,14 +78,14 @@ def digest(tool: str, data: JsonValue) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def is_gate(ask: Ask) -> bool:
+def is_approval(ask: Ask) -> bool:
     """Whether a tool call waits for this ask, rather than for an answer to a question of the model's."""
     return ask.policy.approval is not None and ask.policy.approval.subject is not None
 
 
 def granted(ask: Ask) -> bool:
     """Whether people let the call run."""
-    return is_gate(ask) and not _refused(ask) and _chosen(ask) in (APPROVE, ALWAYS)
+    return is_approval(ask) and not _refused(ask) and _chosen(ask) in (APPROVE, ALWAYS)
 
 
 def allows(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:

@@ -150,14 +150,14 @@ tools = [deploy, db_wipe, look]
 
 @pytest.fixture
 def named(empty: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    (empty / "gated_tools.py").write_text(TOOLS, encoding="utf-8")
+    (empty / "approved_tools.py").write_text(TOOLS, encoding="utf-8")
     monkeypatch.syspath_prepend(str(empty))
 
-    def gated(*approval: str) -> list[str]:
-        loaded = load_tools(["AskUserQuestion", "gated_tools:tools"], empty, approval)
+    def needing(*approval: str) -> list[str]:
+        loaded = load_tools(["AskUserQuestion", "approved_tools:tools"], empty, approval)
         return [tool.name for tool in loaded.own if tool.approval]
 
-    return gated
+    return needing
 
 
 def test_the_code_and_the_setting_add_up_and_neither_takes_back_the_other(named: Callable[..., list[str]]) -> None:

@@ -13,7 +13,7 @@ from askback_local.model.script import call, turn
 
 from .driver import ADA, BEN, CY, GROUPS, Desk, PlatformTests, card, line, notice, settled, turn_of, until
 
-EXTRA = "gated_tools_at_the_desk"
+EXTRA = "tools_that_need_approval_at_the_desk"
 PLAN = "\n".join(f"copy step {number} to machine {number} <!channel> @everyone *" for number in range(120))
 
 
