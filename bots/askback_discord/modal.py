@@ -11,7 +11,7 @@ from askback.card import TextField
 from askback.text.literal import size, visible
 from askback_discord import ids, limits
 from askback_discord.components import Component
-from askback_discord.texts import cut, fit, plain
+from askback_discord.texts import bold, cut, fit, plain
 
 LONG: Final = 300
 """Prompts up to this long are bold."""
@@ -78,9 +78,7 @@ def _title(header: str) -> str:
 
 
 def _prompt(prompt: str) -> Component:
-    words = plain(prompt)
-    if len(prompt) <= LONG:
-        words = f"**{words}**"
+    words = bold(prompt) if len(prompt) <= LONG else plain(prompt)
     if size(words) > limits.TEXT:
         words = "-# The question is too long for this window: it stands whole in the message."
     return {"type": limits.DISPLAY, "content": words}

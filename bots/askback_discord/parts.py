@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 from askback.identity import Actor
 from askback.text.literal import breaking, isolated, size, visible
 from askback_discord.components import Component, person, role
-from askback_discord.texts import escape
+from askback_discord.texts import bold, escape
 
 PLATFORM = "discord"
 LONG: Final = 300
@@ -46,7 +46,7 @@ class Text:
             case "plain":
                 return escape(isolated(self.words))
             case "bold":
-                return f"**{escape(isolated(self.words))}**"
+                return bold(self.words)
             case "quote":
                 return "\n".join(f"> {line}" for line in escape(isolated(self.words)).split("\n"))
             case "code":

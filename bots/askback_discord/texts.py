@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["cut", "escape", "fit", "harmless_markdown", "literal", "one_line", "plain", "prose_parts", "visible"]
+__all__ = [
+    "bold",
+    "cut",
+    "escape",
+    "fit",
+    "harmless_markdown",
+    "literal",
+    "one_line",
+    "plain",
+    "prose_parts",
+    "visible",
+]
 
 import re
 from typing import Final
@@ -32,6 +43,16 @@ def escape(text: str) -> str:
 def plain(text: str) -> str:
     """A text of a model or a person, as Markdown that shows it as it is written."""
     return escape(literal(text))
+
+
+def bold(text: str) -> str:
+    """The same in bold. White space at its ends stands outside: not every reader takes what it is put against."""
+    shown = visible(text)
+    words = shown.strip()
+    if not words:
+        return plain(text)
+    before, _, after = shown.partition(words)
+    return f"{before}**{plain(words)}**{after}"
 
 
 def harmless_markdown(text: str) -> str:

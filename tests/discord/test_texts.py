@@ -40,6 +40,18 @@ def test_an_escaped_text_can_be_read_back(text: str) -> None:
     assert re.sub(r"\\([^0-9A-Za-z\s])", r"\1", texts.escape(text)) == text
 
 
+@given(WILD | MARKED)
+@example("Which fruit ")
+@example("\n # a\t")
+def test_a_bold_text_is_shown_whole_and_its_asterisks_stand_at_words(text: str) -> None:
+    made = texts.bold(text)
+    assert seen(read(made)).strip() == literal(texts.visible(text).strip())
+    if texts.visible(text).strip():
+        inside = made.strip()
+        assert (inside[:2], inside[-2:]) == ("**", "**")
+        assert not re.search(r"^\*\*\s|\s\*\*$", inside)
+
+
 @given(MARKED.filter(bool), st.sampled_from(["**{}**", "a {} b", "> {}", "-# {}", "**1\\. {}**  ★"]))
 def test_nothing_gets_out_of_our_own_format(text: str, ours: str) -> None:
     inside = texts.escape(text)
