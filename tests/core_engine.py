@@ -38,8 +38,8 @@ from askback.serving.turns import LOOK_AGAIN, LocalTurns
 from askback.serving.worker import Worker
 from askback.store.database import Database
 from askback.store.errors import StoreBusy
+from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback.store.writer import Writer
 from askback.tools import tool_named
 from askback_local.model.script import ToolCall, call
 from askback_local.services import Services
@@ -328,7 +328,7 @@ async def engine(
         shared = url_in(folder)
         if shared is None:
             kept = None
-            database: Database = await asyncio.to_thread(Writer, folder / "askback.db")
+            database: Database = await asyncio.to_thread(SqliteDatabase, folder / "askback.db")
             stack.push_async_callback(database.close)
         else:
             kept = await stack.enter_async_context(backing(shared))

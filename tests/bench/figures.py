@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 
 PER_CENT = 100
 
@@ -91,7 +91,7 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 async def database_in(folder: Path) -> Database:
     """What our own writer does there: asked of its connection, not taken from its source."""
-    writer = Writer(folder / "facts.db")
+    writer = SqliteDatabase(folder / "facts.db")
     try:
         mode, synchronous = await writer.run(
             lambda connection: (

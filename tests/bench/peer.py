@@ -38,13 +38,13 @@ def serve(once: Callable[[], Span], facts: Callable[[], str]) -> None:
 def askback(folder: Path) -> None:
     from askback.manager import QuestionManager
     from askback.policy import Who
+    from askback.store.sqlite.database import SqliteDatabase
     from askback.store.store import Store
-    from askback.store.writer import Writer
 
     from .asked import ADA, FORM, answer, ask_in
     from .figures import database_in
 
-    writer = Writer(folder / "askback.db")
+    writer = SqliteDatabase(folder / "askback.db")
     manager = QuestionManager(Store(writer))
 
     async def waited() -> Span:

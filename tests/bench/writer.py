@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from askback.store import schema
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 
 from .figures import Figure, measured
 from .runner import Bench
@@ -72,7 +72,7 @@ def audit(name: str, revision: int, at: int) -> dict[str, object]:
     return {"ask_id": name, "actor": "{}", "action": "{}", "verdict": "applied", "revision": revision, "at": at}
 
 
-async def timed(writer: Writer, kind: Kind, at_once: int, seconds: float) -> tuple[list[float], float]:
+async def timed(writer: SqliteDatabase, kind: Kind, at_once: int, seconds: float) -> tuple[list[float], float]:
     """How long each took, in milliseconds, and how many there were in a second."""
     took: list[float] = []
     number = 0
@@ -111,7 +111,7 @@ def bare(path: Path, seconds: float) -> list[float]:
 async def run(bench: Bench) -> AsyncIterator[Figure]:
     path = bench.folder / "writer.db"
     seconds = 0.1 if bench.quick else SECONDS
-    writer = Writer(path)
+    writer = SqliteDatabase(path)
     try:
         await writer.run(
             lambda one: one.execute(insert(schema.asks), [ask | {"id": f"ask{n}"} for n in range(ASKS)]) and None

@@ -12,8 +12,8 @@ from askback.operate.cancel import cancel_from_outside
 from askback.policy import Who
 from askback.serving.nudge import nudge
 from askback.store.beside import worker_of
+from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback.store.writer import Writer
 from askback_local.model.script import turn
 
 from .driver import ADA, Desk, asks, card, form_of, line, one, program_asks, settled, turn_of
@@ -76,7 +76,7 @@ async def test_two_processes_that_write_at_once_settle_each_question_once(desk: 
     """A writer as the command has it, against the running one: clicks and cancels of the same questions."""
     desk.model.script(turn("Hello."), when="hello")
     talk = await desk.mention(ADA, "hello")
-    outside = Writer(database(), prepare=lambda _: None)
+    outside = SqliteDatabase(database(), prepare=lambda _: None)
     try:
         other = QuestionManager(Store(outside))
         async with asyncio.TaskGroup() as tasks:

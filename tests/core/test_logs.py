@@ -23,7 +23,7 @@ from askback import logs
 from askback.errors import InvalidValue, OperatorError, Problem
 from askback.logs import configure_logging
 from askback.settings.reading import TomlSettings
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 from askback.text.redaction import HIDDEN, hide, redacted
 from telemetry_backend import reported
 
@@ -278,7 +278,7 @@ async def test_an_error_of_the_database_quotes_nobody_at_any_level(
         connection.execute(text("INSERT INTO meta (name, value) VALUES (:name, :text)"), {"name": None, "text": TEXT})
 
     configure_logging("DEBUG")
-    writer = await asyncio.to_thread(Writer, tmp_path / "askback.db")
+    writer = await asyncio.to_thread(SqliteDatabase, tmp_path / "askback.db")
     try:
         await writer.run(work)
     except IntegrityError as error:

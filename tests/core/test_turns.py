@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from askback.serving.turns import Advancing
+from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback.store.writer import Writer
 
 
 async def test_a_turn_that_comes_back_while_it_is_under_way_is_looked_at_after_it(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ async def test_a_turn_that_comes_back_while_it_is_under_way_is_looked_at_after_i
             await may_end.wait()
         begun.append(f"end of {conversation_id}")
 
-    database = Writer(tmp_path / "askback.db")
+    database = SqliteDatabase(tmp_path / "askback.db")
     try:
         turns = Advancing(Store(database), advance)
         async with asyncio.TaskGroup() as tasks:

@@ -15,7 +15,7 @@ from rich.console import Console
 from askback.doctor.examination import examine
 from askback.doctor.findings import Finding, Scene
 from askback.doctor.report import exit_code, report
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 from askback_local.services import Services
 
 PATIENT = Scene(seconds=30)
@@ -91,7 +91,7 @@ async def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     database = tmp_path / "askback.db"
-    await Writer(database).close()
+    await SqliteDatabase(database).close()
     async with Services(port=0) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)

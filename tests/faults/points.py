@@ -30,11 +30,11 @@ import moments
 from slack_sdk.web.async_client import AsyncWebClient
 
 from askback.actions import Choose
-from askback.store import writer as writer_module
 from askback.store.postgres import database as database_module
 from askback.store.postgres.database import PostgresDatabase
+from askback.store.sqlite import database as sqlite_module
+from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback.store.writer import Writer
 from askback_discord.calls import DiscordApi
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
@@ -70,7 +70,7 @@ def arm(point: str, number: int, *, halt: bool) -> None:
             commit_on_sqlite(what)
             commit_on_postgres(what)
         case "after":
-            after(writer_module, what)
+            after(sqlite_module, what)
             after(database_module, what)
         case "ack":
             ack_on_slack()
@@ -100,15 +100,15 @@ def before(what: str) -> None:
 
 
 def commit_on_sqlite(what: str) -> None:
-    late = Writer._late
+    late = SqliteDatabase._late
 
-    def committing(self: Writer, batch: list[Any]) -> list[Any]:
+    def committing(self: SqliteDatabase, batch: list[Any]) -> list[Any]:
         found = late(self, batch)
         if not found and any(method(job.work) == what for job in batch):
             reached()
         return found
 
-    Writer._late = committing  # type: ignore[method-assign]
+    SqliteDatabase._late = committing  # type: ignore[method-assign]
 
 
 def commit_on_postgres(what: str) -> None:

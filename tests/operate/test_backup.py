@@ -26,7 +26,7 @@ from askback.policy import Limits, Who
 from askback.questions import Form, Option, Question
 from askback.store.errors import StoreBusy
 from askback.store.migrate import NEWEST
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 from core_engine import ANN, Board, Place, engine
 
 FORM = Form(
@@ -47,7 +47,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
-    asyncio.run(Writer(tmp_path / "askback.db").close())
+    asyncio.run(SqliteDatabase(tmp_path / "askback.db").close())
     return tmp_path / "askback.db"
 
 
@@ -270,7 +270,7 @@ async def test_while_people_answer_each_copy_is_of_one_moment_and_everything_ope
 
 async def test_commits_beside_it_do_not_begin_it_anew(large: Path) -> None:
     """SQLite begins a copy anew with each commit of another connection, unless a snapshot is held."""
-    writer = await asyncio.to_thread(Writer, large)
+    writer = await asyncio.to_thread(SqliteDatabase, large)
     commit: Callable[[], Any] = lambda: writer.run(  # noqa: E731
         lambda connection: connection.execute(text("UPDATE meta SET value = value || 'x' WHERE name = '0'")).rowcount
     )

@@ -23,8 +23,8 @@ from askback.manager import QuestionManager
 from askback.operate.cancel import cancel_from_outside
 from askback.policy import Approval, Escalation, Limits, Policy, Who
 from askback.questions import Form, Option, Question
+from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback.store.writer import Writer
 from core_engine import Board, engine
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="17")
@@ -54,7 +54,7 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
     """Ask once in a database, and let people act."""
 
     async def work() -> Ask:
-        writer = Writer(database)
+        writer = SqliteDatabase(database)
         try:
             manager = QuestionManager(Store(writer))
             policy = more.pop("policy", None) or manager.policy(Who.only(ANN), 3_600)
@@ -313,7 +313,7 @@ def voted(database: Path, *votes: tuple[Actor, Choose]) -> Ask:
     ask = stored(database, policy=policy, form=asked)
 
     async def work() -> Ask:
-        writer = Writer(database)
+        writer = SqliteDatabase(database)
         try:
             manager = QuestionManager(Store(writer))
             for who, deed in votes:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.store.lockfile import WorkerLock, create_private
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
+from askback.store.sqlite.lockfile import WorkerLock, create_private
 
 
 def mode(path: Path) -> int:
@@ -36,7 +36,7 @@ def umask(mask: int) -> Iterator[None]:
 async def test_the_files_are_their_owners_alone_whatever_the_umask(tmp_path: Path, mask: int):
     path = tmp_path / "new" / "directory" / "askback.db"
     with umask(mask):
-        writer = Writer(path)
+        writer = SqliteDatabase(path)
         await writer.run(lambda connection: connection.exec_driver_sql("INSERT INTO meta VALUES ('a', 'b')") and None)
         with WorkerLock(path):
             modes = {each.name: mode(each) for each in path.parent.iterdir()}
@@ -66,20 +66,20 @@ def test_what_cannot_be_a_database_is_refused_in_words(tmp_path: Path):
         (tmp_path / ("x" * 300), "File name too long"),
     ]:
         with pytest.raises(OperatorError, match=said):
-            Writer(path)
+            SqliteDatabase(path)
 
 
 def test_a_file_that_is_something_else_is_refused_in_words(tmp_path: Path):
     path = tmp_path / "notes.txt"
     path.write_text("Buy milk. " * 1000)
     with pytest.raises(OperatorError, match="file is not a database"):
-        Writer(path)
+        SqliteDatabase(path)
     assert path.read_text().startswith("Buy milk.")
 
 
 HOLD = (
     "import pathlib, sys\n"
-    "from askback.store.lockfile import WorkerLock\n"
+    "from askback.store.sqlite.lockfile import WorkerLock\n"
     "WorkerLock(pathlib.Path(sys.argv[1])).acquire()\n"
     "print('held', flush=True)\n"
     "sys.stdin.read()\n"

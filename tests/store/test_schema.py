@@ -28,7 +28,7 @@ from askback.errors import OperatorError
 from askback.identity import Place
 from askback.store import asks, conversations, offers, outbox, pruning, schema
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 
 
 class NotingCursor(sqlite3.Cursor):
@@ -118,7 +118,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path):
         raise RuntimeError("the machine went away")
 
     with pytest.raises(RuntimeError, match="went away"):
-        Writer(path, prepare=breaks)
+        SqliteDatabase(path, prepare=breaks)
     with sqlite3.connect(path) as plain:
         assert plain.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
     plain.close()
@@ -152,8 +152,8 @@ def test_a_database_may_be_shared_with_another_program_that_uses_alembic(connect
 def test_opening_a_current_database_does_not_import_alembic(tmp_path: Path):
     script = (
         "import asyncio, pathlib, sys\n"
-        "from askback.store.writer import Writer\n"
-        "asyncio.run(Writer(pathlib.Path(sys.argv[1])).close())\n"
+        "from askback.store.sqlite.database import SqliteDatabase\n"
+        "asyncio.run(SqliteDatabase(pathlib.Path(sys.argv[1])).close())\n"
         "print('alembic' in sys.modules)\n"
     )
     opened = [
@@ -168,9 +168,9 @@ def test_opening_a_current_database_does_not_import_alembic(tmp_path: Path):
 def test_processes_that_open_a_new_database_at_once_all_get_it(tmp_path: Path):
     script = (
         "import asyncio, pathlib, sys\n"
-        "from askback.store.writer import Writer\n"
+        "from askback.store.sqlite.database import SqliteDatabase\n"
         "sys.stdin.readline()\n"
-        "asyncio.run(Writer(pathlib.Path(sys.argv[1])).close())\n"
+        "asyncio.run(SqliteDatabase(pathlib.Path(sys.argv[1])).close())\n"
     )
     processes = [
         subprocess.Popen(

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, DateTime, bindparam, insert, literal, select,
 from sqlalchemy.exc import IntegrityError
 
 from askback.store.schema import calls, metadata, outbox
-from askback.store.sqlite import engine_for
+from askback.store.sqlite.connections import engine_for
 from askback.store.statement import Statement
 
 KEPT = Statement(insert(outbox))

@@ -22,8 +22,8 @@ from askback.settings.core import Settings
 from askback.settings.reading import load
 from askback.store import asks
 from askback.store.beside import NoDatabase, NotReady, Older, Where, look, worker_of, writing
-from askback.store.lockfile import ASKING, InUse
 from askback.store.postgres.address import PostgresAddress
+from askback.store.sqlite.lockfile import ASKING, InUse
 from askback.store.store import Store
 from askback.store.url import database_of
 

@@ -24,7 +24,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from askback.clock import now
 from askback.errors import OperatorError
 from askback.store.beside import ELSEWHERE, check_version, is_older, opened, version_of, worker_of
-from askback.store.refusals import code, reason
+from askback.store.sqlite.refusals import code, reason
 from askback.text.terminal import harmless
 
 STEP_PAGES = 256

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 from askback.serving.nudge import listening
 from askback.serving.turns import LOOK_AGAIN, Advance, LocalTurns, Turns
 from askback.store.database import Database
-from askback.store.lockfile import WorkerLock
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.extra import extra
 from askback.store.signals import Signal
+from askback.store.sqlite.database import SqliteDatabase
+from askback.store.sqlite.lockfile import WorkerLock
 from askback.store.store import Store
 from askback.store.url import database_of
-from askback.store.writer import Writer
 
 if TYPE_CHECKING:
     from askback.agent.loop import Agent
@@ -57,7 +57,7 @@ class _File(Backing):
     is_shared = False
     look_again = LOOK_AGAIN
 
-    def __init__(self, path: Path, database: Writer) -> None:
+    def __init__(self, path: Path, database: SqliteDatabase) -> None:
         self.database = database
         self._path = path
 
@@ -105,7 +105,7 @@ async def backing(url: str, holder: str = "") -> AsyncGenerator[Backing]:
             yield SharedBacking(address, database)
     else:
         with WorkerLock(address, holder):
-            async with _opened(lambda: Writer(address)) as database:
+            async with _opened(lambda: SqliteDatabase(address)) as database:
                 yield _File(address, database)
 
 

@@ -25,7 +25,7 @@ from askback.store.database import Database
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.extra import extra
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ async def writing(where: Where) -> AsyncGenerator[Database]:
             from askback.store.postgres.beside import Telling
         database = Telling(where, prepare=check_version)
     else:
-        database = Writer(where, prepare=check_version)
+        database = SqliteDatabase(where, prepare=check_version)
     try:
         yield database
     finally:

@@ -21,12 +21,12 @@ from sqlalchemy.exc import IntegrityError
 
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 from askback.store.schema import meta, transcript
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 
 
 @asynccontextmanager
-async def opened(path: Path, **limits: Any) -> AsyncIterator[Writer]:
-    writer = Writer(path, **{"batch_seconds": 60, **limits})
+async def opened(path: Path, **limits: Any) -> AsyncIterator[SqliteDatabase]:
+    writer = SqliteDatabase(path, **{"batch_seconds": 60, **limits})
     try:
         yield writer
     finally:
@@ -34,7 +34,7 @@ async def opened(path: Path, **limits: Any) -> AsyncIterator[Writer]:
 
 
 @pytest.fixture
-async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
+async def writer(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     async with opened(tmp_path / "askback.db") as writer:
         yield writer
 
@@ -55,7 +55,7 @@ def names(path: Path) -> list[str]:
     return found
 
 
-async def together(writer: Writer, *works: Callable[[Connection], Any]) -> list[Any]:
+async def together(writer: SqliteDatabase, *works: Callable[[Connection], Any]) -> list[Any]:
     """What comes of works that share one batch: they are in the queue before the first one is let through."""
     reached, gate = threading.Event(), threading.Event()
 
@@ -77,7 +77,7 @@ def orphan(connection: Connection) -> None:
 
 
 async def test_a_commit_that_fails_is_told_to_the_whole_batch_and_the_writer_goes_on(
-    writer: Writer, caplog: pytest.LogCaptureFixture
+    writer: SqliteDatabase, caplog: pytest.LogCaptureFixture
 ):
     def own_error(connection: Connection) -> None:
         raise LookupError
@@ -93,7 +93,7 @@ async def test_a_commit_that_fails_is_told_to_the_whole_batch_and_the_writer_goe
     assert names(writer.path) == ["later"]
 
 
-async def test_a_full_database_refuses_what_does_not_fit_and_takes_what_does(writer: Writer):
+async def test_a_full_database_refuses_what_does_not_fit_and_takes_what_does(writer: SqliteDatabase):
     def full(connection: Connection) -> None:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
@@ -121,7 +121,7 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, ignored)
 
 
-async def test_a_disk_that_takes_no_more_fails_the_commit_and_nothing_else(writer: Writer):
+async def test_a_disk_that_takes_no_more_fails_the_commit_and_nothing_else(writer: SqliteDatabase):
     await writer.run(add("acknowledged"))
     log = writer.path.with_name("askback.db-wal")
     with no_file_larger_than(log.stat().st_size + 100):
@@ -136,7 +136,9 @@ async def test_a_disk_that_takes_no_more_fails_the_commit_and_nothing_else(write
 
 
 @pytest.mark.parametrize("swallowed", [False, True])
-async def test_a_work_with_which_sqlite_ends_the_transaction_costs_the_others_nothing(writer: Writer, swallowed: bool):
+async def test_a_work_with_which_sqlite_ends_the_transaction_costs_the_others_nothing(
+    writer: SqliteDatabase, swallowed: bool
+):
     # SQLite does so by itself after some errors, a full disk for one; or when told to, as here.
     def ends_it(connection: Connection) -> None:
         try:
@@ -192,7 +194,7 @@ async def test_a_deadline_is_kept_while_another_process_keeps_the_database(tmp_p
 
 
 async def test_a_deadline_during_the_commit_itself_is_in_doubt_and_says_so(
-    writer: Writer, caplog: pytest.LogCaptureFixture
+    writer: SqliteDatabase, caplog: pytest.LogCaptureFixture
 ):
     reached, gate = threading.Event(), threading.Event()
 
@@ -224,7 +226,7 @@ BUSY_CHILD = """
 import asyncio, itertools, os, pathlib, sys
 from sqlalchemy import insert
 from askback.store.schema import meta
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 
 numbers = itertools.count()
 
@@ -235,7 +237,7 @@ async def one(writer):
         os.write(1, f"{name}\\n".encode())
 
 async def main():
-    writer = Writer(pathlib.Path(sys.argv[1]))
+    writer = SqliteDatabase(pathlib.Path(sys.argv[1]))
     await asyncio.gather(*(one(writer) for _ in range(32)))
 
 asyncio.run(main())

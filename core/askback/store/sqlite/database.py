@@ -13,12 +13,12 @@ A transaction is a *work*: a function of a `Connection`. What holds for it:
   constraint: after a full disk there is no transaction left to go on in.
 - It must be short. Everybody waits for it.
 
-`Writer.run(work, within=seconds)` says what is guaranteed after the deadline.
+`SqliteDatabase.run(work, within=seconds)` says what is guaranteed after the deadline.
 """
 
 from __future__ import annotations
 
-__all__ = ["Writer"]
+__all__ = ["SqliteDatabase"]
 
 import asyncio
 import contextlib
@@ -36,9 +36,10 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
 from askback.store import migrate
-from askback.store.lockfile import create_private
-from askback.store.refusals import closed, code, is_of_the_database, overdue, reason, refusal, swallowed
-from askback.store.sqlite import Raw, checkpoint, engine_for, mend, raw_of, roll_back
+from askback.store.refusals import closed, overdue
+from askback.store.sqlite.connections import Raw, checkpoint, engine_for, mend, raw_of, roll_back
+from askback.store.sqlite.lockfile import create_private
+from askback.store.sqlite.refusals import code, is_of_the_database, reason, refusal, swallowed
 from askback.store.thread import OwnThread
 from askback.store.work import AnyJob, Job, Queue, State, call, settle
 
@@ -52,7 +53,7 @@ LOCK_SECONDS = 5.0
 """How long another process may keep the write lock before we refuse everybody who waits for it."""
 
 
-class Writer:
+class SqliteDatabase:
     """The two threads and their connections. Everything that is promised is said at the module's top."""
 
     def __init__(

@@ -17,12 +17,12 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from askback.store.errors import StoreBusy, StoreUnavailable
 from askback.store.schema import meta
-from askback.store.writer import Writer
+from askback.store.sqlite.database import SqliteDatabase
 
 
 @asynccontextmanager
-async def opened(path: Path, **limits: Any) -> AsyncIterator[Writer]:
-    writer = Writer(path, **limits)
+async def opened(path: Path, **limits: Any) -> AsyncIterator[SqliteDatabase]:
+    writer = SqliteDatabase(path, **limits)
     try:
         yield writer
     finally:
@@ -30,7 +30,7 @@ async def opened(path: Path, **limits: Any) -> AsyncIterator[Writer]:
 
 
 @pytest.fixture
-async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
+async def writer(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
     # A batch that takes in whatever is there: how fast the machine is must not decide a test.
     async with opened(tmp_path / "askback.db", batch_seconds=60) as writer:
         yield writer
@@ -75,7 +75,7 @@ class Gate:
         self._open.set()
 
 
-def submit(writer: Writer, work: Callable[[Connection], Any], **options: float) -> asyncio.Task[Any]:
+def submit(writer: SqliteDatabase, work: Callable[[Connection], Any], **options: float) -> asyncio.Task[Any]:
     return asyncio.create_task(writer.run(work, **options))
 
 
@@ -84,12 +84,12 @@ async def submitted() -> None:
     await asyncio.sleep(0)
 
 
-async def test_a_work_returns_what_it_returns_and_is_on_the_disk(writer: Writer):
+async def test_a_work_returns_what_it_returns_and_is_on_the_disk(writer: SqliteDatabase):
     assert await writer.run(add("one")) == "one"
     assert names(writer.path) == ["one"]
 
 
-async def test_works_that_are_there_share_a_commit_and_keep_their_order(writer: Writer):
+async def test_works_that_are_there_share_a_commit_and_keep_their_order(writer: SqliteDatabase):
     gate = Gate()
     first = submit(writer, gate)
     await gate.reached()
@@ -109,7 +109,7 @@ async def test_a_batch_ends_when_its_time_is_over(tmp_path: Path):
         assert writer.commits == 10
 
 
-async def test_nobody_is_told_before_the_commit(writer: Writer):
+async def test_nobody_is_told_before_the_commit(writer: SqliteDatabase):
     gate = Gate()
     ran = threading.Event()
 
@@ -136,7 +136,7 @@ async def test_nobody_is_told_before_the_commit(writer: Writer):
     assert seen == [["early"]]
 
 
-async def test_one_that_raises_is_undone_alone_and_hears_it_itself(writer: Writer):
+async def test_one_that_raises_is_undone_alone_and_hears_it_itself(writer: SqliteDatabase):
     def half(connection: Connection) -> None:
         add("half")(connection)
         raise LookupError("no such ask")
@@ -151,7 +151,7 @@ async def test_one_that_raises_is_undone_alone_and_hears_it_itself(writer: Write
     assert writer.commits == 1
 
 
-async def test_one_that_raises_is_told_after_the_commit_as_well(writer: Writer):
+async def test_one_that_raises_is_told_after_the_commit_as_well(writer: SqliteDatabase):
     # What it saw may be another work's, which is not committed yet.
     def refused(connection: Connection) -> None:
         raise LookupError(connection.execute(select(func.count()).select_from(meta)).scalar_one())
@@ -167,7 +167,7 @@ async def test_one_that_raises_is_told_after_the_commit_as_well(writer: Writer):
     await asyncio.gather(tasks[0], tasks[2])
 
 
-async def test_a_work_may_have_savepoints_of_its_own(writer: Writer):
+async def test_a_work_may_have_savepoints_of_its_own(writer: SqliteDatabase):
     def careful(connection: Connection) -> str:
         add("kept")(connection)
         try:
@@ -196,7 +196,7 @@ async def test_a_work_may_have_savepoints_of_its_own(writer: Writer):
     ],
 )
 async def test_a_work_that_breaks_the_rules_harms_only_itself(
-    writer: Writer, spoils: Callable[[Connection], Any], error: type[BaseException]
+    writer: SqliteDatabase, spoils: Callable[[Connection], Any], error: type[BaseException]
 ):
     def spoiling(connection: Connection) -> Any:
         add("spoiled")(connection)
@@ -219,7 +219,7 @@ async def test_a_work_that_breaks_the_rules_harms_only_itself(
     assert await writer.run(add("later")) == "later"
 
 
-async def test_a_cancelled_caller_drops_a_work_that_has_not_started(writer: Writer):
+async def test_a_cancelled_caller_drops_a_work_that_has_not_started(writer: SqliteDatabase):
     gate = Gate()
     first = submit(writer, gate)
     await gate.reached()
@@ -233,7 +233,7 @@ async def test_a_cancelled_caller_drops_a_work_that_has_not_started(writer: Writ
     assert names(writer.path) == ["kept"]
 
 
-async def test_a_cancelled_caller_does_not_stop_a_work_that_has_started(writer: Writer):
+async def test_a_cancelled_caller_does_not_stop_a_work_that_has_started(writer: SqliteDatabase):
     gate = Gate(add("started"))
     task = submit(writer, gate)
     await gate.reached()
@@ -246,7 +246,7 @@ async def test_a_cancelled_caller_does_not_stop_a_work_that_has_started(writer: 
     assert gate.runs == 1
 
 
-async def test_a_deadline_drops_a_work_that_has_not_started(writer: Writer):
+async def test_a_deadline_drops_a_work_that_has_not_started(writer: SqliteDatabase):
     gate = Gate()
     first = submit(writer, gate)
     await gate.reached()
@@ -259,7 +259,7 @@ async def test_a_deadline_drops_a_work_that_has_not_started(writer: Writer):
     assert names(writer.path) == ["next"]
 
 
-async def test_a_deadline_takes_a_work_that_ran_out_of_its_batch_again(writer: Writer):
+async def test_a_deadline_takes_a_work_that_ran_out_of_its_batch_again(writer: SqliteDatabase):
     # The caller is told while its work still stands in the thread, and that is final. Those that shared
     # its batch, before it and after it, run again without it.
     gate, before, after = Gate(add("late")), Gate(add("before")), Gate(add("after"))
@@ -281,7 +281,7 @@ async def test_a_deadline_takes_a_work_that_ran_out_of_its_batch_again(writer: W
     assert (before.runs, gate.runs, after.runs, writer.commits) == (2, 1, 2, 1)
 
 
-async def test_a_deadline_holds_even_if_the_event_loop_stands_still(writer: Writer):
+async def test_a_deadline_holds_even_if_the_event_loop_stands_still(writer: SqliteDatabase):
     gate = Gate(add("late"))
     task = submit(writer, gate, within=1.0)
     await gate.reached()
@@ -300,7 +300,7 @@ async def test_a_deadline_holds_even_if_the_event_loop_stands_still(writer: Writ
     assert names(writer.path) == []
 
 
-async def test_several_event_loops_may_submit(writer: Writer):
+async def test_several_event_loops_may_submit(writer: SqliteDatabase):
     async def many(prefix: str) -> None:
         await asyncio.gather(*(writer.run(add(f"{prefix}{number}")) for number in range(50)))
 
@@ -311,7 +311,7 @@ async def test_several_event_loops_may_submit(writer: Writer):
         assert [name for name in found if name.startswith(prefix)] == [f"{prefix}{number}" for number in range(50)]
 
 
-async def test_a_loop_that_closed_meanwhile_disturbs_nobody(writer: Writer):
+async def test_a_loop_that_closed_meanwhile_disturbs_nobody(writer: SqliteDatabase):
     gate = Gate(add("left alone"))
 
     async def leave() -> None:
@@ -325,7 +325,7 @@ async def test_a_loop_that_closed_meanwhile_disturbs_nobody(writer: Writer):
     assert names(writer.path) == ["left alone", "next"]
 
 
-async def test_reads_do_not_wait_behind_a_batch_and_see_what_is_committed(writer: Writer):
+async def test_reads_do_not_wait_behind_a_batch_and_see_what_is_committed(writer: SqliteDatabase):
     count = select(func.count()).select_from(meta)
     await writer.run(add("committed"))
     gate = Gate(add("not yet"))
@@ -337,7 +337,7 @@ async def test_reads_do_not_wait_behind_a_batch_and_see_what_is_committed(writer
     assert await writer.read(lambda connection: connection.execute(count).scalar_one()) == 2
 
 
-async def test_a_read_sees_one_snapshot(writer: Writer):
+async def test_a_read_sees_one_snapshot(writer: SqliteDatabase):
     count = select(func.count()).select_from(meta)
     first = Gate(lambda connection: connection.execute(count).scalar_one())
 
@@ -351,14 +351,14 @@ async def test_a_read_sees_one_snapshot(writer: Writer):
     assert await task == (0, 0)
 
 
-async def test_a_read_cannot_write(writer: Writer):
+async def test_a_read_cannot_write(writer: SqliteDatabase):
     with pytest.raises(StoreUnavailable, match="readonly"):
         await writer.read(add("smuggled"))
     assert names(writer.path) == []
     assert await writer.read(lambda connection: connection.execute(select(func.count())).scalar_one()) == 1
 
 
-async def test_foreign_keys_and_durability_are_on(writer: Writer):
+async def test_foreign_keys_and_durability_are_on(writer: SqliteDatabase):
     def pragmas(connection: Connection) -> list[object]:
         asked = ("journal_mode", "synchronous", "foreign_keys")
         return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked]
@@ -368,7 +368,7 @@ async def test_foreign_keys_and_durability_are_on(writer: Writer):
 
 async def test_close_finishes_what_is_there_and_leaves_nothing(tmp_path: Path):
     threads = set(threading.enumerate())
-    writer = Writer(tmp_path / "askback.db")
+    writer = SqliteDatabase(tmp_path / "askback.db")
     assert {thread.name for thread in set(threading.enumerate()) - threads} == {"askback-writer", "askback-reader"}
     tasks = [submit(writer, add(str(number))) for number in range(100)]
     await submitted()
@@ -400,5 +400,5 @@ def test_a_writer_that_cannot_open_leaves_no_thread(tmp_path: Path):
         raise LookupError
 
     with pytest.raises(LookupError):
-        Writer(tmp_path / "askback.db", prepare=refuses)
+        SqliteDatabase(tmp_path / "askback.db", prepare=refuses)
     assert set(threading.enumerate()) == threads
