@@ -74,13 +74,18 @@ async def test_what_is_neither_a_yes_nor_a_no_is_an_answer_that_approves_nothing
     assert "askback: Answered by " in asked.err
 
 
-async def test_where_no_option_is_a_yes_every_answer_ends_with_0_and_approves_nothing(office: Office) -> None:
-    options = ("--option", "Staging", "--option", "Production")
+@pytest.mark.parametrize("no", [(), ("--option", "No")], ids=["alone", "beside a no"])
+async def test_where_no_option_is_a_yes_every_answer_ends_with_0_and_approves_nothing(
+    office: Office, no: tuple[str, ...]
+) -> None:
+    options = ("--option", "Staging", "--option", "Production", *no)
     to = f"{office.platform}:#deploys"
     asked = await office.start("ask", "Where to?", "--to", to, *options, "--approvers", "anyone")
     await office.click("ada", "Staging", "Where to?")
     outcome = await asked.outcome()
     assert (outcome["status"], outcome["approved"], outcome["answer"]) == ("answered", None, "Staging")
+    told = "askback: Nothing says which is a “yes”: Staging and Production end with 0 alike. --yes names those"
+    assert (told in asked.err) == bool(no)
 
 
 async def test_when_nobody_answers_it_ends_with_4(office: Office) -> None:

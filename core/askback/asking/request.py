@@ -97,7 +97,7 @@ class AskRequest(Value):
         return tuple(option for option in self._called(NO) if option not in yes)
 
     def approving(self) -> tuple[str, ...]:
-        """The options that are a "yes". Raises `CallerError` where that cannot be told beside a "no"."""
+        """The options that are a "yes"; none where nothing says so. Raises `CallerError`."""
         refusing = self.refusing()
         if self.yes is not None:
             both = [option for option in self._named("--yes", self.yes) if option in refusing]
@@ -107,13 +107,7 @@ class AskRequest(Value):
         others = tuple(option for option in self.options if option not in refusing)
         if refusing and len(others) == 1:
             return others
-        found = tuple(option for option in self._called(YES) if option in others)
-        if refusing and not found:
-            raise CallerError(
-                f"Beside a “no”, which of {', '.join(others)} are a “yes”? Name them with --yes: an answer that is "
-                "neither approves nothing."
-            )
-        return found
+        return tuple(option for option in self._called(YES) if option in others)
 
     def _called(self, words: frozenset[str]) -> tuple[str, ...]:
         return tuple(option for option in self.options if plain(option).rstrip("!. ") in words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AskOutcome", "AskVote", "exit_code", "outcome_of", "sentence"]
+__all__ = ["AskOutcome", "AskVote", "approving", "exit_code", "outcome_of", "sentence"]
 
 from typing import Literal
 
@@ -71,6 +71,12 @@ def outcome_of(ask: Ask) -> AskOutcome | None:
     )
 
 
+def approving(ask: Ask) -> tuple[str, ...]:
+    """The options that are a "yes", as people see them."""
+    approval, options = ask.policy.approval, ask.interview.form.questions[0].options
+    return () if approval is None else tuple(one.label for one in options if approval.approves(one, options))
+
+
 def exit_code(outcome: AskOutcome) -> int:
     """What a shell is told."""
     if outcome.status == "answered" and outcome.approved is False:
@@ -96,13 +102,10 @@ def sentence(outcome: AskOutcome) -> str:
 
 
 def _approved(ask: Ask, outcome: Outcome) -> bool | None:
-    approval, question = ask.policy.approval, ask.interview.form.questions[0]
     if outcome.status != "answered" or outcome.refused:
         return False
-    yes = (
-        [] if approval is None else [one.value for one in question.options if approval.approves(one, question.options)]
-    )
-    return any(choice.value in yes for choice in outcome.answers[0].choices) if yes else None
+    yes = approving(ask)
+    return any(choice.label in yes for choice in outcome.answers[0].choices) if yes else None
 
 
 def _vote(vote: Vote) -> AskVote:

@@ -9,6 +9,7 @@ from datetime import datetime
 from shlex import quote
 
 from askback.asking.request import Prepared
+from askback.asking.result import approving
 from askback.asking.waiting import Progress
 from askback.asks import Ask
 from askback.clock import utc_now
@@ -36,6 +37,10 @@ class Telling(Progress):
         asked = None if prepared is None else prepared.asked
         self._place = where(ask) if prepared is None else harmless(prepared.found.name)
         self._say(f"Waiting for {_awaited(ask, asked)} {_until(ask.policy.deadline)}.")
+        approval, options = ask.policy.approval, ask.interview.form.questions[0].options
+        if approval is not None and approval.refusing and not approving(ask):
+            others = " and ".join(harmless(one.label) for one in options if not approval.refuses(one))
+            self._say(f"Nothing says which is a “yes”: {others} end with 0 alike. --yes names those that approve.")
 
     def changed(self, ask: Ask) -> None:
         if ask.messages and not self._is_posted:
