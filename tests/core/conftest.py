@@ -10,6 +10,7 @@ import pytest
 from askback_local.model.hearing import refusals
 from askback_local.model.model import Model
 from askback_local.services import Services
+from core_approvals import Deploying
 from core_engine import Board
 
 
@@ -33,3 +34,8 @@ def released() -> Iterator[threading.Event]:
     event = threading.Event()
     yield event
     event.set()
+
+
+@pytest.fixture
+def deploying() -> Deploying:
+    return Deploying()
