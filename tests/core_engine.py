@@ -325,15 +325,15 @@ async def engine(
     It works on a file in that folder, or on the PostgreSQL database that is named there (`stores.stored`).
     """
     async with AsyncExitStack() as stack:
-        shared = url_in(folder)
+        shared, served = url_in(folder), frozenset({board.name})
         if shared is None:
             kept = None
             database: Database = await asyncio.to_thread(SqliteDatabase, folder / "askback.db")
             stack.push_async_callback(database.close)
         else:
-            kept = await stack.enter_async_context(backing(shared))
+            kept = await stack.enter_async_context(backing(shared, served=served))
             database = kept.database
-        store = Store(database)
+        store = Store(database, served)
         manager = QuestionManager(store, limits or Limits(seconds_between_asks=0))
         url = services.anthropic_url if services is not None else "http://127.0.0.1:9"
         client = await stack.enter_async_context(AsyncAnthropic(api_key=key, base_url=url, max_retries=0))
@@ -356,7 +356,7 @@ async def engine(
         agent = Agent(opened, store, manager, {board.name: board}, settings, box)
         access = {board.name: access} if access is not None else {}
         reception = Reception(store, manager, agent, {board.name: board}, access, typed)
-        turns = LocalTurns(store, agent.advance) if kept is None else kept.turns(store, agent.advance)
+        turns = LocalTurns(store, agent.advance) if kept is None else kept.turns(store, agent.advance, served)
         worker = Worker(
             store,
             manager,

@@ -47,6 +47,8 @@ class Default(Enum):
 
 DEFAULT = Default.DEFAULT
 
+LATE_SECONDS = 10.0
+"""How long after a deadline whoever waits for the outcome sees to it, where nobody else has."""
 REMEMBERED = 10_000
 """Asks of which it is known without looking whom they are for."""
 
@@ -170,7 +172,10 @@ class QuestionManager:
         )
 
     async def outcome(self, ask: Ask) -> Outcome:
-        """Wait for the outcome of an ask that is stored. Cancelling the wait leaves it open."""
+        """Wait for the outcome of an ask that is stored. Cancelling the wait leaves it open.
+
+        Its deadline passes also where no process of its platform runs.
+        """
         settled = asyncio.Event()
         self._waiting.setdefault(ask.id, set()).add(settled)
         try:
@@ -179,7 +184,13 @@ class QuestionManager:
                 newest = await self._store.get(ask.id)
                 if newest is not None and newest.outcome is not None:
                     return newest.outcome
-                await settled.wait()
+                deadline = None if newest is None else newest.policy.deadline
+                late = None if deadline is None else (deadline - utc_now()).total_seconds() + LATE_SECONDS
+                try:
+                    async with asyncio.timeout(None if late is None else max(late, LATE_SECONDS)):
+                        await settled.wait()
+                except TimeoutError:
+                    await self.attend(ask.id)
                 settled.clear()
         finally:
             waiting = self._waiting.get(ask.id, set())

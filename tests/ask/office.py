@@ -117,7 +117,7 @@ class Office:
     async def start(self, *arguments: str, program: Path | None = None, **more: str) -> Process:
         """`askback` with these arguments, or another program."""
         number = len(self._processes)
-        out, err = (self.folder / f"{number}.{name}" for name in ("out", "err"))
+        out, err = (self.folder / f"{self.platform}-{number}.{name}" for name in ("out", "err"))
         launched = await self._launcher.start_into(
             out, *arguments, errors=err, program=program, folder=self.folder, environment=self.environment() | more
         )

@@ -367,3 +367,18 @@ async def test_details_are_read_from_a_file_and_shown_to_who_wants_them(office: 
     await asked.outcome()
     asked = await office.ask("--details", "nothing.txt")
     assert "--details nothing.txt cannot be read" in await asked.refused()
+
+
+async def test_beside_a_bot_of_another_platform_on_one_file_it_says_what_to_do(
+    office: Office, launcher: Launcher
+) -> None:
+    (other,) = set(OFFICES) - {office.platform}
+    there = OFFICES[other](office.services, office.folder, launcher)
+    bot = await there.bot()
+    asked = await office.ask()
+    said = await asked.refused(1)
+    assert f"serves {other}, and not {office.platform}" in said
+    assert "`askback run`" in said
+    assert not bot.is_over
+    assert not office.shown()
+    await there.close()

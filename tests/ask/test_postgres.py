@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import signal
 
-from .office import Office
+from launching import Launcher
+
+from .office import OFFICES, OPTIONS, WITHIN, Office
+
+SELDOM = f"""
+import askback.asking.waiting as waiting
+from askback.cli import main
+
+waiting.LOOK_SECONDS = {2 * WITHIN}
+main()
+"""
 
 
 async def test_beside_a_bot_it_only_writes_and_goes_on_when_that_ends(office: Office, postgres_url: str) -> None:
@@ -38,3 +48,39 @@ async def test_by_itself_it_begins_the_database_and_leaves_to_a_bot_what_one_can
     assert not bot.is_over
     await office.click("ada", "Yes")
     assert (await asked.outcome())["answer"] == "Yes"
+
+
+async def test_beside_a_bot_it_hears_of_the_answer_at_once(office: Office, postgres_url: str) -> None:
+    office.settings = {"ASKBACK_DATABASE_URL": postgres_url}
+    await office.bot()
+    seldom = office.folder / "seldom.py"
+    seldom.write_text(SELDOM, encoding="utf-8")
+    asked = await office.start(
+        "ask", "Deploy 1.4.2?", "--to", f"{office.platform}:#deploys", *OPTIONS, "--approvers", "anyone",
+        program=seldom,
+    )  # fmt: skip
+    await office.click("ada", "Yes")
+    assert (await asked.outcome())["answer"] == "Yes"
+
+
+async def test_beside_a_bot_of_another_platform_it_asks_by_itself_and_each_keeps_to_its_own(
+    office: Office, postgres_url: str, launcher: Launcher
+) -> None:
+    office.settings = {"ASKBACK_DATABASE_URL": postgres_url}
+    (other,) = set(OFFICES) - {office.platform}
+    there = OFFICES[other](office.services, office.folder, launcher)
+    there.settings = office.settings
+    bot = await there.bot()
+    first = await office.ask()
+    second = await there.start("ask", "Deploy 1.5?", "--to", f"{other}:@ben", "--option", "Go")
+    await there.card("Deploy 1.5?")
+    await office.card()
+    assert (office.connections, there.connections) == (1, 1)
+    await office.click("ada", "Yes")
+    assert (await first.outcome())["answer"] == "Yes"
+    await office.settled("Deploy 1.4.2?", "Yes")
+    await there.click("ben", "Go", "Deploy 1.5?")
+    assert (await second.outcome())["answer"] == "Go"
+    assert " WARNING " not in bot.err
+    assert " ERROR " not in bot.err
+    await there.close()

@@ -85,7 +85,7 @@ class Office:
     async def start(self, *arguments: str, http: bool = False) -> Replica:
         """Another process; returns when it hears what happens."""
         number = len(self.replicas)
-        output = self._folder / f"replica-{number}.log"
+        output = self._folder / f"{self.desk.platform}-{number}.log"
         address = f"127.0.0.1:{free_port()}" if http else None
         listening = ("--http", address) if address is not None else ()
         process = await self._launcher.start_into(
@@ -118,6 +118,15 @@ async def open_office(
     platform: str, folder: Path, database: str, launcher: Launcher, *, http: bool = False
 ) -> AsyncGenerator[Office]:
     """A platform and a model, and no process yet. What is wrong in the end is in the logs of the processes."""
+    async with open_offices(folder, database, launcher, http=http) as offices:
+        yield offices[platform]
+
+
+@asynccontextmanager
+async def open_offices(
+    folder: Path, database: str, launcher: Launcher, *, http: bool = False
+) -> AsyncGenerator[dict[str, Office]]:
+    """The same for all platforms, with one model and one database."""
     workspace, guild = Workspace(), Guild()
     for person in guild.people.values():
         guild.people[person.id] = replace(person, global_name=person.name)
@@ -134,18 +143,18 @@ async def open_office(
         if isinstance(delivery, SlackHttp):
             del environment["SLACK_APP_TOKEN"]
             environment["SLACK_SIGNING_SECRET"] = delivery.secret
-        desk: Desk
         journal = Journal()
         logging.getLogger().addHandler(journal)
         try:
-            if platform == "discord":
-                desk = _Afar(services, journal, [], Limits())
-            else:
-                desk = slack.SlackDesk(services, cast("Host", None), journal)
-            office = Office(desk, services, folder, environment, launcher)
+            desks: tuple[Desk, ...] = (
+                _Afar(services, journal, [], Limits()),
+                slack.SlackDesk(services, cast("Host", None), journal),
+            )
+            offices = {desk.platform: Office(desk, services, folder, environment, launcher) for desk in desks}
             try:
-                yield office
+                yield offices
             finally:
-                await office.close()
+                for office in offices.values():
+                    await office.close()
         finally:
             logging.getLogger().removeHandler(journal)

@@ -93,7 +93,9 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward) -> None:
         )
         found = await ward.examined()
         assert (found.code, found.bad) == (0, []), found.text
-        assert found.good("Database", "lock") == f"It is held by the running bot (process {os.getpid()})."
+        assert found.good("Database", "lock") == (
+            f"It is held by the running bot (process {os.getpid()}, for discord and slack)."
+        )
         assert "no second one was opened" in found.good("Slack", "socket")
         assert "no second session was opened" in found.good("Discord", "gateway")
         assert ward.services.discord.gateway.identified == 1

@@ -17,9 +17,10 @@ from askback.doctor.findings import Finding
 from askback.doctor.postgres import clock_of, connections_left, durability, examine_postgres, server_version
 from askback.serving.host import running
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.beside import look, processes
 from stores import server
 
-from .conftest import Ward
+from .conftest import Ward, until
 from .pooler import pooler
 
 
@@ -74,9 +75,13 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url
     ward.set(ASKBACK_DATABASE_URL=postgres_url)
     async with running([bot_named("slack")]):
         await ward.services.socket.connected()
-        found = await ward.examined("slack")
-        assert found.good("Database", "processes") == "One process works on it now."
+        address = PostgresAddress.read(postgres_url)
+        await until(lambda: look(address, processes).serving == (frozenset({"slack"}),))
+        found = await ward.examined()
+        assert found.good("Database", "processes") == "One process works on it now, for slack."
         assert "no second one was opened" in found.good("Slack", "socket")
+        # Nobody is connected there.
+        assert "no second session" not in found.good("Discord", "gateway")
 
 
 def test_one_that_is_not_begun_is_no_trouble(empty_url: str) -> None:

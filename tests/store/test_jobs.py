@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+import psycopg
 import pytest
 from procrastinate.exceptions import ConnectorException
 from procrastinate.manager import JobManager
@@ -44,3 +46,24 @@ async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
             await eventually(has_failed)
             await one.write("are you there?")
             await one.says("Still here.")
+
+
+async def test_turns_that_an_earlier_release_left_in_its_queue_are_taken_by_their_platforms_process_alone(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / URL_FILE).write_text(postgres_url)
+    board, wall = Board(), Board()
+    wall.name = "wall"
+    async with Services(port=0, model=Model()) as services:
+        services.model.script(turn("Hello."), turn("Hello."))
+        async with engine(tmp_path, board, services, work=False) as one:
+            await one.write("hello")
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            moved = connection.execute("UPDATE procrastinate_jobs SET queue_name = 'askback_turns'")
+            assert moved.rowcount == 1
+        async with engine(tmp_path, wall, services) as other:
+            await asyncio.sleep(2 * jobs.SWEEP_SECONDS)
+            assert (other.board.texts(), len(services.model.log)) == ([], 0)
+            async with engine(tmp_path, board, services) as one:
+                await one.says("Hello.")
+            assert len(services.model.log) == 1

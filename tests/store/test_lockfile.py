@@ -106,9 +106,9 @@ def test_a_second_process_is_told_which_one_works_already(tmp_path: Path):
         # The kernel lets go, even so, and the number that is left in the file deceives nobody.
         holder.send_signal(signal.SIGKILL)
         holder.wait()
-    assert (tmp_path / "askback.db.lock").read_text() == f"{holder.pid}\n"
+    assert (tmp_path / "askback.db.lock").read_text() == f"{holder.pid}\n\n"
     with WorkerLock(path) as lock:
-        assert lock.path.read_text() == f"{os.getpid()}\n"
+        assert lock.path.read_text() == f"{os.getpid()}\n\n"
 
 
 def test_a_lock_that_was_let_go_can_be_taken_again(tmp_path: Path):

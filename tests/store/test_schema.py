@@ -26,7 +26,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from askback.clock import utc_now
 from askback.errors import OperatorError
 from askback.identity import Place
-from askback.store import asks, conversations, offers, outbox, pruning, schema
+from askback.store import asks, conversations, offers, outbox, pruning, schema, waiting
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.sqlite.database import SqliteDatabase
 
@@ -287,6 +287,7 @@ def test_what_is_looked_up_all_the_time_has_an_index(connection: Connection, que
 
 NOW = utc_now()
 HERE = Place(platform="slack", channel="C1")
+ONE = frozenset({"slack"})
 
 
 @pytest.mark.parametrize(
@@ -299,11 +300,15 @@ HERE = Place(platform="slack", channel="C1")
         (lambda connection: asks.open_of(connection, "c"), ["ix_asks_conversation_id_status"]),
         (lambda connection: asks.by_key(connection, "k"), ["sqlite_autoindex_asks_2"]),
         (asks.count_open, ["ix_asks_status_attend_at"]),
-        (asks.next_moment, ["ix_asks_status_attend_at"]),
-        (lambda connection: asks.due(connection, NOW, 100), ["ix_asks_status_attend_at"]),
+        (lambda connection: asks.next_moment(connection, NOW, ONE), ["ix_asks_status_attend_at"]),
+        (lambda connection: asks.due(connection, NOW, 100, ONE), ["ix_asks_status_attend_at"]),
+        (
+            lambda connection: waiting.unserved(connection, NOW, ONE),
+            ["ix_asks_status_attend_at", "ix_outbox_due_at", "ix_conversations_wants_turn"],
+        ),
         (lambda connection: conversations.was_heard(connection, HERE, "k"), ["ix_inbox_dedupe_key"]),
-        (lambda connection: conversations.runnable(connection, NOW), ["ix_conversations_wants_turn"]),
-        (lambda connection: conversations.next_turn(connection, NOW), ["ix_conversations_wants_turn"]),
+        (lambda connection: conversations.runnable(connection, NOW, ONE), ["ix_conversations_wants_turn"]),
+        (lambda connection: conversations.next_turn(connection, NOW, ONE), ["ix_conversations_wants_turn"]),
         (lambda connection: conversations.untaken(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
         (lambda connection: conversations.last_message(connection, "c"), ["sqlite_autoindex_transcript_1"]),
         (lambda connection: conversations.history(connection, "c"), ["sqlite_autoindex_transcript_1"]),
@@ -315,7 +320,10 @@ HERE = Place(platform="slack", channel="C1")
         (lambda connection: conversations.spent(connection, "c", None), ["sqlite_autoindex_usage_1"]),
         (lambda connection: conversations.spent(connection, None, 1), ["ix_usage_day"]),
         (lambda connection: offers.find(connection, "o"), ["sqlite_autoindex_offers_1"]),
-        (lambda connection: outbox.lease(connection, NOW, NOW + timedelta(seconds=90), 16), ["ix_outbox_due_at"]),
+        (
+            lambda connection: outbox.lease(connection, NOW, NOW + timedelta(seconds=90), 16, ONE),
+            ["ix_outbox_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
+        ),
         # It runs before whatever people click meanwhile.
         (
             lambda connection: pruning.prune(connection, NOW, 20),

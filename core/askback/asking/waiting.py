@@ -7,7 +7,9 @@ __all__ = ["Progress", "Unknown", "ask_people"]
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from askback.asking.request import AskRequest, Prepared, address, prepare
 from askback.asking.result import AskOutcome, outcome_of
@@ -21,14 +23,15 @@ from askback.serving.nudge import nudge
 from askback.settings.core import Settings
 from askback.settings.reading import load
 from askback.store import asks
-from askback.store.beside import NoDatabase, NotReady, Older, Where, look, worker_of, writing
+from askback.store.beside import NoDatabase, NotReady, Older, Where, look, served_beside, worker_of, writing
 from askback.store.postgres.address import PostgresAddress
+from askback.store.signals import LISTENING_BESIDE, Signal
 from askback.store.sqlite.lockfile import ASKING, InUse
 from askback.store.store import Store
 from askback.store.url import database_of
 
 LOOK_SECONDS = 0.5
-"""How often it is looked whether people have answered."""
+"""How often it is looked whether people have answered, where nothing tells of it, or voted."""
 WATCH_SECONDS = 2.0
 """How often it is looked whether a bot runs, or has ended."""
 GRACE_SECONDS = 5.0
@@ -133,6 +136,8 @@ class _Waiting:
         """What is to be asked; once it is stored, the ask."""
         self._progress = progress
         self._has_begun = False
+        self._told = asyncio.Event()
+        """Somebody may have answered."""
 
     async def run(self) -> AskOutcome:
         beside = await asyncio.to_thread(self._is_served)
@@ -142,16 +147,34 @@ class _Waiting:
                 return outcome
             beside = not beside
 
+    @property
+    def _platform(self) -> str:
+        subject = self._subject
+        return (subject.found.place if isinstance(subject, Prepared) else subject.place).platform
+
     def _is_served(self) -> bool:
-        """Whether a bot works on this database, or another process that waits for answers where there can be one."""
+        """Whether a bot of its platform works on this database, or another process that waits for answers where there
+        can be one.
+
+        Raises `OperatorError` where the only process that there can be serves other platforms.
+        """
         if not isinstance(self._where, PostgresAddress):
-            return worker_of(self._where) is not None
+            return worker_of(self._where) is not None and self._serves_it(self._where)
         from askback.store.postgres.beside import processes
 
         try:
-            return look(self._where, processes).beating > 0
+            return look(self._where, processes).serve(self._platform)
         except OperatorError:
             return False  # nothing is there yet; or whoever opens it says what is wrong
+
+    def _serves_it(self, path: Path) -> bool:
+        served = served_beside(path)
+        if served is None or self._platform in served:
+            return True
+        raise OperatorError(
+            f"The process that works on this database serves {' and '.join(sorted(served))}, and not {self._platform}: "
+            "run the bots of both in one process (`askback run`), or on PostgreSQL."
+        )
 
     async def _put(self, manager: QuestionManager) -> Ask:
         """Ask, unless it was asked before."""
@@ -177,14 +200,15 @@ class _Waiting:
 
     async def _alone(self) -> AskOutcome | None:
         """None: a bot has come, which does it from now on."""
-        subject = self._subject
-        place = subject.found.place if isinstance(subject, Prepared) else subject.place
-        bot = bot_named(place.platform)
+        bot = bot_named(self._platform)
         bot.check()
-        # What is open elsewhere is served as well, also the question of another such process beside this one.
-        serving = [bot, *(other for other in bots().values() if other.name != bot.name and _is_whole(other))]
+        serving = [bot]
+        if not isinstance(self._where, PostgresAddress):
+            # No other process can: what is open elsewhere is served as well, also the question of another such one.
+            serving += [other for other in bots().values() if other.name != bot.name and _is_whole(other)]
         try:
             async with running(serving, self._settings, agent=False, holder=ASKING) as host:
+                host.manager.on_settled(lambda _: self._told.set())
                 ask = await self._put(host.manager)
                 newest = await self._watch(ask.id, host.manager.get, self._has_company)
                 if newest is None:
@@ -234,8 +258,24 @@ class _Waiting:
         async def get(ask_id: str) -> Ask | None:
             return await asyncio.to_thread(look, self._where, lambda connection: asks.get(connection, ask_id))
 
-        newest = await self._watch(ask.id, get, deserted)
+        async with self._hearing(ask.id):
+            newest = await self._watch(ask.id, get, deserted)
         return None if newest is None else outcome_of(newest)
+
+    @asynccontextmanager
+    async def _hearing(self, ask_id: str) -> AsyncGenerator[None]:
+        """Hear of the answer, until the block ends, where the database tells of it."""
+        if not isinstance(self._where, PostgresAddress):
+            yield
+            return
+        from askback.serving.shared import hearing
+
+        def recheck(signal: Signal) -> None:
+            if signal.kind == "look" or signal.id == ask_id:
+                self._told.set()
+
+        async with hearing(self._where, recheck, LISTENING_BESIDE):
+            yield
 
     async def _ready(self) -> None:
         """Whoever works on the database may just have begun it."""
@@ -254,6 +294,7 @@ class _Waiting:
         """The ask once it is over. None: `given_up` said so."""
         looked = time.monotonic()
         while True:
+            self._told.clear()
             ask = await get(ask_id)
             if ask is None:
                 raise OperatorError(f"The question {ask_id} is not in the database any more.")
@@ -265,7 +306,9 @@ class _Waiting:
                 looked = time.monotonic()
                 if await given_up():
                     return None
-            await asyncio.sleep(LOOK_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._told.wait()
 
 
 def _is_whole(bot: Bot) -> bool:

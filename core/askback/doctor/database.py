@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from askback.clock import now
 from askback.doctor.findings import Finding, broken, good, warning
 from askback.errors import OperatorError
-from askback.store.beside import is_older, opened, version_of, worker_of
+from askback.store.beside import is_older, opened, served_beside, version_of, worker_of
 from askback.store.migrate import NEWEST
 
 MEGABYTE = 1_000_000
@@ -90,7 +90,9 @@ def _lock(path: Path) -> list[Finding]:
     if worker is None:
         return [good("lock", "No bot runs on it now.")]
     which = f"process {worker}" if worker else "another process"
-    return [good("lock", f"It is held by the running bot ({which}).")]
+    served = served_beside(path)
+    serving = f", for {' and '.join(sorted(served))}" if served else ""
+    return [good("lock", f"It is held by the running bot ({which}{serving}).")]
 
 
 def _space(path: Path) -> list[Finding]:

@@ -22,7 +22,7 @@ from askback.doctor.report import Section, exit_code, report
 from askback.doctor.settings import examine_settings
 from askback.errors import OperatorError
 from askback.store import asks
-from askback.store.beside import Where, look, worker_of
+from askback.store.beside import Where, look, served_beside, worker_of
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.extra import extra
 from askback.store.url import database_of
@@ -48,6 +48,7 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
     settings, about_settings = examine_settings(bot_names())
     done = [Section("Settings", [*about_settings, *unclear])]
     work: list[tuple[str, Awaitable[Sequence[Finding]]]] = []
+    workers: dict[str, int] = {}
     open_in: dict[str, frozenset[str]] = {}
     if settings is None:
         cure = "Mend the settings first, then run askback doctor again."
@@ -59,12 +60,14 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
         except OperatorError as error:
             done.append(Section("Database", told_by("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
         else:
-            worker, open_in = await asyncio.to_thread(_known_in, where)
-            scene = replace(scene, worker=scene.worker if scene.worker is not None else worker)
+            workers, open_in = await asyncio.to_thread(_known_in, where, [bot.name for bot in chosen])
             work.append(("Database", _database(where)))
         work.append(("Model", examine_model(settings, scene.seconds)))
     nowhere = frozenset[str]()
-    work += [(bot.name.title(), bot.examine(replace(scene, tenants=open_in.get(bot.name, nowhere)))) for bot in chosen]
+    for bot in chosen:
+        worker = scene.worker if scene.worker is not None else workers.get(bot.name)
+        its = replace(scene, worker=worker, tenants=open_in.get(bot.name, nowhere))
+        work.append((bot.name.title(), bot.examine(its)))
     found = await asyncio.gather(*(_safely(title, part) for title, part in work))
     return [*done, *(Section(title, part) for (title, _), part in zip(work, found, strict=True))]
 
@@ -90,35 +93,39 @@ def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
     return chosen, found
 
 
-def _known_in(where: Where) -> tuple[int | None, dict[str, frozenset[str]]]:
-    """Who works on the database, and where questions are open, by platform; nothing where that cannot be read.
+def _known_in(where: Where, platforms: Sequence[str]) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
+    """Which process serves a platform, and where questions are open on it; nothing where that cannot be read.
 
     The database's own findings say so then.
     """
-    worker: int | None = None
+    workers: dict[str, int] = {}
     if not isinstance(where, PostgresAddress):
         with suppress(OperatorError):
             worker = worker_of(where)
+            if worker is not None:
+                served = served_beside(where)
+                workers = {name: worker for name in platforms if served is None or name in served}
 
-    def work(connection: Connection) -> tuple[int | None, dict[str, frozenset[str]]]:
+    def work(connection: Connection) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
         tenants: dict[str, set[str]] = {}
         for ask in asks.pending(connection):
             if ask.place.tenant is not None:
                 tenants.setdefault(ask.place.platform, set()).add(ask.place.tenant)
-        others = _others(connection) if isinstance(where, PostgresAddress) else worker
+        others = _others(connection, platforms) if isinstance(where, PostgresAddress) else workers
         return others, {platform: frozenset(found) for platform, found in tenants.items()}
 
     try:
         return look(where, work)
     except OperatorError:
-        return worker, {}
+        return workers, {}
 
 
-def _others(connection: Connection) -> int | None:
+def _others(connection: Connection, platforms: Sequence[str]) -> dict[str, int]:
     """0: some process, perhaps on another machine."""
     from askback.store.postgres.beside import processes
 
-    return 0 if processes(connection).working else None
+    there = processes(connection)
+    return {name: 0 for name in platforms if there.may_serve(name)}
 
 
 async def _database(where: Where) -> list[Finding]:

@@ -21,11 +21,11 @@ from askback.doctor.findings import Finding, broken, good, warning
 from askback.store.beside import is_older
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.beside import STALLED_SECONDS
 from askback.store.postgres.database import CONNECTIONS
 from askback.store.postgres.link import connect
 from askback.store.postgres.refusals import said, step
 from askback.store.schema import metadata
+from askback.store.served import SERVING, read_served
 from askback.store.signals import CHANNEL
 
 OLDEST = 13
@@ -285,17 +285,19 @@ def _commit(connection: psycopg.Connection) -> Finding:
 
 
 def _processes(connection: psycopg.Connection) -> list[Finding]:
-    if _one(connection, "SELECT to_regclass('procrastinate_workers')") is None:
+    tables = ("procrastinate_workers", "meta")
+    if any(_one(connection, f"SELECT to_regclass('{name}')") is None for name in tables):
         return [good("processes", "No bot runs on it now.")]
-    if not _one(connection, "SELECT has_table_privilege('procrastinate_workers', 'SELECT')"):
+    if not all(_one(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
         return []  # its rights are told of
-    ages = connection.execute("SELECT extract(epoch FROM now() - last_heartbeat)::float FROM procrastinate_workers")
-    beats = [float(age) for (age,) in ages]
-    beating = sum(beat < STALLED_SECONDS for beat in beats)
-    running = {0: "No bot runs", 1: "One process works"}.get(beating, f"{beating} processes work")
-    gone = len(beats) - beating
-    ended = f"; {gone} ended without a word, whose work the others take" if gone and beating else ""
-    return [good("processes", f"{running} on it now{ended}.")]
+    known = int(str(_one(connection, "SELECT count(*) FROM procrastinate_workers")))
+    there = [read_served(one) for (one,) in connection.execute(SERVING.encode())]
+    running = {0: "No bot runs", 1: "One process works"}.get(len(there), f"{len(there)} processes work")
+    platforms = sorted({platform for one in there if one is not None for platform in one})
+    serving = f", for {' and '.join(platforms)}" if platforms else ""
+    gone = known - len(there)
+    ended = f"; {gone} ended without a word, whose work the others take" if gone and there else ""
+    return [good("processes", f"{running} on it now{serving}{ended}.")]
 
 
 def _one(connection: psycopg.Connection, statement: str) -> object:

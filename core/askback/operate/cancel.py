@@ -79,6 +79,6 @@ def _told_in_the_commit(address: PostgresAddress) -> str:
     there = look(address, processes)
     if there.hearing:
         return "The running bot has been told, and settles the card."
-    if there.beating:
+    if there.serving:
         return "The running bot does not hear at the moment: it notices within some seconds."
     return NOBODY

@@ -16,6 +16,7 @@ from askback.serving.turns import LOOK_AGAIN, Advance, LocalTurns, Turns
 from askback.store.database import Database
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.extra import extra
+from askback.store.served import Served
 from askback.store.signals import Signal
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.lockfile import WorkerLock
@@ -43,8 +44,8 @@ class Backing(ABC):
     """How many seconds the worker sleeps at most."""
 
     @abstractmethod
-    def turns(self, store: Store, advance: Advance) -> Turns:
-        """What gets the agent's turns taken."""
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
+        """What gets the agent's turns taken on these platforms."""
 
     @abstractmethod
     def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
@@ -61,7 +62,7 @@ class _File(Backing):
         self.database = database
         self._path = path
 
-    def turns(self, store: Store, advance: Advance) -> Turns:
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
         return LocalTurns(store, advance)
 
     @asynccontextmanager
@@ -91,10 +92,10 @@ def recheck(manager: QuestionManager, worker: Worker, agent: Agent | None) -> Re
 
 
 @asynccontextmanager
-async def backing(url: str, holder: str = "") -> AsyncGenerator[Backing]:
+async def backing(url: str, holder: str = "", served: Served = None) -> AsyncGenerator[Backing]:
     """Open what `ASKBACK_DATABASE_URL` names, until the block ends. Raises `OperatorError`, `InUse` for one.
 
-    `holder`: what this process is, for others that want the same file.
+    `holder`: what this process is, and `served`: the platforms that it serves: for others that want the same file.
     """
     address = database_of(url)
     if isinstance(address, PostgresAddress):
@@ -104,7 +105,7 @@ async def backing(url: str, holder: str = "") -> AsyncGenerator[Backing]:
         async with _opened(lambda: PostgresDatabase(address)) as database:
             yield SharedBacking(address, database)
     else:
-        with WorkerLock(address, holder):
+        with WorkerLock(address, holder, served):
             async with _opened(lambda: SqliteDatabase(address)) as database:
                 yield _File(address, database)
 

@@ -100,8 +100,9 @@ async def _running(
     bots: Sequence[Bot], settings: Settings, *, agent: bool, limits: Limits | None, holder: str
 ) -> AsyncGenerator[Host]:
     async with AsyncExitStack() as stack:
-        kept = await stack.enter_async_context(backing(settings.database_url, holder))
-        store = Store(kept.database)
+        served = frozenset(bot.name for bot in bots)
+        kept = await stack.enter_async_context(backing(settings.database_url, holder, served))
+        store = Store(kept.database, served)
         health = Health(kept.database)
         await stack.enter_async_context(health.ticking())
         if settings.health is not None:
@@ -118,7 +119,7 @@ async def _running(
             await stack.enter_async_context(toolbox)
             brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox)
         retention = None if settings.retention is None else timedelta(seconds=settings.retention)
-        turns = None if brain is None else kept.turns(store, brain.advance)
+        turns = None if brain is None else kept.turns(store, brain.advance, served)
         worker = Worker(
             store,
             manager,

@@ -1,7 +1,8 @@
 """Gets the agent's turns taken by whichever of several processes is free: procrastinate's jobs on PostgreSQL.
 
 Whoever gives a conversation something to do defers its job in the same commit (`askback.store.turns.wake`), under a
-lock of its own: no two processes advance one conversation at once. A process that died is noticed by its heartbeat,
+lock of its own, in a queue of its platform: no two processes advance one conversation at once, and none of another
+platform does. A process that died is noticed by its heartbeat,
 and its jobs are taken by others. One that was only slow may come back then: what it still wants to commit is refused,
 since the conversation has gone on without it (`TurnEnd.after`).
 """
@@ -25,16 +26,17 @@ from askback.serving.turns import AT_ONCE, Advance, Advancing
 from askback.store.database import Database
 from askback.store.errors import StoreError
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.jobs import QUEUE, TURN, give_back, held, sweep
+from askback.store.postgres.jobs import TURN, give_back, held, queue_of, sweep
 from askback.store.postgres.link import conninfo
+from askback.store.served import STALLED_SECONDS, announce
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")
 
 HEARTBEAT_SECONDS = 1.0
-STALLED_SECONDS = 4.0
-"""A process whose heart did not beat for so long has died."""
 SWEEP_SECONDS = 1.0
+ANNOUNCE_SECONDS = 0.1
+"""How often it is looked whether the others can be told what this process serves."""
 POLL_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 LEFT_SECONDS = 10.0
@@ -44,14 +46,18 @@ LEAVE_SECONDS = 0.1
 
 
 class JobTurns:
-    """Takes jobs, and sees to those that dead processes left."""
+    """Takes jobs of the platforms that are served here, and sees to those that dead processes left."""
 
-    def __init__(self, address: PostgresAddress, database: Database, store: Store, advance: Advance) -> None:
+    def __init__(
+        self, address: PostgresAddress, database: Database, store: Store, advance: Advance, served: frozenset[str]
+    ) -> None:
         self._database = database
+        self._served = served
+        self._announced: int | None = None
         self._advancing = Advancing(store, advance)
         self._app = App(connector=PsycopgConnector(kwargs=conninfo(address), min_size=1, max_size=4, timeout=5.0))
         # For ever: a turn that was broken off by the end of a process is anybody's, at once.
-        self._app.task(name=TURN, queue=QUEUE, retry=True)(self._turn)
+        self._app.task(name=TURN, retry=True)(self._turn)
         self._worker: Worker | None = None
         self._left: dict[int, float] = {}
         """Since when jobs of ours have had nobody who works on them, by a clock that does not jump."""
@@ -87,7 +93,7 @@ class JobTurns:
         """Take jobs until the process is to rest, or the connection is lost."""
         self._worker = Worker(
             self._app,
-            queues=[QUEUE],
+            queues=[queue_of(platform) for platform in sorted(self._served)],
             concurrency=AT_ONCE,
             install_signal_handlers=False,
             delete_jobs=DeleteJobCondition.ALWAYS,
@@ -128,8 +134,10 @@ class JobTurns:
     async def _sweep_forever(self) -> None:
         """See to jobs whose process has died, and to conversations that have none."""
         while True:
+            pause = SWEEP_SECONDS
             try:
-                taken = await self._database.run(lambda connection: sweep(connection, utc_now(), STALLED_SECONDS))
+                taken = await self._database.run(lambda connection: sweep(connection, utc_now(), self._served))
+                pause = SWEEP_SECONDS if await self._announce() else ANNOUNCE_SECONDS
                 await self._give_back_left()
             except StoreError as error:
                 log.warning("The jobs cannot be looked at: %s", error, extra={"action": "store_failed"})
@@ -140,7 +148,15 @@ class JobTurns:
                         taken,
                         extra={"action": "turns_taken_over", "count": taken},
                     )
-            await asyncio.sleep(SWEEP_SECONDS)
+            await asyncio.sleep(pause)
+
+    async def _announce(self) -> bool:
+        """Tell the others what is served here, once they know this process. False: they do not yet."""
+        worker_id = None if self._worker is None else self._worker.worker_id
+        if worker_id is not None and worker_id != self._announced:
+            await self._database.run(lambda connection: announce(connection, worker_id, self._served))
+            self._announced = worker_id
+        return worker_id is not None or self._advancing.is_resting
 
 
 def unless_cancelled() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["SharedBacking"]
+__all__ = ["SharedBacking", "hearing"]
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
 
@@ -18,7 +18,7 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.link import conninfo
 from askback.store.postgres.refusals import reason
-from askback.store.signals import CHANNEL, Signal
+from askback.store.signals import LISTENING, Signal
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")
@@ -39,37 +39,44 @@ class SharedBacking(Backing):
         self._address = address
         self._database = database
 
-    def turns(self, store: Store, advance: Advance) -> Turns:
-        return JobTurns(self._address, self._database, store, advance)
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
+        return JobTurns(self._address, self._database, store, advance, served)
 
-    @asynccontextmanager
-    async def hearing(self, recheck: Recheck) -> AsyncGenerator[None]:
-        task = asyncio.create_task(self._listen_forever(recheck), name="askback signals")
+    def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
+        return hearing(self._address, recheck, LISTENING)
+
+
+@asynccontextmanager
+async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) -> AsyncGenerator[None]:
+    """Hear, until the block ends, of what processes commit. `listening`: the statement that makes the server tell."""
+    task = asyncio.create_task(_listen_forever(address, recheck, listening), name="askback signals")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _listen_forever(address: PostgresAddress, recheck: Recheck, listening: str) -> None:
+    while True:
         try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await _listen(address, recheck, listening)
+        except (psycopg.Error, OSError) as error:
+            log.warning(
+                "Other processes are not heard: %s; trying again.", reason(error), extra={"action": "no_signals"}
+            )
+        unless_cancelled()
+        await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _listen_forever(self, recheck: Recheck) -> None:
-        while True:
-            try:
-                await self._listen(recheck)
-            except (psycopg.Error, OSError) as error:
-                log.warning(
-                    "Other processes are not heard: %s; trying again.", reason(error), extra={"action": "no_signals"}
-                )
-            unless_cancelled()
-            await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _listen(self, recheck: Recheck) -> None:
-        told = conninfo(self._address)
-        async with await psycopg.AsyncConnection.connect(
-            autocommit=True,
-            **told,  # pyright: ignore[reportArgumentType] - any keyword of libpq
-        ) as connection:
-            await connection.execute(f"LISTEN {CHANNEL}")  # pyright: ignore[reportArgumentType] - a constant
-            # Whatever was said while nobody listened.
-            recheck(Signal(kind="look"))
-            async for notify in connection.notifies():
-                recheck(Signal.decoded(notify.payload))
+async def _listen(address: PostgresAddress, recheck: Recheck, listening: str) -> None:
+    told = conninfo(address)
+    async with await psycopg.AsyncConnection.connect(
+        autocommit=True,
+        **told,  # pyright: ignore[reportArgumentType] - any keyword of libpq
+    ) as connection:
+        await connection.execute(listening.encode())
+        # Whatever was said while nobody listened.
+        recheck(Signal(kind="look"))
+        async for notify in connection.notifies():
+            recheck(Signal.decoded(notify.payload))

@@ -41,6 +41,8 @@ HOLD_SECONDS = 3.0
 """How often whoever shows something says that it still does."""
 PRUNE_SECONDS = 3600.0
 PRUNED_AT_ONCE = 20
+UNSERVED_SECONDS = 30.0
+"""How often it is looked whether something waits that nobody serves, and how long it has to have waited."""
 
 
 class Worker:
@@ -108,6 +110,7 @@ class Worker:
             if self._retention is not None:
                 tasks.create_task(self._prune_forever(self._retention), name="askback retention")
             tasks.create_task(self._hold_forever(), name="askback leases")
+            tasks.create_task(self._tell_unserved_forever(), name="askback unserved")
             if self._turns is not None:
                 tasks.create_task(self._turns.run(), name="askback turns")
 
@@ -159,7 +162,7 @@ class Worker:
         while due := await self._store.due(utc_now()):
             for ask_id in due:
                 await self._manager.attend(ask_id)
-        return await self._store.next_moment()
+        return await self._store.next_moment(utc_now() + timedelta(seconds=self._look_again))
 
     async def _members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
         platform = self._platforms.get(place.platform)
@@ -193,6 +196,28 @@ class Worker:
                     )
                     self._outbox.set()
             await asyncio.sleep(CLOCK_SECONDS)
+
+    # What nobody serves
+
+    async def _tell_unserved_forever(self) -> None:
+        """Say of which platforms something waits that no process serves, each time that it begins to."""
+        told: frozenset[str] = frozenset()
+        while True:
+            await asyncio.sleep(UNSERVED_SECONDS)
+            try:
+                unserved = await self._store.unserved(utc_now() - timedelta(seconds=UNSERVED_SECONDS))
+            except StoreError:
+                log.exception("It could not be looked at what waits.", extra={"action": "store_failed"})
+                continue
+            for platform in sorted(unserved - told):
+                log.warning(
+                    "Something on %s waits, and no process that serves it works on this database: start `askback %s`, "
+                    "or `askback run`, which runs every bot that has a token.",
+                    platform,
+                    platform,
+                    extra={"action": "unserved", "platform": platform},
+                )
+            told = unserved
 
     # What was kept long enough
 
@@ -300,7 +325,7 @@ class Worker:
 
     async def _deliver_card(self, item: OutboxItem, ask_id: str) -> None:
         async def paint(ask: Ask) -> Messages:
-            platform = self._platform(ask.place.platform)
+            platform = self._platforms[ask.place.platform]
             if not ask.messages and item.attempts > 1:
                 ask = ask.evolve(messages=await platform.find(ask.place, ask.id))
             if not ask.messages and ask.outcome is not None:
@@ -325,7 +350,7 @@ class Worker:
         if say is None or place is None:
             await self._store.drop(item)
             return
-        platform = self._platform(place.platform)
+        platform = self._platforms[place.platform]
         if item.attempts > 1:
             found = await platform.find(place, say.target)
             say = say.evolve(messages=max(say.messages, found, key=len))
@@ -336,14 +361,6 @@ class Worker:
         if say.offer is not None:
             await self._store.offered(say.offer.id, messages)
         await self._store.drop(item)
-
-    def _platform(self, name: str) -> Platform:
-        try:
-            return self._platforms[name]
-        except KeyError:
-            raise TryLater(
-                f"The bot for {name} is not running here: `askback run` runs every bot that has a token"
-            ) from None
 
     async def _is_open(self, ask_id: str) -> bool:
         ask = await self._store.get(ask_id)

@@ -19,6 +19,7 @@ from askback.errors import CallerError
 from askback.identity import MessageRef, Place
 from askback.policy import Limits
 from askback.store import asks, decisions, locks, outbox
+from askback.store.signals import Signal, tell
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ class Asking(Transactions):
     async def ask(self, ask: Ask, limits: Limits) -> Ask:
         """Store an ask, to be posted. If its key was asked before, that ask is returned instead.
 
-        Raises `CallerError` when too many are open in its place.
+        Raises `CallerError` when too many are open in its place, or nothing can post it there.
         """
 
         def work(connection: Connection) -> Ask:
@@ -53,6 +54,8 @@ class Asking(Transactions):
                 known = asks.by_key(connection, ask.key)
                 if known is not None:
                     return known
+            if self._served is not None and ask.place.platform not in self._served:
+                _leave_to_others(connection, ask.place.platform)
             locks.lock_place(connection, ask.place)
             (stored,) = store_asks(connection, (ask,), limits)
             return stored
@@ -130,11 +133,11 @@ class Asking(Transactions):
 
     async def due(self, now: datetime) -> tuple[str, ...]:
         """Open asks for which there is something to do by now, a hundred at most."""
-        return await self._database.read(lambda connection: asks.due(connection, now, 100))
+        return await self._database.read(lambda connection: asks.due(connection, now, 100, self._served))
 
-    async def next_moment(self) -> datetime | None:
-        """When there is something to do about an open ask: its deadline, a reminder, an escalation."""
-        return await self._database.read(asks.next_moment)
+    async def next_moment(self, until: datetime) -> datetime | None:
+        """When, before `until`, there is something to do about an open ask: its deadline, a reminder, an escalation."""
+        return await self._database.read(lambda connection: asks.next_moment(connection, until, self._served))
 
     async def drawn(
         self, ask_id: str, revision: int, messages: tuple[MessageRef, ...], *, before: tuple[MessageRef, ...] = ()
@@ -182,6 +185,13 @@ class Asking(Transactions):
                 asks.save(connection, ask, ask.evolve(drawn_revision=-1, messages=()))
 
         await self._database.run(work)
+
+
+def _leave_to_others(connection: Connection, platform: str) -> None:
+    """Another process posts it: it is told, if there can be one."""
+    if connection.dialect.name != "postgresql":
+        raise CallerError(f"The bot for {platform} does not run here: `askback run` runs every bot that has a token.")
+    tell(connection, Signal(kind="look"))
 
 
 def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:

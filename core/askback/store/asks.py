@@ -25,6 +25,7 @@ from askback.policy import Policy
 from askback.questions import Form, Outcome
 from askback.store.errors import StoreUnavailable
 from askback.store.schema import actions, asks
+from askback.store.served import Served, is_served
 from askback.store.statement import Row, Statement
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
@@ -136,11 +137,11 @@ def latest_post(connection: Connection, place: Place) -> datetime | None:
     return None if newest is None else from_micros(newest)
 
 
-def due(connection: Connection, now: datetime, at_most: int) -> tuple[str, ...]:
-    """Ids of open asks for which there is something to do."""
+def due(connection: Connection, now: datetime, at_most: int, served: Served = None) -> tuple[str, ...]:
+    """Ids of open asks on these platforms for which there is something to do."""
     query = (
         select(asks.c.id)
-        .where(asks.c.status == "open", asks.c.attend_at <= to_micros(now))
+        .where(asks.c.status == "open", asks.c.attend_at <= to_micros(now), is_served(asks.c.place_key, served))
         .order_by(asks.c.attend_at)
         .limit(at_most)
     )
@@ -152,8 +153,12 @@ def put_off(connection: Connection, ask: Ask) -> None:
     _SAVE.change(connection, ask=ask.id, attend_at=_attend_at(ask))
 
 
-def next_moment(connection: Connection) -> datetime | None:
-    query = select(func.min(asks.c.attend_at)).where(asks.c.status == "open")
+def next_moment(connection: Connection, until: datetime, served: Served = None) -> datetime | None:
+    """When there is something to do about the first of those, where that is before `until`: what is far off is not
+    read, however much there is on other platforms."""
+    query = select(func.min(asks.c.attend_at)).where(
+        asks.c.status == "open", asks.c.attend_at <= to_micros(until), is_served(asks.c.place_key, served)
+    )
     nearest = connection.execute(query).scalar_one()
     return None if nearest is None else from_micros(nearest)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ELSEWHERE", "NoDatabase", "NotReady", "Older", "Where", "check_version", "is_older", "look", "opened",
-    "version_of", "worker_of", "writing",
+    "served_beside", "version_of", "worker_of", "writing",
 ]  # fmt: skip
 
 import fcntl
@@ -25,6 +25,7 @@ from askback.store.database import Database
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.extra import extra
+from askback.store.served import Served, read_served
 from askback.store.sqlite.database import SqliteDatabase
 
 T = TypeVar("T")
@@ -166,6 +167,16 @@ def worker_of(path: Path) -> int | None:
         if inode == str(status.st_ino) and (on == device or holder == written):
             return holder or written
     return None
+
+
+def served_beside(path: Path) -> Served:
+    """Of which platforms whoever works on a database, or did so last, takes work; None where it did not say."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        told = lock.read_text(encoding="ascii", errors="replace").split("\n")
+    except OSError as error:
+        raise OperatorError(f"The lock file {lock} cannot be read: {error.strerror}.") from error
+    return read_served(told[2]) if len(told) > 2 else None
 
 
 def _is_locked(lock: Path) -> bool:

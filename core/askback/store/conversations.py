@@ -21,6 +21,7 @@ from askback.conversations import Blocks, Call, Conversation, Heard, Message, Wr
 from askback.identity import Actor, MessageRef, Place
 from askback.store.outbox import FARTHEST
 from askback.store.schema import calls, conversations, inbox, transcript, usage
+from askback.store.served import Served, is_served
 from askback.store.statement import Row, Statement
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
@@ -125,23 +126,25 @@ def wants_turn(connection: Connection, conversation_id: str) -> bool:
     return any(row["wants_turn"] for row in _GET.rows(connection, of=conversation_id))
 
 
-def runnable(connection: Connection, at: datetime) -> tuple[str, ...]:
-    """Conversations that have something to do, the longest waiting first."""
+def runnable(connection: Connection, at: datetime, served: Served = None) -> tuple[str, ...]:
+    """Conversations on these platforms that have something to do, the longest waiting first."""
     after = conversations.c.turn_after
     # One that is put off for longer than it ever is: the clock went back.
     untimely = after > to_micros(at + FARTHEST)
     query = (
         select(conversations.c.id)
         .where(conversations.c.wants_turn, or_(after.is_(None), after <= to_micros(at), untimely))
+        .where(is_served(conversations.c.place_key, served))
         .order_by(conversations.c.updated_at)
     )
     return tuple(connection.execute(query).scalars())
 
 
-def next_turn(connection: Connection, at: datetime) -> datetime | None:
+def next_turn(connection: Connection, at: datetime, served: Served = None) -> datetime | None:
     """When, after that moment, the first of those that were put off is to be tried again."""
     after = conversations.c.turn_after
-    query = select(func.min(after)).where(conversations.c.wants_turn, after > to_micros(at))
+    served_here = is_served(conversations.c.place_key, served)
+    query = select(func.min(after)).where(conversations.c.wants_turn, after > to_micros(at), served_here)
     nearest = connection.execute(query).scalar_one()
     return None if nearest is None else from_micros(nearest)
 

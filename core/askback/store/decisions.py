@@ -40,7 +40,7 @@ def change(connection: Connection, before: Ask, after: Ask, action: Action | Non
     if settled:
         tell(connection, Signal(kind="ask", id=after.id))
         if after.conversation_id is not None:
-            wake(connection, after.conversation_id)
+            wake(connection, after.conversation_id, after.place)
     return settled
 
 
@@ -62,5 +62,5 @@ def keep_late(connection: Connection, ask: Ask, heard: Heard) -> bool:
         return False
     if not conversations.was_heard(connection, ask.place, heard.dedupe_key):
         conversations.hear(connection, conversation.id, heard)
-        wake(connection, conversation.id)
+        wake(connection, conversation.id, conversation.place)
     return True

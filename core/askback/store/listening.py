@@ -57,7 +57,7 @@ class Listening(Transactions):
             if heard.trace is not None and not goes_on(connection, conversation):
                 conversations.set_trace(connection, conversation.id, heard.trace)
                 conversation = conversation.evolve(trace=heard.trace)
-            wake(connection, conversation.id)
+            wake(connection, conversation.id, conversation.place)
             waiting_for, told = _waiting_for(connection, conversation)
             if reading.say is not None:
                 told = True

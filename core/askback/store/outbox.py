@@ -13,13 +13,15 @@ __all__ = [
 ]  # fmt: skip
 
 from datetime import datetime, timedelta
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
     RowMapping,
+    Select,
     and_,
     bindparam,
     case,
@@ -27,6 +29,7 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    true,
     update,
 )
 from sqlalchemy import delete as delete_from
@@ -35,7 +38,8 @@ from sqlalchemy.orm import aliased
 from askback.asks import Ask
 from askback.clock import from_micros, to_micros
 from askback.conversations import Say
-from askback.store.schema import asks, outbox
+from askback.store.schema import asks, conversations, outbox
+from askback.store.served import Served, is_served
 from askback.store.statement import Statement
 from askback.values import Value
 
@@ -71,6 +75,17 @@ def _overtakes() -> ColumnElement[bool]:
     )
 
 
+def _is_served(served: Served) -> ColumnElement[bool]:
+    """Whether a row is to be shown on one of these platforms. One whose place is gone is anybody's, to be deleted."""
+    if served is None:
+        return true()
+    of_ask = select(is_served(asks.c.place_key, served)).where(asks.c.id == outbox.c.ask_id)
+    of_conversation = select(is_served(conversations.c.place_key, served)).where(
+        conversations.c.id == outbox.c.conversation_id
+    )
+    return func.coalesce(of_ask.scalar_subquery(), of_conversation.scalar_subquery(), true())
+
+
 # Built once: each click, each text and each look at the outbox needs these.
 _NEWER: BindParameter[int] = bindparam("newer")
 _REDRAW = Statement(
@@ -84,20 +99,29 @@ _REDRAW = Statement(
 )
 _QUEUED = Statement(select(outbox.c.id).where(outbox.c.target == bindparam("of")))
 _QUEUE = Statement(insert(outbox))
-_DUE = (
-    select(outbox)
-    .where(
-        outbox.c.due_at <= bindparam("moment"),
-        or_(outbox.c.leased_until.is_(None), outbox.c.leased_until <= bindparam("moment")),
-    )
-    .where(~_overtakes())
-    .order_by(outbox.c.due_at, outbox.c.id)
-    .limit(bindparam("at_most"))
-    # What another process is taking at this moment is not waited for.
-    .with_for_update(of=outbox, skip_locked=True)
-)
 _FREE_AT = func.coalesce(outbox.c.leased_until, 0)
-_NEXT_DUE = select(func.min(case((outbox.c.due_at < _FREE_AT, _FREE_AT), else_=outbox.c.due_at))).where(~_overtakes())
+
+
+@cache
+def _due(served: Served) -> Select[*tuple[Any, ...]]:
+    return (
+        select(outbox)
+        .where(
+            outbox.c.due_at <= bindparam("moment"),
+            or_(outbox.c.leased_until.is_(None), outbox.c.leased_until <= bindparam("moment")),
+        )
+        .where(~_overtakes(), _is_served(served))
+        .order_by(outbox.c.due_at, outbox.c.id)
+        .limit(bindparam("at_most"))
+        # What another process is taking at this moment is not waited for.
+        .with_for_update(of=outbox, skip_locked=True)
+    )
+
+
+@cache
+def _next_due(served: Served) -> Select[int | None]:
+    free_at = case((outbox.c.due_at < _FREE_AT, _FREE_AT), else_=outbox.c.due_at)
+    return select(func.min(free_at)).where(~_overtakes(), _is_served(served))
 
 
 def put_card(connection: Connection, ask: Ask, due: datetime, leased_until: datetime | None) -> None:
@@ -166,10 +190,15 @@ def set_right(connection: Connection, now: datetime) -> int:
     return connection.execute(update(outbox).where(untimely).values(leased_until=None, due_at=moment)).rowcount
 
 
-def lease(connection: Connection, now: datetime, until: datetime, at_most: int) -> tuple[OutboxItem, ...]:
-    """Take rows that are due. Within a conversation, nothing overtakes a text that was queued before it."""
+def lease(
+    connection: Connection, now: datetime, until: datetime, at_most: int, served: Served = None
+) -> tuple[OutboxItem, ...]:
+    """Take rows of these platforms that are due.
+
+    Within a conversation, nothing overtakes a text that was queued before it.
+    """
     moment = to_micros(now)
-    rows = connection.execute(_DUE, {"moment": moment, "at_most": at_most}).mappings().all()
+    rows = connection.execute(_due(served), {"moment": moment, "at_most": at_most}).mappings().all()
     if rows:
         connection.execute(
             update(outbox)
@@ -186,9 +215,9 @@ def hold(connection: Connection, targets: tuple[str, ...], until: datetime) -> N
     connection.execute(update(outbox).where(outbox.c.target.in_(targets), leased < moment).values(leased_until=moment))
 
 
-def next_due(connection: Connection) -> datetime | None:
-    """When the next row has to be looked at."""
-    nearest = connection.execute(_NEXT_DUE).scalar_one()
+def next_due(connection: Connection, served: Served = None) -> datetime | None:
+    """When the next row of these platforms has to be looked at."""
+    nearest = connection.execute(_next_due(served)).scalar_one()
     return None if nearest is None else from_micros(nearest)
 
 

@@ -25,7 +25,7 @@ class Showing(Transactions):
         """Take what has to be shown now."""
         now = utc_now()
         until = now + timedelta(seconds=LEASE_SECONDS)
-        return await self._database.run(lambda connection: outbox.lease(connection, now, until, at_most))
+        return await self._database.run(lambda connection: outbox.lease(connection, now, until, at_most, self._served))
 
     async def hold(self, targets: tuple[str, ...]) -> None:
         """What was taken is still being shown."""
@@ -42,7 +42,7 @@ class Showing(Transactions):
         return await self._database.run(lambda connection: outbox.set_right(connection, now))
 
     async def next_due(self) -> datetime | None:
-        return await self._database.read(outbox.next_due)
+        return await self._database.read(lambda connection: outbox.next_due(connection, self._served))
 
     async def said(self, target: str) -> None:
         """A text was delivered, or never can be."""

@@ -6,7 +6,7 @@ by looking, some seconds later.
 
 from __future__ import annotations
 
-__all__ = ["CHANNEL", "Signal", "tell"]
+__all__ = ["CHANNEL", "LISTENING", "LISTENING_BESIDE", "Signal", "tell"]
 
 from typing import Literal
 
@@ -15,6 +15,10 @@ from sqlalchemy import Connection, bindparam, func, select
 from askback.values import Value
 
 CHANNEL = "askback"
+LISTENING = f"LISTEN {CHANNEL}"
+"""What a process says that works on the database: those that do are counted by it."""
+LISTENING_BESIDE = f'LISTEN "{CHANNEL}"'
+"""The same by one that only waits."""
 
 
 class Signal(Value):

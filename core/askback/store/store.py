@@ -6,7 +6,7 @@ __all__ = ["Acted", "Spent", "Store"]
 
 from datetime import datetime
 
-from askback.store import pruning
+from askback.store import pruning, waiting
 from askback.store.asking import Acted, Asking
 from askback.store.calling import Calling
 from askback.store.listening import Listening
@@ -21,6 +21,13 @@ class Store(Asking, Showing, Listening, Stopping, Turning, Calling):
 
     async def close(self) -> None:
         await self._database.close()
+
+    async def unserved(self, since: datetime) -> frozenset[str]:
+        """Platforms of which something has waited since then that neither this process nor another one takes."""
+        served = self._served
+        if served is None:
+            return frozenset()
+        return await self._database.read(lambda connection: waiting.unserved(connection, since, served))
 
     async def prune(self, before: datetime, at_most: int) -> Pruned:
         """Delete some of what has rested since then. Nothing deleted: there is no more of it."""

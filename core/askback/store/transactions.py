@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["CLICK_SECONDS", "Transactions"]
 
 from askback.store.database import Database
+from askback.store.served import Served
 
 CLICK_SECONDS = 2.0
 """A click that cannot be committed by then is refused, visibly: the platforms wait 3 s."""
@@ -13,5 +14,7 @@ CLICK_SECONDS = 2.0
 class Transactions:
     """Whole transactions: no connection and no row leaves a method."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, served: Served = None) -> None:
+        """`served`: of which platforms work is taken."""
         self._database = database
+        self._served = served

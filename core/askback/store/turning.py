@@ -39,11 +39,11 @@ class Turning(Transactions):
 
     async def runnable(self, now: datetime) -> tuple[str, ...]:
         """Conversations that have something to do, now."""
-        return await self._database.read(lambda connection: conversations.runnable(connection, now))
+        return await self._database.read(lambda connection: conversations.runnable(connection, now, self._served))
 
     async def next_turn(self, now: datetime) -> datetime | None:
         """When, after now, the first of those that were put off is to be tried again."""
-        return await self._database.read(lambda connection: conversations.next_turn(connection, now))
+        return await self._database.read(lambda connection: conversations.next_turn(connection, now, self._served))
 
     async def put_off(self, conversation_id: str, until: datetime) -> None:
         """A turn failed: it is not tried again before then, unless something new comes in."""

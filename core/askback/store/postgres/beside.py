@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["STALLED_SECONDS", "Processes", "Telling", "look", "processes"]
+__all__ = ["Processes", "Telling", "look", "processes"]
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,20 +17,15 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.link import Link, engine_for
 from askback.store.postgres.refusals import reason
-from askback.store.signals import CHANNEL, Signal, tell
+from askback.store.served import Served, serving
+from askback.store.signals import LISTENING, Signal, tell
 from askback.values import Value
 
 T = TypeVar("T")
 
-STALLED_SECONDS = 4.0
-"""A process whose heart did not beat for so long has died, or cannot reach the database."""
-
 # What a connection asked last stays there: the one on which a process hears asks for nothing else.
 _HEARING = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = :listening")
-_BEATING = text(
-    "SELECT count(*) FILTER (WHERE last_heartbeat >= now() - make_interval(secs => :seconds)), count(*) "
-    "FROM procrastinate_workers"
-)
+_KNOWN = text("SELECT count(*) FROM procrastinate_workers")
 _HAS_JOBS = text("SELECT to_regclass('procrastinate_workers') IS NOT NULL")
 
 
@@ -39,14 +34,19 @@ class Processes(Value):
 
     hearing: int
     """How many hear of what others commit: the agent's bots, and programs that only ask."""
-    beating: int
-    """How many take turns of the agent, and told of themselves within the last seconds."""
+    serving: tuple[Served, ...]
+    """Of which platforms each takes turns of the agent that told of itself within the last seconds; None: it did not
+    say."""
     silent: int
     """How many took turns and have not told of themselves since."""
 
-    @property
-    def working(self) -> int:
-        return max(self.hearing, self.beating)
+    def serve(self, platform: str) -> bool:
+        """Whether one of them takes the turns of this platform, or may do so."""
+        return any(one is None or platform in one for one in self.serving)
+
+    def may_serve(self, platform: str) -> bool:
+        """The same for one that only asks: it does not say on which platform."""
+        return self.serve(platform) or self.hearing > len(self.serving)
 
 
 def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
@@ -65,11 +65,12 @@ def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
 
 def processes(connection: Connection) -> Processes:
     """Who works on the database now."""
-    hearing = connection.execute(_HEARING, {"listening": f"LISTEN {CHANNEL}"}).scalar_one()
-    beating = known = 0
+    hearing = connection.execute(_HEARING, {"listening": LISTENING}).scalar_one()
+    told: tuple[Served, ...] = ()
+    known = 0
     if connection.execute(_HAS_JOBS).scalar_one():
-        beating, known = connection.execute(_BEATING, {"seconds": STALLED_SECONDS}).one()
-    return Processes(hearing=hearing, beating=beating, silent=known - beating)
+        told, known = serving(connection), connection.execute(_KNOWN).scalar_one()
+    return Processes(hearing=hearing, serving=told, silent=known - len(told))
 
 
 class Telling:

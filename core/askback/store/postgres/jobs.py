@@ -5,7 +5,7 @@ A job's `lock` is its conversation: procrastinate runs no two of a lock at once,
 
 from __future__ import annotations
 
-__all__ = ["QUEUE", "TURN", "defer_turn", "give_back", "held", "sweep"]
+__all__ = ["TURN", "defer_turn", "give_back", "held", "queue_of", "sweep"]
 
 import json
 from collections.abc import Iterable
@@ -18,9 +18,10 @@ from procrastinate.exceptions import ConnectorException
 from sqlalchemy import Connection, text
 
 from askback.clock import to_micros
+from askback.store.served import STALLED_SECONDS, key_of, platform_of
 
-QUEUE = "askback_turns"
 TURN = "askback.turn"
+_QUEUE = "askback_turns"
 
 # The jobs of processes whose heart does not beat any more, and those processes. One statement: who sweeps at the same
 # moment takes others, and nobody gives back what somebody has taken again.
@@ -28,7 +29,7 @@ _GIVE_BACK = text(
     """
     WITH dead AS (
         SELECT job.id FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
-        WHERE job.status = 'doing' AND job.queue_name = :queue
+        WHERE job.status = 'doing' AND job.queue_name = ANY(:queues)
           AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => :seconds))
         FOR UPDATE OF job SKIP LOCKED
     ), given_back AS (
@@ -39,31 +40,42 @@ _GIVE_BACK = text(
     SELECT (SELECT count(*) FROM given_back) + 0 * (SELECT count(*) FROM pruned)
     """
 )
+# An earlier release had one queue for every platform.
+_ADOPT = text(
+    f"""
+    UPDATE procrastinate_jobs job SET queue_name = '{_QUEUE}:' || split_part(place_key, ':', 1) FROM conversations
+    WHERE job.queue_name = '{_QUEUE}' AND job.status = 'todo' AND conversations.id = job.lock
+      AND split_part(place_key, ':', 1) = ANY(:keys)
+    """  # noqa: S608 - a constant
+)
 # Conversations with something to do for which there is no job: one was lost, or failed and was put off.
 _MISSING = text(
     """
-    SELECT id FROM conversations
-    WHERE wants_turn AND (turn_after IS NULL OR turn_after <= :now)
+    SELECT id, place_key FROM conversations
+    WHERE wants_turn AND (turn_after IS NULL OR turn_after <= :now) AND split_part(place_key, ':', 1) = ANY(:keys)
       AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE lock = conversations.id AND status IN ('todo', 'doing'))
     ORDER BY updated_at
     LIMIT 100
     """
 )
 
-_HELD = text(
-    "SELECT id, lock FROM procrastinate_jobs WHERE worker_id = :worker AND status = 'doing' AND queue_name = :queue"
-)
+_HELD = text("SELECT id, lock FROM procrastinate_jobs WHERE worker_id = :worker AND status = 'doing'")
 _RETRY = text(
     "SELECT procrastinate_retry_job_v2(id, NULL, NULL, NULL, NULL) FROM procrastinate_jobs "
     "WHERE id = :job AND status = 'doing'"
 )
 
 
-def defer_turn(connection: Connection, conversation_id: str) -> None:
-    """Some process is to advance the conversation, once this is committed."""
+def queue_of(platform: str) -> str:
+    """Where the turns of a platform wait for the processes that serve it."""
+    return f"{_QUEUE}:{key_of(platform)}"
+
+
+def defer_turn(connection: Connection, conversation_id: str, platform: str) -> None:
+    """Some process of this platform is to advance the conversation, once this is committed."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
-    job = _deferring().configure_task(TURN, queue=QUEUE, lock=conversation_id, connection=raw)
+    job = _deferring().configure_task(TURN, queue=queue_of(platform), lock=conversation_id, connection=raw)
     try:
         job.defer(conversation_id=conversation_id)
     except ConnectorException as error:
@@ -71,20 +83,24 @@ def defer_turn(connection: Connection, conversation_id: str) -> None:
         raise (error.__cause__ or error) from None
 
 
-def sweep(connection: Connection, now: datetime, stalled_seconds: float) -> int:
-    """Give back the jobs of processes that died, and see to it that whatever is to be done has its job.
+def sweep(connection: Connection, now: datetime, served: frozenset[str]) -> int:
+    """On these platforms, give back the jobs of processes that died, and see to it that whatever is to be done has
+    its job.
 
     Returns how many jobs were given back.
     """
-    given_back = connection.execute(_GIVE_BACK, {"queue": QUEUE, "seconds": stalled_seconds}).scalar_one()
-    for conversation_id in connection.execute(_MISSING, {"now": to_micros(now)}).scalars().all():
-        defer_turn(connection, conversation_id)
+    keys = [key_of(name) for name in sorted(served)]
+    queues = [_QUEUE, *map(queue_of, sorted(served))]
+    given_back = connection.execute(_GIVE_BACK, {"queues": queues, "seconds": STALLED_SECONDS}).scalar_one()
+    connection.execute(_ADOPT, {"keys": keys})
+    for row in connection.execute(_MISSING, {"now": to_micros(now), "keys": keys}).all():
+        defer_turn(connection, row.id, platform_of(row.place_key))
     return int(given_back)
 
 
 def held(connection: Connection, worker_id: int) -> dict[int, str]:
     """The jobs that a process has taken, and has not said to be done: each with its conversation."""
-    return {row.id: row.lock for row in connection.execute(_HELD, {"queue": QUEUE, "worker": worker_id})}
+    return {row.id: row.lock for row in connection.execute(_HELD, {"worker": worker_id})}
 
 
 def give_back(connection: Connection, job_ids: Iterable[int]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from askback.errors import OperatorError
+from askback.store.served import Served, written_served
 
 log = logging.getLogger("askback.store")
 
@@ -76,13 +77,14 @@ class WorkerLock:
     """Held by the one process that works on a database.
 
     The kernel lets go of it when the process ends, however it ends. The file stays behind on purpose:
-    deleting it would let two processes hold locks on two files of the same name. The number in it, and what the
-    process is where that is no bot, are for messages only.
+    deleting it would let two processes hold locks on two files of the same name. The number in it, what the process is
+    where that is no bot, and the platforms that it serves are for messages only.
     """
 
-    def __init__(self, database: Path, holder: str = "") -> None:
+    def __init__(self, database: Path, holder: str = "", served: Served = None) -> None:
         self.path = database.with_name(database.name + ".lock")
         self._holder = holder
+        self._served = written_served(served)
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
@@ -98,9 +100,10 @@ class WorkerLock:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n{self._holder}".encode(), 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n{self._holder}\n{self._served}".encode(), 0)
         except BlockingIOError as error:
-            number, _, holder = os.pread(descriptor, 64, 0).decode("utf-8", "replace").partition("\n")
+            number, _, more = os.pread(descriptor, 64, 0).decode("utf-8", "replace").partition("\n")
+            holder = more.partition("\n")[0]
             os.close(descriptor)
             who = f"process {number.strip()}" if number.strip() else "it is just starting"
             if holder == ASKING:

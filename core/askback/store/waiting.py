@@ -1,0 +1,46 @@
+"""What waits for a process of its platform. Runs inside a caller's transaction."""
+
+from __future__ import annotations
+
+__all__ = ["unserved"]
+
+from datetime import datetime
+
+from sqlalchemy import Connection, Select, and_, select
+
+from askback.clock import to_micros
+from askback.store.schema import asks, conversations, outbox
+from askback.store.served import is_served, platform_of, serving
+
+
+def unserved(connection: Connection, since: datetime, served: frozenset[str]) -> frozenset[str]:
+    """Platforms of which something has been due since then that are not these, nor those of other processes."""
+    taken = set(served)
+    if connection.dialect.name == "postgresql":
+        for other in serving(connection):
+            if other is None:
+                return frozenset()
+            taken |= other
+    found: set[str] = set()
+    # One platform after the other: there may be much of each.
+    while True:
+        further: set[str] = set()
+        for query in _overdue(to_micros(since)):
+            others = ~is_served(query.selected_columns.place_key, frozenset(taken | found))
+            further.update(map(platform_of, connection.execute(query.where(others).limit(1)).scalars()))
+        if not further:
+            return frozenset(found)
+        found |= further
+
+
+def _overdue(since: int) -> tuple[Select[str], ...]:
+    """The places of each kind of work that has waited since then."""
+    leased, put_off = outbox.c.leased_until, conversations.c.turn_after
+    to_show = and_(outbox.c.due_at < since, leased.is_(None) | (leased < since))
+    wanted = and_(conversations.c.wants_turn, conversations.c.updated_at < since, put_off.is_(None) | (put_off < since))
+    return (
+        select(asks.c.place_key).join(outbox, outbox.c.ask_id == asks.c.id).where(to_show),
+        select(conversations.c.place_key).join(outbox, outbox.c.conversation_id == conversations.c.id).where(to_show),
+        select(conversations.c.place_key).where(wanted),
+        select(asks.c.place_key).where(asks.c.status == "open", asks.c.attend_at < since),
+    )
