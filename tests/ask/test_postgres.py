@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 from launching import Launcher
 
 from .office import OFFICES, OPTIONS, WITHIN, Office
@@ -63,24 +65,27 @@ async def test_beside_a_bot_it_hears_of_the_answer_at_once(office: Office, postg
     assert (await asked.outcome())["answer"] == "Yes"
 
 
+@pytest.mark.parametrize("before", [True, False], ids=["bot first", "bot later"])
 async def test_beside_a_bot_of_another_platform_it_asks_by_itself_and_each_keeps_to_its_own(
-    office: Office, postgres_url: str, launcher: Launcher
+    office: Office, postgres_url: str, launcher: Launcher, before: bool
 ) -> None:
     office.settings = {"ASKBACK_DATABASE_URL": postgres_url}
     (other,) = set(OFFICES) - {office.platform}
     there = OFFICES[other](office.services, office.folder, launcher)
     there.settings = office.settings
-    bot = await there.bot()
+    bot = await there.bot() if before else None
     first = await office.ask()
+    await office.card()
+    bot = bot or await there.bot()
     second = await there.start("ask", "Deploy 1.5?", "--to", f"{other}:@ben", "--option", "Go")
     await there.card("Deploy 1.5?")
-    await office.card()
     assert (office.connections, there.connections) == (1, 1)
     await office.click("ada", "Yes")
     assert (await first.outcome())["answer"] == "Yes"
     await office.settled("Deploy 1.4.2?", "Yes")
     await there.click("ben", "Go", "Deploy 1.5?")
     assert (await second.outcome())["answer"] == "Go"
+    assert "A bot runs here now" not in first.err
     assert " WARNING " not in bot.err
     assert " ERROR " not in bot.err
     await there.close()

@@ -48,8 +48,11 @@ def on_postgres(tmp_path: Path, postgres_url: str) -> None:
 
 
 @pytest.fixture
-async def both(tmp_path: Path, on_postgres: None) -> AsyncIterator[tuple[Engine, Engine]]:
+async def both(
+    tmp_path: Path, on_postgres: None, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Engine, Engine]]:
     """Two processes, one for each platform."""
+    monkeypatch.setattr(worker, "UNSERVED_SECONDS", 0.5)
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(Services(port=0, model=Model()))
         services.model.script(*[turn("Let me ask.", question()), turn("Thanks.")] * 2 * MANY)
@@ -71,6 +74,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_a_conversation_is_gone_on_with_by_a_process_of_its_platform_alone(
     both: tuple[Engine, Engine], caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Nor does anybody say that nobody serves it, however often that is looked at."""
     for one in both:
         for number in range(MANY):
             person = Actor(platform=one.board.name, tenant="T1", id="U1", name="Ann")

@@ -15,11 +15,12 @@ from askback.doctor.examination import examine
 from askback.doctor.findings import Finding
 from askback.errors import InvalidValue, OperatorError
 from askback.identity import Actor, Place
+from askback.manager import QuestionManager
 from askback.policy import Who
 from askback.questions import Form, Option, Question
 from askback.serving.host import running
-from askback.store import asks
-from askback.store.beside import look
+from askback.store.beside import writing
+from askback.store.store import Store
 from askback_local.slack.faults import Fault
 
 from .conftest import Ward, until
@@ -116,13 +117,10 @@ async def test_one_platform_only_is_looked_at_where_that_is_asked_for(ward: Ward
 
 @pytest.mark.parametrize(("platform", "tenant"), [("slack", "T0ELSEWHERE"), ("discord", "1100000000000000999")])
 async def test_questions_that_are_open_where_the_bot_is_not_are_noticed(ward: Ward, platform: str, tenant: str) -> None:
-    async with running([], agent=False) as host:
-        asking = asyncio.create_task(
-            host.manager.ask(FORM, to=Place(platform=platform, tenant=tenant, channel="1"), who=Who(anyone=True))
-        )
-        await until(lambda: look(ward.database, asks.pending))
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
+    async with writing(ward.database) as database:
+        manager = QuestionManager(Store(database))
+        place, policy = Place(platform=platform, tenant=tenant, channel="1"), manager.policy(Who(anyone=True), None)
+        await manager.put(manager.new_ask(FORM, to=place, policy=policy))
     one = (await ward.examined(platform)).one()
     assert (one.grade, tenant in one.says, "askback cancel ID" in one.cure) == ("warning", True, True)
 

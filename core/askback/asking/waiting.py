@@ -152,9 +152,9 @@ class _Waiting:
         subject = self._subject
         return (subject.found.place if isinstance(subject, Prepared) else subject.place).platform
 
-    def _is_served(self) -> bool:
+    def _is_served(self, *, surely: bool = False) -> bool:
         """Whether a bot of its platform works on this database, or another process that waits for answers where there
-        can be one.
+        can be one. `surely`: one that begins does not count before it says which platforms it serves.
 
         Raises `OperatorError` where the only process that there can be serves other platforms.
         """
@@ -163,9 +163,10 @@ class _Waiting:
         from askback.store.postgres.beside import processes
 
         try:
-            return look(self._where, processes).serve(self._platform)
+            there = look(self._where, processes)
         except OperatorError:
             return False  # nothing is there yet; or whoever opens it says what is wrong
+        return there.serve(self._platform) if surely else there.may_serve(self._platform)
 
     def _serves_it(self, path: Path) -> bool:
         served = served_beside(path)
@@ -221,7 +222,7 @@ class _Waiting:
 
     async def _has_company(self) -> bool:
         """On PostgreSQL, a bot may come while this process serves: two would share what people write to it."""
-        return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served)
+        return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served, surely=True)
 
     async def _drawn(self, ask: Ask, get: Callable[[str], Awaitable[Ask | None]]) -> None:
         """Wait until people see that it is over."""

@@ -125,7 +125,8 @@ def _others(connection: Connection, platforms: Sequence[str]) -> dict[str, int]:
     from askback.store.postgres.beside import processes
 
     there = processes(connection)
-    return {name: 0 for name in platforms if there.may_serve(name)}
+    only_asking = there.hearing > len(there.serving)  # it does not say where
+    return {name: 0 for name in platforms if only_asking or there.may_serve(name)}
 
 
 async def _database(where: Where) -> list[Finding]:

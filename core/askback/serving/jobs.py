@@ -2,9 +2,9 @@
 
 Whoever gives a conversation something to do defers its job in the same commit (`askback.store.turns.wake`), under a
 lock of its own, in a queue of its platform: no two processes advance one conversation at once, and none of another
-platform does. A process that died is noticed by its heartbeat,
-and its jobs are taken by others. One that was only slow may come back then: what it still wants to commit is refused,
-since the conversation has gone on without it (`TurnEnd.after`).
+platform does. A process that died is noticed by its heartbeat, and its jobs are taken by others. One that was only slow
+may come back then: what it still wants to commit is refused, since the conversation has gone on without it
+(`TurnEnd.after`).
 """
 
 from __future__ import annotations

@@ -41,12 +41,12 @@ class Processes(Value):
     """How many took turns and have not told of themselves since."""
 
     def serve(self, platform: str) -> bool:
-        """Whether one of them takes the turns of this platform, or may do so."""
-        return any(one is None or platform in one for one in self.serving)
+        """Whether one of them has said that it takes the turns of this platform."""
+        return any(one is not None and platform in one for one in self.serving)
 
     def may_serve(self, platform: str) -> bool:
-        """The same for one that only asks: it does not say on which platform."""
-        return self.serve(platform) or self.hearing > len(self.serving)
+        """The same, or that one has not said of which it does, such as one of an earlier release."""
+        return self.serve(platform) or None in self.serving
 
 
 def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
