@@ -24,7 +24,7 @@ async def test_a_silent_connection_is_opened_again_and_a_click_delivered_again_c
     took = time.monotonic() - began
     print(f"{desk.platform}: opened again {took:.3f} s after it fell silent")
     assert desk.connection_count() == before + 1
-    assert took < 3
+    assert took < 10
     assert (await again()).acked
     await settled(desk, talk, "Pear")
     await line(desk, talk, "So be it, then.")

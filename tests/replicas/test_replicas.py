@@ -144,7 +144,7 @@ async def test_a_turn_of_a_process_that_is_killed_is_taken_over_and_every_call_i
         # What is over before anybody saw it is never posted.
         await replicas.until(lambda: any(one["name"] == ask.id for one in replicas.posts()))
         print(f"taken over after {time.monotonic() - killed:.1f} s")
-        assert time.monotonic() - killed < 10
+        assert time.monotonic() - killed < 20
         assert (await second.order("answer", ids=[ask.id], by="Ann", index=0))["won"] == [ask.id]
     await replicas.until(lambda: len(replicas.services.model.log) == 3)
     history = last_request(replicas.services)
@@ -188,7 +188,7 @@ async def test_whoever_waits_in_one_process_hears_of_the_answer_in_another(repli
     heard = await waiting
     assert heard["label"] == "Blue"
     print(f"heard {max(heard['at'] - answered, 0) * 1000:.0f} ms after the answer")
-    assert heard["at"] - answered < (8 if deaf else 1)
+    assert heard["at"] - answered < (8 if deaf else 2), "it looks by itself every 3 s"
 
 
 # What happens to the server
