@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import Iterator
@@ -186,7 +187,8 @@ def test_too_few_connections(postgres_url: str) -> None:
     with somebody(postgres_url, "CONNECTION LIMIT 6") as (_, url):
         found = one(url)
         assert (found.grade, found.about) == ("warning", "connections")
-        assert found.says.startswith("6 connections are left, and a process takes up to 13")
+        # One that was closed a moment ago may be counted still.
+        assert re.match("[456] connections are left, and a process takes up to 13", found.says)
         execute(postgres_url, found.cure.partition(": ")[2])
         assert not bad(url)
     assert connections_left(13, "x").grade == "good"
