@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from askback.store.sqlite.lockfile import WorkerLock
 from launching import Launcher
 
 from .office import OFFICES, OPTIONS, Office
@@ -382,3 +383,9 @@ async def test_beside_a_bot_of_another_platform_on_one_file_it_says_what_to_do(
     assert not bot.is_over
     assert not office.shown()
     await there.close()
+
+
+async def test_beside_a_program_that_runs_no_bot_on_one_file_it_waits_for_nobody_and_says_so(office: Office) -> None:
+    with WorkerLock(office.database, "a program", frozenset()):
+        asked = await office.ask()
+        assert f"runs no bot: let it run the one of {office.platform}" in await asked.refused(1)

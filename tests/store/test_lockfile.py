@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
+from askback.store.beside import served_beside
+from askback.store.served import Served
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.lockfile import WorkerLock, create_private
 
@@ -106,9 +108,9 @@ def test_a_second_process_is_told_which_one_works_already(tmp_path: Path):
         # The kernel lets go, even so, and the number that is left in the file deceives nobody.
         holder.send_signal(signal.SIGKILL)
         holder.wait()
-    assert (tmp_path / "askback.db.lock").read_text() == f"{holder.pid}\n\n"
+    assert (tmp_path / "askback.db.lock").read_text() == f"{holder.pid}\n"
     with WorkerLock(path) as lock:
-        assert lock.path.read_text() == f"{os.getpid()}\n\n"
+        assert lock.path.read_text() == f"{os.getpid()}\n"
 
 
 def test_a_lock_that_was_let_go_can_be_taken_again(tmp_path: Path):
@@ -120,3 +122,10 @@ def test_a_lock_that_was_let_go_can_be_taken_again(tmp_path: Path):
     lock.release()
     with WorkerLock(tmp_path / "askback.db"):
         pass
+
+
+@pytest.mark.parametrize("served", [None, frozenset[str](), frozenset({"slack"}), frozenset({"a b", "slack2"})])
+def test_what_a_process_serves_is_read_as_it_said_and_nothing_is_not_everything(tmp_path: Path, served: Served):
+    path = tmp_path / "askback.db"
+    with WorkerLock(path, "a program", served):
+        assert served_beside(path) == served

@@ -172,6 +172,11 @@ class _Waiting:
         served = served_beside(path)
         if served is None or self._platform in served:
             return True
+        if not served:
+            raise OperatorError(
+                f"The process that works on this database runs no bot: let it run the one of {self._platform} (the "
+                "first argument of `running`), or take PostgreSQL, where others can."
+            )
         raise OperatorError(
             f"The process that works on this database serves {' and '.join(sorted(served))}, and not {self._platform}: "
             "run the bots of both in one process (`askback run`), or on PostgreSQL."

@@ -61,10 +61,10 @@ def serving(connection: Connection) -> tuple[Served, ...]:
     return tuple(map(read_served, connection.exec_driver_sql(SERVING).scalars()))
 
 
-def written_served(served: Served) -> str:
+def written_served(served: frozenset[str]) -> str:
     """For others to read."""
-    return "" if served is None else " ".join(sorted(map(key_of, served)))
+    return " ".join(sorted(map(key_of, served)))
 
 
 def read_served(written: str | None) -> Served:
-    return frozenset(map(unquote, written.split())) if written else None
+    return None if written is None else frozenset(map(unquote, written.split()))

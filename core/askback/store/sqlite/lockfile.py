@@ -83,8 +83,8 @@ class WorkerLock:
 
     def __init__(self, database: Path, holder: str = "", served: Served = None) -> None:
         self.path = database.with_name(database.name + ".lock")
-        self._holder = holder
-        self._served = written_served(served)
+        # Whoever serves nothing says so; whoever does not say may serve everything.
+        self._tells = (holder,) if served is None else (holder, written_served(served))
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
@@ -100,7 +100,7 @@ class WorkerLock:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n{self._holder}\n{self._served}".encode(), 0)
+            os.pwrite(descriptor, "\n".join((str(os.getpid()), *self._tells)).encode(), 0)
         except BlockingIOError as error:
             number, _, more = os.pread(descriptor, 64, 0).decode("utf-8", "replace").partition("\n")
             holder = more.partition("\n")[0]
