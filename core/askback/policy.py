@@ -219,6 +219,8 @@ class Policy(Value):
             raise CallerError(
                 f"The option {both[0]!r} cannot be both: name it in `approving`, or in `refusing`, or in neither."
             )
+        if any({wider, narrower} & {*approval.refusing} for wider, narrower in approval.wider):
+            raise CallerError("A vote for an option that is a refusal agrees to no other one: take it out of `wider`.")
         if not approval.refusing and (approval.refusals > 1 or approval.reasons == "no"):
             given = 'reasons="no"' if approval.reasons == "no" else f"refusals={approval.refusals}"
             raise CallerError(

@@ -176,6 +176,11 @@ WRONG: dict[str, tuple[Policy, Form, str]] = {
         YES_OR_NO,
         "The option 'no' cannot be both: name it in `approving`, or in `refusing`, or in neither.",
     ),
+    "a no that agrees": (
+        deciding(refusing=("no",), wider=(("no", "yes"),)),
+        YES_OR_NO,
+        "A vote for an option that is a refusal agrees to no other one: take it out of `wider`.",
+    ),
     "nothing but refusals": (deciding(refusing=("yes", "no")), YES_OR_NO, "Every option is a refusal: give one"),
     "refusals, and no option is one": (
         deciding(refusals=2),
