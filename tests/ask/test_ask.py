@@ -18,8 +18,9 @@ BEFORE = """
     ALTER TABLE asks RENAME COLUMN attend_at TO deadline;
     CREATE INDEX ix_asks_status_deadline ON asks (status, deadline);
     UPDATE askback_version SET version_num = '0003_several_machines';
+    UPDATE asks SET policy = json_remove(policy, '$.approval.approving', '$.approval.wider');
 """
-"""Back to the tables of before the newest migration."""
+"""Back to the tables of before the newest migration, and to what policies said then."""
 
 
 async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) -> None:

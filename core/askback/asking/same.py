@@ -9,7 +9,7 @@ from askback.asks import Ask
 from askback.errors import CallerError
 from askback.operate.asked import people, where
 from askback.policy import Approval, Who
-from askback.questions import Form
+from askback.questions import Form, Option
 
 OWN_KEY = "Give this one a key of its own; to come back to that one, leave the question out."
 OTHER_WAIT = "When this was first asked, its --wait was another one, which stays: this one changes nothing."
@@ -24,7 +24,8 @@ def check_question(known: Ask, form: Form, approval: Approval | None) -> None:
             f"By the key {known.key!r}, another question was asked ({known.interview.form.questions[0].prompt!r}, or "
             f"its options or details differ). {OWN_KEY}"
         )
-    if _rules(approval) != _rules(known.policy.approval):
+    options = form.questions[0].options
+    if _rules(approval, options) != _rules(known.policy.approval, options):
         raise CallerError(
             f"By the key {known.key!r}, this question was asked under other rules (--quorum, --refusals, --yes, --no, "
             f"--reason or --own). {OWN_KEY}"
@@ -59,13 +60,13 @@ def waits_otherwise(known: Ask, wait: float | None) -> bool:
     return abs((deadline - known.created_at).total_seconds() - wait) > SECONDS
 
 
-def _rules(approval: Approval | None) -> Approval | None:
+def _rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval | None:
     """Without whose request it is: their names are looked up later."""
     if approval is None:
         return None
-    return approval.evolve(
-        requesters=(), refusing=tuple(sorted(approval.refusing)), approving=tuple(sorted(approval.approving))
-    )
+    # One that was asked before an option could be named as a "yes" names none, and may have one all the same.
+    approving = tuple(sorted(option.value for option in options if approval.approves(option, options)))
+    return approval.evolve(requesters=(), refusing=tuple(sorted(approval.refusing)), approving=approving)
 
 
 def _requesters(approval: Approval | None) -> Who | None:
