@@ -36,7 +36,7 @@ from askback.card import AskText, FieldErrors, Notice, Response, TextField, Whol
 from askback.clock import utc_now
 from askback.conversations import Chosen
 from askback.deciding import UNKNOWN
-from askback.identity import Actor, MessageRef
+from askback.identity import Actor, MessageRef, Place
 from askback.manager import QuestionManager
 from askback.platform import Gone, Messages, TryLater, Undeliverable
 from askback.policy import NOT_ASKED
@@ -46,8 +46,9 @@ from askback_slack.background import Background
 from askback_slack.blocks import Block
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.groups import Groups
-from askback_slack.payloads import NOWHERE, Click, Home, Json, actor, at, click, indexes, mapping
+from askback_slack.payloads import NOWHERE, PLATFORM, Click, Home, Json, actor, at, click, indexes, mapping
 from askback_slack.posting import SlackPlatform
+from askback_slack.remarks import private
 
 log = logging.getLogger("askback.slack")
 
@@ -293,19 +294,17 @@ class Clicks:
     async def _tell_by_message(self, pressed: Click, text: str) -> bool:
         if pressed.message is None:
             return False
-        await self._api.write(
-            "chat.postEphemeral",
-            channel=pressed.message.channel,
-            user=pressed.actor.id,
-            thread_ts=pressed.thread,
-            text=text,
-        )
+        place = Place(platform=PLATFORM, channel=pressed.message.channel, thread=pressed.thread)
+        await self._platform.whisper(place, pressed.actor.id, private(text))
         return True
 
     async def _tell_by_url(self, pressed: Click, text: str) -> bool:
         if pressed.response_url is None:
             return False
-        await self._api.respond(pressed.response_url, text, response_type="ephemeral", replace_original=False)
+        words = private(text)
+        await self._api.respond(
+            pressed.response_url, words.text, blocks=words.blocks, response_type="ephemeral", replace_original=False
+        )
         return True
 
 

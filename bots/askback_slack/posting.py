@@ -63,7 +63,9 @@ class SlackPlatform:
                 await self._remove(message)
             return ()
         if say.only_for is not None:
-            await self._whisper(place, say, say.only_for)
+            words = remarks.private(say.text)
+            blocks = offers.blocks(say) or words.blocks
+            await self.whisper(place, say.only_for.id, remarks.Remark(text=words.text, blocks=tuple(blocks)))
             return ()  # nobody can change or delete it but whoever sees it
         if not say.markdown:
             words = remarks.remark(say)
@@ -81,25 +83,19 @@ class SlackPlatform:
         In a thread only where there is one already: below a message without answers Slack shows it to nobody.
         """
         if direct:
-            await self.post(place, texts.escape(text), (), f"tell:{person}", 0)
+            await self.post(place, texts.escape(texts.literal(text)), (), f"tell:{person}", 0)
             return
+        await self.whisper(place, person, remarks.private(text))
+
+    async def whisper(self, place: Place, person: str, words: remarks.Remark) -> None:
+        """Post what this person alone sees. Raises `Gone`, `TryLater` or `Undeliverable`."""
         await self._api.write(
             "chat.postEphemeral",
             channel=place.channel,
             user=person,
             thread_ts=place.thread,
-            text=texts.escape(text),
-            parse="none",
-        )
-
-    async def _whisper(self, place: Place, say: Say, person: Actor) -> None:
-        await self._api.write(
-            "chat.postEphemeral",
-            channel=place.channel,
-            user=person.id,
-            thread_ts=place.thread,
-            text=texts.escape(say.text),
-            blocks=offers.blocks(say),
+            text=words.text,
+            blocks=list(words.blocks),
             parse="none",
         )
 

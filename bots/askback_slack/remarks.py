@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["Remark", "remark"]
+__all__ = ["Remark", "private", "remark"]
 
 from dataclasses import dataclass
 
 from askback.conversations import Say
 from askback_slack.blocks import Block, date, rich_text, runs, section, text
 from askback_slack.parts import listed
-from askback_slack.texts import escape
+from askback_slack.texts import escape, literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,14 @@ class Remark:
     """None, where the text says all."""
 
 
+def private(words: str) -> Remark:
+    """A sentence for one person alone. In blocks, since Slack reads the text of such a message as mark-up."""
+    return Remark(text=escape(literal(words)), blocks=(rich_text([section(runs(words))]),))
+
+
 def remark(say: Say) -> Remark:
     """The message of a sentence."""
-    words = escape(say.text)
+    words = escape(literal(say.text))
     if say.mention is None and say.until is None:
         return Remark(text=words, blocks=())
     line: list[Block] = [] if say.mention is None else [*listed(say.mention), text(" ")]

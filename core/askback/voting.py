@@ -13,6 +13,7 @@ from askback.identity import Actor
 from askback.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, counted, has_counted, settle
 from askback.policy import Approval, Policy, Who
 from askback.questions import Answer, Choice, Option, Outcome, Question, Vote
+from askback.text.literal import literal
 from askback.values import Value
 
 
@@ -115,7 +116,7 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     before = next((vote for vote in interview.votes if vote.by.is_same_person(action.actor)), None)
     if before is not None and before.choice.index == index and reason is None:
         raise NotPossible(
-            f"Your vote is “{option.label}” already. {_needed(interview.votes, approval, question, option)}"
+            f"Your vote is “{literal(option.label)}” already. {_needed(interview.votes, approval, question, option)}"
         )
     why = (reason or "").strip()
     if approval.wants_reason(option) and not why:

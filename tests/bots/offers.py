@@ -6,6 +6,7 @@ import asyncio
 from typing import cast
 
 from askback_local.json_values import copied_all
+from askback_local.slack.values import Message
 
 from . import discord, slack
 from .driver import WITHIN, Card, Desk, Talk, transcript, until
@@ -55,7 +56,7 @@ def notices(desk: Desk, person: str) -> tuple[str, ...]:
     if not isinstance(desk, slack.SlackDesk):
         return desk.notices(person)
     who = desk.actor(person).id
-    found = [one for one in desk.workspace.messages.values() if one.ephemeral_to == who and not one.blocks]
+    found = [one for one in desk.workspace.messages.values() if one.ephemeral_to == who and not _has_buttons(one)]
     return tuple(one.text for one in sorted(found, key=lambda one: one.ts))
 
 
@@ -86,9 +87,13 @@ def _on_slack(desk: slack.SlackDesk, talk: Talk) -> list[Card]:
     found = [
         message
         for message in desk.workspace.messages.values()
-        if message.ephemeral_to is not None and message.channel == talk.channel and message.blocks
+        if message.ephemeral_to is not None and message.channel == talk.channel and _has_buttons(message)
     ]
     return [desk._card(message, talk) for message in sorted(found, key=lambda one: one.ts)]
+
+
+def _has_buttons(message: Message) -> bool:
+    return any(block.get("type") == "actions" for block in message.blocks)
 
 
 def _on_discord(desk: Desk, talk: Talk) -> list[Card]:

@@ -8,9 +8,27 @@ from typing import Any
 
 import pytest
 
+from askback.policy import Approval
 from askback_local.model.script import call, turn
 
-from .driver import ADA, BEN, Card, Desk, Talk, asks, card, form_of, line, program_asks, settled, told, turn_of, until
+from .driver import (
+    ADA,
+    BEN,
+    CY,
+    Card,
+    Desk,
+    Talk,
+    asks,
+    card,
+    form_of,
+    line,
+    notice,
+    program_asks,
+    settled,
+    told,
+    turn_of,
+    until,
+)
 
 HOSTILE = {
     "everyone": "@everyone @here @channel",
@@ -158,3 +176,22 @@ async def test_in_menus_of_several_and_their_settled_card(desk: Desk) -> None:
     assert [ping for ping in desk.pings() if not any(one in ping for one in people)] == []
     for label in labels:
         assert whole(desk, talk, label)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_in_notices_to_one_person(desk: Desk, name: str) -> None:
+    """What is told to whoever clicked quotes an option; nobody else sees it, and it is literal all the same."""
+    label = HOSTILE[name][:180].strip()
+    rules = Approval(quorum=2)
+    talk = await desk.thread(CY, "It is release day.")
+    async with program_asks(desk, talk, form_of("Go?", [label, "No"], allow_custom=False), ADA, BEN, approval=rules):
+        for again in ("Go?", "1 of 2"):
+            shown = await card(desk, talk, again)
+            if "No" in shown.buttons:
+                await desk.press(ADA, shown, shown.buttons[shown.buttons.index("No") - 1])
+            else:
+                await desk.pick(ADA, shown, shown.menu.choices[0].label)
+        said = await notice(desk, ADA, "already. 1 more is needed.")
+    assert seen(label).replace(" ", "") in seen(said).replace(" ", "")
+    people = {desk.actor(one).id for one in (ADA, BEN)}
+    assert [ping for ping in desk.pings() if not any(one in ping for one in people)] == []
