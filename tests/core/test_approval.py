@@ -40,6 +40,17 @@ def test_the_details_are_the_whole_input_in_characters_that_can_be_seen(data: di
     assert all(one.isprintable() or one == "\n" for one in details)
 
 
+@pytest.mark.parametrize(
+    "unseen", "\u034f\u115f\u1160\u17b5\u180c\u180f\u2800\u3164\ufe00\ufe0f\uffa0\U000e0100\U000e01ef"
+)
+def test_a_letter_or_mark_that_shows_nothing_stands_there_as_an_escape(unseen: str) -> None:
+    """A whole message can be written in selectors behind one letter; Python calls them printable."""
+    question = asked({f"pa{unseen}th": f"/srv/app{unseen}"})
+    assert question.details is not None
+    assert unseen not in question.prompt + question.details
+    assert json.loads(question.details) == {f"pa{unseen}th": f"/srv/app{unseen}"}
+
+
 @given(INPUTS, INPUTS)
 def test_two_inputs_have_one_digest_only_where_they_are_the_same(
     one: dict[str, JsonValue], other: dict[str, JsonValue]

@@ -22,6 +22,7 @@ __all__ = [
 
 import hashlib
 import json
+import re
 from typing import Final
 
 from pydantic import JsonValue
@@ -42,6 +43,11 @@ SHOWN: Final = 1500
 LONGEST: Final = 1_000_000
 """Characters of arguments that people can be shown at all."""
 LONGEST_NAME: Final = 200
+
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
+"""Letters, marks and symbols that Unicode calls printable, and that show nothing."""
 
 _APPROVE: Final = Option(value=APPROVE, label="Approve")
 _DENY: Final = Option(value=DENY, label="Deny")
@@ -153,4 +159,8 @@ def _arguments(data: JsonValue) -> str:
         raise CallerError("Its arguments are nested too deeply to be shown.") from None
     if text.isascii():
         return text
-    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+    return "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)
+
+
+def _is_seen(character: str) -> bool:
+    return character == "\n" or (character.isprintable() and not _BLANK.match(character))
