@@ -15,7 +15,8 @@ _BREAK: Final = "\u2060"
 _LESS = r"<|&lt;|&#0{0,5}60;|&#x0{0,4}3c;"
 _AT = r"@|&#0{0,5}64;|&#x0{0,4}40;|&commat;"
 _MENTION: Final = re.compile(
-    rf"(?P<less>{_LESS})(?=\\?(?:[!#]|{_AT}|subteam\b))|(?P<at>{_AT})(?=(?:channel|here|everyone)\b)", re.IGNORECASE
+    rf"(?P<less>{_LESS})(?=\\?(?:[!#]|{_AT}|subteam\b))|(?P<at>{_AT})(?=(?:channel|here|everyone)(?![^\W_]))",
+    re.IGNORECASE,
 )
 _BEGUN: Final = re.compile(r"(?:<[^\s>]{0,12}|@\w{0,12}|&[#\w]{0,8};?\w{0,12})\Z")
 
