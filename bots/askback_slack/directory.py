@@ -32,8 +32,6 @@ _NO_PRIVATE = (
     "I see no private channel, since the Slack app lacks the scope groups:read. Whoever runs me: install it anew from "
     "manifests/slack.json."
 )
-_SLACKBOT = "USLACKBOT"
-"""Slack's own, which it does not call a bot."""
 _UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", "no_such_subteam"})
 
 
@@ -203,7 +201,7 @@ class SlackDirectory:
 
 
 def _can_decide(user: object) -> bool:
-    return dig(user, "deleted") is not True and dig(user, "is_bot") is not True and at(user, "id") != _SLACKBOT
+    return dig(user, "deleted") is not True and dig(user, "is_bot") is not True and at(user, "id") != shapes.SLACKBOT
 
 
 def _names(user: object) -> Sequence[str]:

@@ -35,7 +35,7 @@ from askback.actions import Select
 from askback.clock import utc_now
 from askback.conversations import NO_TEXT
 from askback.identity import Actor, MessageRef, Place
-from askback_slack import ids
+from askback_slack import ids, shapes
 
 Json: TypeAlias = Mapping[str, object]
 
@@ -242,7 +242,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
     event = dig(body, "event")
     author, channel, ts = at(event, "user"), at(event, "channel"), at(event, "ts")
     subtype = at(event, "subtype")
-    if author is None or channel is None or ts is None or author == bot_user:
+    if author is None or channel is None or ts is None or author in {bot_user, shapes.SLACKBOT}:
         return None
     if at(event, "bot_id") or dig(event, "bot_profile") or subtype not in {None, "file_share", "thread_broadcast"}:
         return None

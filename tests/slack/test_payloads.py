@@ -78,3 +78,9 @@ def test_a_thread_of_a_shared_channel_is_one_place_whichever_side_writes() -> No
     assert ours is not None
     assert theirs is not None
     assert ours.place == theirs.place
+
+
+@pytest.mark.parametrize("kind", ["message", "app_mention"])
+def test_what_somebody_has_slackbot_write_is_nobodys_message(kind: str) -> None:
+    """A reminder that mentions the bot: whoever set it would not be among those whose request it is."""
+    assert written(message(type=kind, user="USLACKBOT", text="Reminder: <@UBOT> deploy"), "UBOT", ALONE) is None
