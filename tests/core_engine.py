@@ -175,6 +175,9 @@ class Board:
     async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
         return {}
 
+    async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
+        return tuple(person.evolve(groups=()) for person in people)
+
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         if not self.moods or self.moods[-1] != mood:
             self.moods.append(mood)

@@ -32,6 +32,7 @@ from askback_discord.calls import (
     Json,
     why,
 )
+from askback_discord.groups import fill
 from askback_discord.history import History
 from askback_discord.presence import Presence
 from askback_discord.prose import WORKING, DiscordProse
@@ -213,6 +214,9 @@ class DiscordPlatform:
     async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
         del place, groups  # Discord tells who has a role only to bots that may read all members of a server
         return {}
+
+    async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
+        return tuple([await fill(self._api, place.tenant, person, groups) for person in people])
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del reader

@@ -169,6 +169,10 @@ class SlackPlatform:
         del place  # a group is the same everywhere in a workspace
         return await self._groups.members(groups)
 
+    async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
+        del place  # a group is the same everywhere in a workspace
+        return tuple([await self._groups.fill(person.evolve(groups=()), groups) for person in people])
+
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         del reader  # everybody in the thread sees it
         self._presence.show(place, mood)

@@ -245,6 +245,8 @@ class Requested(Value):
     """Who wrote the messages that the turn answers."""
     settled: tuple[Ask, ...] = ()
     """The answered asks of the conversation, oldest first."""
+    givers: tuple[Actor, ...] = ()
+    """Who let a tool run for the rest of the conversation, in the groups that they are in now."""
     alone: Actor | None = None
     """The only person who sees the conversation; None: others do, too."""
     wrong: Mapping[str, str] = Field(default_factory=dict[str, str])

@@ -100,6 +100,11 @@ class Platform(Protocol):
         """Who is in these groups. One that the platform does not tell of, or not now, is left out. Never raises."""
         ...
 
+    async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
+        """The same people, each with those of these groups that they are in now: none where that cannot be told. Never
+        raises."""
+        ...
+
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
         """Show what the agent does, as far as the platform has such a thing. Never waits and never raises."""
         ...

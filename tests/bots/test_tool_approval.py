@@ -125,6 +125,36 @@ async def test_an_approver_does_not_decide_about_what_they_requested(desk: Desk,
 
 
 @pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Approvers may let a tool run for the rest of a conversation."""
+    monkeypatch.setenv("ASKBACK_APPROVAL_ALWAYS", "true")
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("left", [False, True], ids=["stayed", "left"])
+async def test_an_always_holds_as_long_as_its_giver_is_in_the_group(
+    desk: Desk, shed: Shed, monkeypatch: pytest.MonkeyPatch, left: bool
+) -> None:
+    one, other = (turn(call("deploy", version=version)) for version in ("1.4.2", "1.4.3"))
+    desk.model.script(one, turn("It is out."), other, turn("That as well."), when="release")
+    monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    talk = await desk.mention(ADA, "release, please")
+    await desk.press(BEN, await card(desk, talk, "1.4.2"), "Always in this conversation")
+    await line(desk, talk, "It is out.")
+    if left:
+        desk.leave_group(BEN)
+    await desk.say(ADA, "the next, please", talk)
+    if left:
+        shown = await card(desk, talk, "1.4.3")
+        assert shed.ran == [("1.4.2", "")]
+        await desk.press(CY, shown, "Approve")
+    await line(desk, talk, "That as well.")
+    assert shed.ran == [("1.4.2", ""), ("1.4.3", "")]
+
+
+@pytest.fixture
 def two_and_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two have to agree, also that a tool runs for the rest of a conversation."""
     monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")

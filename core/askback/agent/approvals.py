@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ApprovalRules", "asked"]
+__all__ = ["ApprovalRules", "asked", "givers"]
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -74,6 +74,11 @@ class ApprovalRules:
         )
 
 
+def givers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
+    """Who let a tool run for the rest of the conversation, as far as that holds."""
+    return _each(tuple(by for ask in settled for by in approval.always(ask))) if rules.always else ()
+
+
 def asked(
     manager: QuestionManager, rules: ApprovalRules, conversation: Conversation, call: ToolCall, requested: Requested
 ) -> ToolCall:
@@ -83,7 +88,7 @@ def asked(
         subject = approval.digest(call.tool, call.input)
         policy = rules.policy(manager, conversation, requested.authors, subject)
         if rules.always:
-            standing = _standing(requested.settled, policy, call)
+            standing = _standing(requested, policy, call)
             if standing is not None:
                 return call.evolve(approved=standing.id)
         policy.check(form)  # what nobody could decide in another place either is told first
@@ -103,15 +108,20 @@ def asked(
     return call.evolve(ask=ask)
 
 
-def _standing(settled: tuple[Ask, ...], policy: Policy, call: ToolCall) -> Ask | None:
+def _standing(requested: Requested, policy: Policy, call: ToolCall) -> Ask | None:
     """The newest ask that lets the tool run for good, by as many as might still decide about this call."""
     quorum = policy.approval.quorum if policy.approval is not None else 1
-    for ask in reversed(settled):
-        by = approval.always(ask)
+    for ask in reversed(requested.settled):
+        by = tuple(_now(person, requested.givers) for person in approval.always(ask))
         enough = len(by) >= quorum and not any(map(policy.refusal, by))
         if enough and approval.allows(ask, call.tool, call.input, own=False):
             return ask
     return None
+
+
+def _now(person: Actor, givers: tuple[Actor, ...]) -> Actor:
+    """The same person as they are now: a group that they have left since does not make them decide."""
+    return next((giver for giver in givers if giver.is_same_person(person)), person.evolve(groups=()))
 
 
 def _elsewhere(call: ToolCall, unseen: str) -> ToolCall:

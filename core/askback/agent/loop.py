@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from askback import telemetry
-from askback.agent.approvals import ApprovalRules
+from askback.agent.approvals import ApprovalRules, givers
 from askback.agent.budget import ROUNDS, Budget
 from askback.agent.calls import Calls, refused
 from askback.agent.client import Client
@@ -287,9 +287,13 @@ class Agent:
             return Requested()
         place, starter = turn.conversation.place, turn.conversation.starter
         requested = await self._store.requested(turn.conversation.id, begun_after(turn.history), turn.history[-1].seq)
-        groups = self._settings.approvals.groups(place.platform)
-        alone = await self._platforms[place.platform].alone(place, starter, groups)
-        return requested.evolve(alone=alone, wrong=await self._calls.wrong(turn.conversation, said.calls))
+        rules, platform = self._settings.approvals, self._platforms[place.platform]
+        groups = rules.groups(place.platform)
+        return requested.evolve(
+            givers=await platform.grouped(place, givers(rules, requested.settled), groups),
+            alone=await platform.alone(place, starter, groups),
+            wrong=await self._calls.wrong(turn.conversation, said.calls),
+        )
 
     def _end(self, turn: Turn, said: ModelTurn, prose: Prose, requested: Requested) -> TurnEnd:
         conversation, name = turn.conversation, _name(turn)

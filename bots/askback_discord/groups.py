@@ -1,0 +1,40 @@
+"""Which roles somebody has now. With each click Discord tells it by itself."""
+
+from __future__ import annotations
+
+__all__ = ["fill"]
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+
+from askback.identity import Actor
+from askback.platform import Gone, TryLater, Undeliverable
+from askback_discord.calls import DiscordApi
+
+log = logging.getLogger("askback.discord")
+
+LOOKUP_SECONDS = 5.0
+"""How long a member may take to read."""
+
+
+async def fill(api: DiscordApi, guild: str | None, person: Actor, groups: Iterable[str]) -> Actor:
+    """The same person, with those of these roles that they have in a server. None where they cannot be read, and in a
+    direct message. Never raises."""
+    wanted = tuple(groups)
+    if guild is None or not wanted:
+        return person.evolve(groups=())
+    try:
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            path = "/guilds/{guild_id}/members/{user_id}"
+            member = await api.call("GET", path, guild_id=guild, user_id=person.id)
+    except (Gone, TryLater, Undeliverable, TimeoutError) as error:
+        why = str(error) or "Discord does not answer."
+        log.warning(
+            "Somebody's roles cannot be read, so they count as having none: %s", why, extra={"action": "no_roles"}
+        )
+        return person.evolve(groups=())
+    roles = member.get("roles") if isinstance(member, Mapping) else None
+    # The role @everyone bears the server's own id, and stands in no payload.
+    held = {guild, *roles} if isinstance(roles, list) else {guild}
+    return person.evolve(groups=tuple(group for group in wanted if group in held))
