@@ -15,7 +15,7 @@ from askback.text.literal import size
 from askback_discord import limits
 from askback_discord.components import Component, moment, person, role
 from askback_discord.parts import PLATFORM
-from askback_discord.texts import escape
+from askback_discord.texts import plain
 
 MORE = 25
 """Characters that are kept for how many more are meant."""
@@ -23,7 +23,7 @@ MORE = 25
 
 def sentence(say: Say) -> str:
     """A sentence as Markdown: those who are meant in front of it, as far as there is room, and until when behind it."""
-    words = escape(say.text)
+    words = plain(say.text)
     if say.until is not None:
         words += f"  ·  until {moment(say.until, 'f')}, {moment(say.until, 'R')}"
     users, roles = _known(say.mention)

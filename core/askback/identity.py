@@ -9,7 +9,11 @@ from urllib.parse import quote
 
 from pydantic import Field
 
+from askback.text.literal import fit
 from askback.values import PersonText, Value
+
+LONGEST_CALLED = 80
+"""Characters of a name in a sentence; longer than the platforms let people's names be."""
 
 Id = Annotated[str, Field(min_length=1)]
 """Never empty: two unknowns must not count as the same one."""
@@ -27,6 +31,11 @@ class Actor(Value):
     """What to call them towards the model; carries no authority."""
     groups: tuple[Id, ...] = ()
     """Ids of the groups or roles that the platform says they are in."""
+
+    @property
+    def called(self) -> str:
+        """The name in a sentence, on one line, which turns or hides nothing of what stands around it."""
+        return fit(self.name, LONGEST_CALLED) or self.id
 
     def is_same_person(self, other: Actor) -> bool:
         """Equal platform and id, and no contradicting tenant.

@@ -54,6 +54,17 @@ async def test_the_name_of_a_file_is_shown_as_it_is_and_pings_nobody(desk: Desk)
     assert not desk.pings()
 
 
+async def test_names_of_files_turn_nothing_around_and_are_told_however_long_and_many_they_are(desk: Desk) -> None:
+    desk.model.script(turn("What is it about?"), turn("I shall not guess."), when="look")
+    talk = await desk.mention(ADA, "look")
+    await line(desk, talk, "What is it about?")
+    names = ["in\u202efdp.exe", *(f"{number}{'_' * 240}.pdf" for number in range(11))]
+    await desk.attach(ADA, "at this", talk, *names)
+    said = await line(desk, talk, CANNOT)
+    assert "in\u202efdp.exe\u202c" in said.text, "the direction ends with the name"
+    assert f"8{'_' * 78}… and 2 more. If it matters" in said.text
+
+
 @pytest.mark.only("discord", reason="Slack has no stickers")
 async def test_a_sticker_is_named(desk: DiscordDesk) -> None:
     desk.model.script(turn("What is it about?"), turn("A wave, I suppose."), when="look")

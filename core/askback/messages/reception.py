@@ -23,6 +23,7 @@ from askback.messages.typed import TypedReplies
 from askback.platform import Gone, Platform, TryLater, Undeliverable
 from askback.recent import Recent
 from askback.store.store import Store
+from askback.text.literal import fit
 
 log = logging.getLogger("askback.reception")
 
@@ -31,6 +32,11 @@ LINK_SECONDS = 1.0
 REFUSED_AGAIN_SECONDS = 3600.0
 """Whoever may not talk is told so once in this time."""
 REMEMBERED = 5000
+
+NAMED = 10
+"""People, or files, that are named in a sentence: more are counted."""
+LONGEST_FILE = 80
+"""Characters of a file's name in a sentence: it has to fit into a message, whoever chose it."""
 
 NOTHING_TO_STOP = "There is nothing to stop here."
 NEW = "This is a new conversation: I have set aside what was said before."
@@ -148,8 +154,9 @@ class Reception:
         return refusal
 
     async def _tell_files(self, conversation: Conversation, heard: Heard) -> None:
-        names = ", ".join(" ".join(name.split()) for name in heard.files)
-        say = Say(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names), markdown=False)
+        names = ", ".join(fit(name, LONGEST_FILE) for name in heard.files[:NAMED])
+        more = f" and {len(heard.files) - NAMED} more" if len(heard.files) > NAMED else ""
+        say = Say(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names + more), markdown=False)
         await self._store.queue(say, conversation.id)
 
     async def _tell_waiting(self, received: Received, heard: Heard) -> None:
@@ -181,10 +188,11 @@ class Reception:
 
 
 def _not_yours(conversation: Conversation, what: str) -> str:
-    whose = conversation.starter.name or conversation.starter.id
-    return f"Only {whose}, who began this, or an administrator may {what}."
+    return f"Only {conversation.starter.called}, who began this, or an administrator may {what}."
 
 
 def _whose(people: tuple[Actor, ...]) -> str:
-    names = " or ".join(one.name or one.id for one in people)
+    if len(people) > NAMED:
+        return f"{len(people)} people's"
+    names = " or ".join(one.called for one in people)
     return f"{names}'s" if names else "an"

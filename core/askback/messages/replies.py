@@ -146,7 +146,7 @@ def chosen(
     if offered is None:
         return Chosen(over=True, notice=UNKNOWN), None, ()
     if not offered.author.is_same_person(by):
-        return Chosen(over=False, notice=NOT_YOURS.format(name=offered.author.name or offered.author.id)), None, ()
+        return Chosen(over=False, notice=NOT_YOURS.format(name=offered.author.called)), None, ()
     if not use or offered.state == "answer":
         return Chosen(over=True), "message", ()
     problem: str | None = None

@@ -57,7 +57,7 @@ class Stopping(Transactions):
                 return None
             now = utc_now()
             ended = end_all(connection, conversation, by, now, reason)
-            name = "whoever runs me" if by is None else by.name or by.id
+            name = "whoever runs me" if by is None else by.called
             why = f": {reason}" if reason else "."
             say = Say(
                 target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False

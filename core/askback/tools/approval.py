@@ -31,7 +31,7 @@ from askback.asks import Ask
 from askback.errors import CallerError
 from askback.identity import Actor
 from askback.questions import Form, Option, Outcome, Question, Vote
-from askback.text.literal import breaking, fit
+from askback.text.literal import breaking
 
 APPROVE: Final = "approve"
 DENY: Final = "deny"
@@ -42,7 +42,6 @@ SHOWN: Final = 1500
 """Characters of the arguments that stand in the question; the rest is in its details."""
 LONGEST: Final = 1_000_000
 """Characters of arguments that people can be shown at all."""
-LONGEST_NAME: Final = 200
 
 _BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
@@ -124,7 +123,7 @@ def refusal(tool: str, outcome: Outcome) -> str:
             why = (outcome.reason or "nobody can be reached here").rstrip(". ")
             return f"Nobody could be asked whether {tool} may run: {why}. It was not run."
         case "cancelled" | "declined":
-            by = "" if outcome.by is None else f" by {_name(outcome.by)}"
+            by = "" if outcome.by is None else f" by {outcome.by.called}"
             return f"The request to run {tool} was taken back{by}{_why(outcome.reason)}. It was not run."
 
 
@@ -141,15 +140,11 @@ def _chosen(ask: Ask) -> str | None:
 
 
 def _against(vote: Vote) -> str:
-    return f"by {_name(vote.by)}{_why(vote.reason)}"
+    return f"by {vote.by.called}{_why(vote.reason)}"
 
 
 def _why(reason: str | None) -> str:
     return f": {reason.strip().rstrip('.')}" if reason and reason.strip() else ""
-
-
-def _name(person: Actor) -> str:
-    return fit(person.name or person.id, LONGEST_NAME)
 
 
 def _arguments(data: JsonValue) -> str:
