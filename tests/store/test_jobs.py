@@ -11,6 +11,8 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.manager import JobManager
 
 from askback.serving import jobs
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.beside import look, processes
 from askback_local.model.model import Model
 from askback_local.model.script import turn
 from askback_local.services import Services
@@ -67,3 +69,26 @@ async def test_turns_that_an_earlier_release_left_in_its_queue_are_taken_by_thei
             async with engine(tmp_path, board, services) as one:
                 await one.says("Hello.")
             assert len(services.model.log) == 1
+
+
+async def test_a_process_that_was_forgotten_while_it_was_held_up_is_known_again(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """Else a script beside it would take it for gone, and open a second connection in its place."""
+    (tmp_path / URL_FILE).write_text(postgres_url)
+    address = PostgresAddress.read(postgres_url)
+
+    async def is_known() -> bool:
+        return await asyncio.to_thread(lambda: look(address, processes).serve("board"))
+
+    board = Board()
+    async with Services(port=0, model=Model()) as services:
+        services.model.script(turn("Hello."))
+        async with engine(tmp_path, board, services) as one:
+            await eventually(is_known)
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute("DELETE FROM procrastinate_workers")
+            assert not await is_known()
+            await eventually(is_known)
+            await one.write("hello")
+            await one.says("Hello.")

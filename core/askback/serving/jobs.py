@@ -26,7 +26,7 @@ from askback.serving.turns import AT_ONCE, Advance, Advancing
 from askback.store.database import Database
 from askback.store.errors import StoreError
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.jobs import TURN, give_back, held, queue_of, sweep
+from askback.store.postgres.jobs import TURN, give_back, held, is_known, queue_of, sweep
 from askback.store.postgres.link import conninfo
 from askback.store.served import STALLED_SECONDS, announce
 from askback.store.store import Store
@@ -152,11 +152,17 @@ class JobTurns:
 
     async def _announce(self) -> bool:
         """Tell the others what is served here, once they know this process. False: they do not yet."""
-        worker_id = None if self._worker is None else self._worker.worker_id
-        if worker_id is not None and worker_id != self._announced:
+        worker = self._worker
+        worker_id = None if worker is None else worker.worker_id
+        if worker is None or worker_id is None:
+            return self._advancing.is_resting
+        if worker_id != self._announced:
             await self._database.run(lambda connection: announce(connection, worker_id, self._served))
             self._announced = worker_id
-        return worker_id is not None or self._advancing.is_resting
+        elif not await self._database.read(lambda connection: is_known(connection, worker_id)):
+            # Held up for so long that others took it for dead: its heart would beat for nobody until the next job.
+            worker.stop()
+        return True
 
 
 def unless_cancelled() -> None:

@@ -5,7 +5,7 @@ A job's `lock` is its conversation: procrastinate runs no two of a lock at once,
 
 from __future__ import annotations
 
-__all__ = ["TURN", "defer_turn", "give_back", "held", "queue_of", "sweep"]
+__all__ = ["TURN", "defer_turn", "give_back", "held", "is_known", "queue_of", "sweep"]
 
 import json
 from collections.abc import Iterable
@@ -59,6 +59,7 @@ _MISSING = text(
     """
 )
 
+_KNOWN = text("SELECT EXISTS (SELECT 1 FROM procrastinate_workers WHERE id = :worker)")
 _HELD = text("SELECT id, lock FROM procrastinate_jobs WHERE worker_id = :worker AND status = 'doing'")
 _RETRY = text(
     "SELECT procrastinate_retry_job_v2(id, NULL, NULL, NULL, NULL) FROM procrastinate_jobs "
@@ -96,6 +97,11 @@ def sweep(connection: Connection, now: datetime, served: frozenset[str]) -> int:
     for row in connection.execute(_MISSING, {"now": to_micros(now), "keys": keys}).all():
         defer_turn(connection, row.id, platform_of(row.place_key))
     return int(given_back)
+
+
+def is_known(connection: Connection, worker_id: int) -> bool:
+    """Whether a process is there for the others; one whose heart did not beat for some seconds is forgotten."""
+    return connection.execute(_KNOWN, {"worker": worker_id}).scalar_one()
 
 
 def held(connection: Connection, worker_id: int) -> dict[int, str]:
