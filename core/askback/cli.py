@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["app", "main"]
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -16,9 +17,12 @@ from typing import Annotated, cast
 import typer
 
 from askback.asking.command import commands as asking
-from askback.errors import AskbackError, OperatorError
+from askback.errors import AskbackError
 from askback.operate.cli import commands
 from askback.serving.process import quiet_interrupt, run_to_end
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing to standard output fails with, where that is a file. Other files are named in their errors."""
 
 app = typer.Typer(
     name="askback",
@@ -148,14 +152,7 @@ def preview(
     text = _stdin() if file is None or str(file) == "-" else _read(file)
     out = cast("TextIOWrapper", sys.stdout)
     out.reconfigure(encoding="utf-8")  # it is JSON, whatever the terminal is
-    try:
-        code = preview_lines(text, platform, tool, all_steps=all_steps, out=out)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        _write_no_more()
-        raise OperatorError(f"The messages cannot be written out: {error.strerror}.") from None
-    raise typer.Exit(code)
+    raise typer.Exit(preview_lines(text, platform, tool, all_steps=all_steps, out=out))
 
 
 def _stdin() -> str:
@@ -219,9 +216,10 @@ app.add_typer(commands)
 
 def main() -> None:
     """The entry point `askback`."""
-    if cast("TextIOWrapper | None", sys.stdout) is None:
-        # Closed by whoever called, as `>&-` does.
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Closed by whoever called, as `2>&-` does: else `print` takes the other one.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     quiet_interrupt()
     # By their names alone: loading every platform's library would make each command wait for them.
     for bot in entry_points(group="askback.bots"):
@@ -237,14 +235,24 @@ def main() -> None:
     try:
         app()
     except AskbackError as error:
-        with contextlib.suppress(BrokenPipeError):
-            for line in str(error).splitlines():
-                print(f"askback: {line}", file=sys.stderr)  # noqa: T201 - this is the command line
+        _complain(*str(error).splitlines())
         sys.exit(2)
     except BrokenPipeError:
-        # Whoever read this has gone, as `head` does. Nothing more can be written, also not at the exit.
+        # Whoever read this has gone, as `head` does.
         _write_no_more()
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        _write_no_more()
+        _complain(f"What is printed cannot be written out: {error.strerror}.")
+        sys.exit(1)
+
+
+def _complain(*lines: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it: the exit code tells
+        for line in lines:
+            print(f"askback: {line}", file=sys.stderr)  # noqa: T201 - this is the command line
 
 
 def _write_no_more() -> None:

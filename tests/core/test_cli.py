@@ -238,7 +238,7 @@ def test_preview_ends_quietly_when_its_reader_goes_away(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("closed", "code", "words"),
-    [(">&-", 0, ""), ("<&-", 2, "Name a FILE"), (">/dev/full", 2, "cannot be written out")],
+    [(">&-", 0, ""), ("<&-", 2, "Name a FILE"), (">/dev/full", 1, "cannot be written out")],
     ids=["output", "input", "disk"],
 )
 def test_what_is_closed_or_full_is_said_in_a_sentence(tmp_path: Path, closed: str, code: int, words: str) -> None:
@@ -247,6 +247,20 @@ def test_what_is_closed_or_full_is_said_in_a_sentence(tmp_path: Path, closed: st
     done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} preview {file} {closed}"))
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["--version", "ask --help", "doctor"])
+def test_what_no_command_can_write_out_is_said_in_a_sentence(tmp_path: Path, arguments: str) -> None:
+    done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} {arguments} >/dev/full"))
+    assert done.stderr == "askback: What is printed cannot be written out: No space left on device.\n"
+    assert done.returncode == 1
+
+
+def test_a_complaint_that_nobody_hears_is_not_printed_as_a_result(tmp_path: Path) -> None:
+    done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} show x2f 2>&-"))
+    assert (done.returncode, done.stdout) == (2, "")
+    done = run(tmp_path, command=("sh", "-c", f"{ASKBACK} show x2f 2>/dev/full"))
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "DISCORD_TOKEN": "1", "ANTHROPIC_API_KEY": "1"}

@@ -7,7 +7,7 @@ __all__ = ["commands"]
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -200,6 +200,8 @@ def _escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
 
 
 def _details(file: Path) -> str:
+    if str(file) == "-" and cast("object", sys.stdin) is None:
+        raise CallerError("Nothing is piped in, which --details - reads: name a file, or leave it out.")
     try:
         data = sys.stdin.buffer.read(4 * DETAILS_LIMIT) if str(file) == "-" else file.read_bytes()
         text = data.decode("utf-8-sig")
