@@ -79,7 +79,7 @@ def test_an_empty_file_gets_every_table(connection: Connection, caplog: pytest.L
     tables = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables - {"sqlite_sequence"} == set(schema.metadata.tables) | {VERSION_TABLE}
     assert [record.message for record in caplog.records if record.name == "askback.store"] == [
-        f"The database was brought from version nothing to {NEWEST}."
+        f"A new database was begun, of version {NEWEST}."
     ]
 
 

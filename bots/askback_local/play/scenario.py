@@ -276,8 +276,10 @@ def load(path: Path) -> Scenario:
     """Reads a scenario from a file, whatever its name ends with."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise ScenarioError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path} is no text in UTF-8.") from error
     return parse(text, source=path.name)
 
 

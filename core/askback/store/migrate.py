@@ -74,9 +74,8 @@ def _upgrade(connection: Connection, stored: str | None) -> None:
         # A savepoint: opens SQLAlchemy's transaction, so that alembic sees one and commits nothing.
         with connection.begin_nested():
             command.upgrade(config, NEWEST)
-    log.info(
-        "The database was brought from version %s to %s.",
-        stored or "nothing",
-        NEWEST,
-        extra={"action": "database_migrated", "from_version": stored, "to_version": NEWEST},
-    )
+    extra = {"action": "database_migrated", "from_version": stored, "to_version": NEWEST}
+    if stored is None:
+        log.info("A new database was begun, of version %s.", NEWEST, extra=extra)
+    else:
+        log.info("The database was brought from version %s to %s.", stored, NEWEST, extra=extra)
