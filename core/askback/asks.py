@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-__all__ = ["Ask", "new_ask_id"]
+__all__ = ["Ask", "check_key", "new_ask_id"]
 
 import secrets
 from datetime import datetime
 from typing import Literal
 
 from askback.card import Card, draw
+from askback.errors import CallerError
 from askback.identity import Actor, MessageRef, Place
 from askback.interview import Interview
 from askback.policy import Policy
 from askback.questions import Outcome, OutcomeStatus
 from askback.values import Value
 
+LONGEST_KEY = 500
+"""What every database has an index for."""
+
 
 def new_ask_id() -> str:
     """128 random bits as 22 characters: nobody can guess the id of an ask."""
     return secrets.token_urlsafe(16)
+
+
+def check_key(key: str) -> None:
+    """Raises `CallerError` where this could not be written down, or typed again."""
+    if not key.strip():
+        raise CallerError("The key is empty: give the question a name of its own, or leave the key out.")
+    if len(key) > LONGEST_KEY:
+        raise CallerError(f"The key has {len(key):,} characters: shorten it to {LONGEST_KEY}.")
+    if not key.isprintable():
+        raise CallerError("The key has a line break, or another character that cannot be shown: take it out.")
 
 
 class Ask(Value):

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from askback import telemetry, timing
 from askback.actions import Action
-from askback.asks import Ask, new_ask_id
+from askback.asks import Ask, check_key, new_ask_id
 from askback.card import Notice, Response
 from askback.clock import utc_now
 from askback.conversations import Heard
@@ -124,9 +124,11 @@ class QuestionManager:
     ) -> Ask:
         """An ask that is not stored yet, for whoever commits it together with other things.
 
-        Raises `CallerError` where the form cannot be decided by the policy.
+        Raises `CallerError` where the form cannot be decided by the policy, and where the key is none.
         """
         policy.check(form)
+        if key is not None:
+            check_key(key)
         now = utc_now()
         return Ask(
             id=new_ask_id(),

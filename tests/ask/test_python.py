@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,3 +82,51 @@ async def test_what_contradicts_itself_about_a_yes_is_not_asked(
     with pytest.raises(askback.CallerError) as caught:
         await askback.ask_async("Deploy?", to="slack:#deploys", options=options, approvers="@ada", **more)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("", "is empty"),
+        (" ", "is empty"),
+        ("a\nb", "has a line break, or another character that cannot be shown"),
+        ("\x1b[31m", "has a line break, or another character that cannot be shown"),
+        ("a\0b", "has a line break, or another character that cannot be shown"),
+        ("\udcff", "has a line break, or another character that cannot be shown"),
+        ("k" * 501, "has 501 characters"),
+    ],
+)
+async def test_by_a_key_that_is_none_nothing_is_asked(key: str, words: str) -> None:
+    """As of a variable that is not set: each run would ask anew, by a key of its own."""
+    with pytest.raises(askback.CallerError, match=f"^The key {words}"):
+        await askback.ask_async("Deploy?", to="slack:#deploys", approvers="@ada", key=key)
+    with pytest.raises(askback.CallerError, match=f"^The key {words}"):
+        await askback.ask_async(key=key)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"question": " "}, "The question is empty: write what people are asked."),
+        ({"options": ["Yes", ""]}, "An option is empty: write what people choose, or leave it out."),
+        ({"options": ["Yes", "No", "Yes"]}, "The option Yes stands more than once: make each different."),
+        ({"to": " "}, "Say where to ask: --to is empty."),
+        ({"to": "slack: "}, "--to slack:  names no place: write slack:#channel, or slack:@person."),
+        ({"wait": 0}, "--wait 0 is out of reach: take more than 0 seconds, up to ten years, or forever."),
+        ({"remind": ["600w"]}, "--remind 600w is out of reach: take more than 0 seconds, up to ten years."),
+    ],
+)
+async def test_what_is_empty_or_out_of_reach_is_told_in_the_words_of_the_call(
+    more: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ASKBACK_DATABASE_URL", str(tmp_path / "askback.db"))
+    with pytest.raises(askback.CallerError) as caught:
+        await askback.ask_async(**{"question": "Deploy?", "to": "slack:#deploys", "approvers": "@ada", **more})
+    assert str(caught.value) == words
+    assert not (tmp_path / "askback.db").exists()
+
+
+def test_of_options_that_differ_in_case_the_one_that_is_named_so_is_meant() -> None:
+    rules = AskRequest(question="?", to="slack:#deploys", options=("A", "a"), yes=("A",), no=("a",)).approval()
+    assert rules is not None
+    assert (rules.approving, rules.refusing) == (("A",), ("a",))

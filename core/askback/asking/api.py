@@ -12,6 +12,7 @@ from typing import ParamSpec
 from askback.asking.request import AskRequest
 from askback.asking.result import AskOutcome
 from askback.asking.waiting import Progress, ask_people
+from askback.asks import check_key
 from askback.errors import CallerError
 from askback.policy import LONGEST_WAIT, Reasons
 from askback.settings.durations import seconds_of
@@ -48,6 +49,8 @@ async def ask_async(
     the question need not be given then. Cancelling it leaves the question open. Raises `CallerError` where the call is
     wrong, and `OperatorError` where settings, database or platform do not let it.
     """
+    if key is not None:
+        check_key(key)
     request = None
     if question is not None:
         if to is None:
@@ -103,7 +106,8 @@ def _some(name: str, duration: Duration) -> float:
     except ValueError as error:
         raise CallerError(f"{name} {duration} {error}.") from None
     if not 0 < length <= LONGEST_WAIT:
-        raise CallerError(f"{name} {duration} is out of reach: take a time up to ten years, or --wait forever.")
+        forever = ", or forever" if name == "--wait" else ""
+        raise CallerError(f"{name} {duration} is out of reach: take more than 0 seconds, up to ten years{forever}.")
     return length
 
 

@@ -60,6 +60,13 @@ class AskRequest(Value):
 
     def form(self) -> Form:
         """The question itself. Raises `CallerError` with everything that is wrong with it."""
+        if not self.question.strip():
+            raise CallerError("The question is empty: write what people are asked.")
+        for option in self.options:
+            if not option.strip():
+                raise CallerError("An option is empty: write what people choose, or leave it out.")
+            if self.options.count(option) > 1:
+                raise CallerError(f"The option {option} stands more than once: make each different.")
         if not self.options:
             for given, name in (
                 (self.quorum > 1, "--quorum"), (self.refusals > 1, "--refusals"), (self.no, "--no"),
@@ -113,11 +120,11 @@ class AskRequest(Value):
         return tuple(option for option in self.options if plain(option).rstrip("!. ") in words)
 
     def _named(self, flag: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        by_plain = {plain(option): option for option in self.options}
-        strange = [name for name in names if plain(name) not in by_plain]
+        known = {plain(option): option for option in self.options} | {option: option for option in self.options}
+        strange = [name for name in names if name not in known and plain(name) not in known]
         if strange:
             raise CallerError(f"{flag} {strange[0]}: there is no such option. Name one of {', '.join(self.options)}.")
-        return tuple(by_plain[plain(name)] for name in names)
+        return tuple(known.get(name) or known[plain(name)] for name in names)
 
     def approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
         """The rules by which people decide. None: they write their answer. Raises `CallerError`."""
@@ -159,9 +166,14 @@ def address(to: str, platforms: Sequence[str]) -> tuple[str | None, str]:
     """The platform (None: it is not said) and the name of a place there."""
     platform, colon, name = to.partition(":")
     if colon and platform.casefold() in platforms:
-        return platform.casefold(), name.strip()
+        platform = platform.casefold()
+        if not name.strip():
+            raise CallerError(f"--to {to} names no place: write {platform}:#channel, or {platform}:@person.")
+        return platform, name.strip()
     if colon and platform.isalpha():
         raise CallerError(f"There is no platform {platform!r}: write one of {', '.join(sorted(platforms))}.")
+    if not to.strip():
+        raise CallerError("Say where to ask: --to is empty.")
     return None, to.strip()
 
 
@@ -206,6 +218,8 @@ async def _named(names: Iterable[str], found: Found, directory: Directory) -> li
     named: list[Named | None] = []
     for given in names:
         name = given.strip().removeprefix(f"{found.place.platform}:").strip()
+        if not name:
+            raise CallerError("A name of a person or group is empty: write one such as @ada, or leave it out.")
         with _looking_up(name):
             named.append(None if plain(name) == ANYONE else await directory.who(name, found.place))
     return named
