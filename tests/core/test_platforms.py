@@ -120,6 +120,18 @@ async def test_what_a_program_asks_on_a_platform_of_another_process_is_asked_the
     assert SOON < LOOK_AGAIN
 
 
+async def test_what_a_program_ends_on_a_platform_of_another_process_is_settled_there_at_once(
+    both: tuple[Engine, Engine],
+) -> None:
+    here, there = both
+    asking = asyncio.create_task(here.manager.ask(TEA, to=THERE, who=ANYONE, timeout=None))
+    (card,) = await there.asked()
+    await there.recorded(card)
+    assert await here.manager.cancel(card.id)
+    await there.board.until(lambda: not there.board.open(), within=SOON)
+    assert (await asking).status == "cancelled"
+
+
 async def test_where_no_process_serves_it_a_question_still_times_out_for_whoever_waits(
     tmp_path: Path, on_postgres: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

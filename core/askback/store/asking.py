@@ -54,7 +54,7 @@ class Asking(Transactions):
                 known = asks.by_key(connection, ask.key)
                 if known is not None:
                     return known
-            if self._served is not None and ask.place.platform not in self._served:
+            if not self._is_served(ask):
                 _leave_to_others(connection, ask.place.platform)
             locks.lock_place(connection, ask.place)
             (stored,) = store_asks(connection, (ask,), limits)
@@ -87,7 +87,7 @@ class Asking(Transactions):
                 after = before
             heard = None if late is None else late(before)
             kept = heard is not None and decisions.keep_late(connection, before, heard)
-            return Acted(after, answer, decisions.change(connection, before, after, action), kept)
+            return Acted(after, answer, self._change(connection, before, after, action), kept)
 
         return await self._database.run(work, within=CLICK_SECONDS)
 
@@ -104,7 +104,7 @@ class Asking(Transactions):
                 # Under an earlier release it was due at another time: it would be looked at again and again.
                 asks.put_off(connection, before)
                 return Acted(before, None, False)
-            settled = decisions.change(connection, before, after, None)
+            settled = self._change(connection, before, after, None)
             if say is not None:
                 outbox.put_say(connection, say, None, utc_now(), None, ask_id=ask_id)
             return Acted(after, None, settled)
@@ -185,6 +185,15 @@ class Asking(Transactions):
                 asks.save(connection, ask, ask.evolve(drawn_revision=-1, messages=()))
 
         await self._database.run(work)
+
+    def _change(self, connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
+        settled = decisions.change(connection, before, after, action)
+        if settled and not self._is_served(after):
+            tell(connection, Signal(kind="look"))  # its card is another process's to settle
+        return settled
+
+    def _is_served(self, ask: Ask) -> bool:
+        return self._served is None or ask.place.platform in self._served
 
 
 def _leave_to_others(connection: Connection, platform: str) -> None:
