@@ -250,9 +250,11 @@ def main() -> None:
 
 
 def _complain(*lines: str) -> None:
+    from askback.text.terminal import harmless
+
     with contextlib.suppress(OSError):  # nobody reads it: the exit code tells
         for line in lines:
-            print(f"askback: {line}", file=sys.stderr)  # noqa: T201 - this is the command line
+            print(f"askback: {harmless(line, lines=True)}", file=sys.stderr)  # noqa: T201 - this is the command line
 
 
 def _write_no_more() -> None:

@@ -18,6 +18,7 @@ from askback.errors import ModelError
 from askback.identity import Actor
 from askback.interview import Interview, start, step
 from askback.policy import Policy, Who
+from askback.text.terminal import json_line
 from askback.tools import tool_named
 
 ASK_ID = "preview-preview-previe"
@@ -38,7 +39,7 @@ def preview_lines(text: str, platform: str, tool_name: str, *, all_steps: bool, 
         except ModelError as error:
             line = {"error": str(error)}
             code = 1
-        out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        out.write(json_line(line) + "\n")
     out.flush()
     return code
 

@@ -128,6 +128,16 @@ def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
         assert "s3cret" not in done.stderr
 
 
+def test_a_terminal_obeys_nothing_that_an_error_quotes(tmp_path: Path) -> None:
+    by_main = run(tmp_path, "pending", ASKBACK_CONFIG="nowhere\x1b[31m\u202e.toml")
+    by_ask = run(tmp_path, "ask", "Go?", "--to", "slack:#x", "--option", "Yes", "--escalate", "leads\x1b[31m\u202e")
+    for done in (by_main, by_ask):
+        assert done.returncode == 2
+        assert "␛[31m\u202e" in done.stderr
+        assert "\u202c\u2069\n" in done.stderr, "the direction ends with the line"
+        assert "\x1b" not in done.stderr
+
+
 # The preview
 
 
@@ -146,6 +156,14 @@ def test_preview_prints_one_line_of_messages_for_each_input(tmp_path: Path) -> N
     assert done.exit_code == 0
     assert lines(done) == [[message], [message]]
     assert preview("-", stdin=json.dumps(SINGLE, indent=2)).exit_code == 0
+
+
+def test_a_terminal_obeys_nothing_that_a_preview_shows() -> None:
+    done = preview("--tool", "askQuestion", stdin=json.dumps({"question": "a\x9b31m\u202eb", "options": ["x", "y"]}))
+    assert "\x9b" not in done.stdout
+    assert "\u202e" not in done.stdout
+    ((message,),) = lines(done)
+    assert "a\x9b31m\u202eb" in message["text"]
 
 
 def test_preview_shows_every_step_where_it_is_asked_to() -> None:

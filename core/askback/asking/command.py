@@ -174,8 +174,10 @@ def _print(outcome: AskOutcome) -> None:
 
 
 def _say(sentence: str) -> None:
+    from askback.text.terminal import harmless
+
     try:
-        print(f"askback: {sentence}", file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+        print(f"askback: {harmless(sentence, lines=True)}", file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
     except OSError:
         return  # nobody reads it: the outcome counts
 

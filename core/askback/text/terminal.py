@@ -6,7 +6,6 @@ __all__ = ["harmless", "json_line"]
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from pydantic import JsonValue
@@ -23,6 +22,6 @@ def harmless(text: str, *, lines: bool = False) -> str:
     return literal((text.replace("\t", "    ") if lines else one_line(text)).translate(_EIGHT_BIT))
 
 
-def json_line(value: Mapping[str, JsonValue]) -> str:
+def json_line(value: JsonValue) -> str:
     """One line of JSON, readable in every language; what a terminal obeys stands in it as an escape."""
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
