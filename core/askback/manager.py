@@ -189,7 +189,7 @@ class QuestionManager:
                 deadline = None if newest is None else newest.policy.deadline
                 late = None if deadline is None else (deadline - utc_now()).total_seconds() + LATE_SECONDS
                 try:
-                    async with asyncio.timeout(None if late is None else max(late, LATE_SECONDS)):
+                    async with asyncio.timeout(None if late is None else max(late, 0.0)):
                         await settled.wait()
                 except TimeoutError:
                     await self.attend(ask.id)

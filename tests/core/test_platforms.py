@@ -141,6 +141,23 @@ async def test_where_no_process_serves_it_a_question_still_times_out_for_whoever
         assert outcome.status == "timed_out"
 
 
+async def test_however_often_others_change_something_a_question_times_out_for_whoever_waits(
+    tmp_path: Path, on_postgres: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "LATE_SECONDS", 1.0)
+    async with engine(tmp_path, Board()) as here:
+
+        async def change() -> None:
+            while True:
+                here.manager.recheck()
+                await asyncio.sleep(0.1)
+
+        changing = asyncio.create_task(change())
+        outcome = await asyncio.wait_for(here.manager.ask(TEA, to=THERE, who=ANYONE, timeout=0.5), 10)
+        changing.cancel()
+        assert outcome.status == "timed_out"
+
+
 async def test_on_a_file_what_no_bot_here_can_post_is_refused(tmp_path: Path) -> None:
     async with engine(tmp_path, Board()) as here:
         with pytest.raises(CallerError, match="The bot for wall does not run here"):
