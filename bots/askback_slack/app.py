@@ -261,9 +261,13 @@ async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
     me = at(response, "user_id")
     if me is None:
         raise OperatorError("Slack did not say who the bot is: SLACK_BOT_TOKEN must be a bot's token (xoxb-…).")
+    team, org = at(response, "team_id"), at(response, "enterprise_id")
+    if team is None and org is None:
+        # Who belongs to its workspace would not be known, and everybody would count as one of it.
+        raise OperatorError("Slack did not say which workspace the bot belongs to: check ASKBACK_SLACK_API_URL.")
     return AuthorizeResult(
-        enterprise_id=at(response, "enterprise_id"),
-        team_id=at(response, "team_id"),
+        enterprise_id=org,
+        team_id=team,
         bot_user_id=me,
         bot_id=at(response, "bot_id"),
         bot_token=token,

@@ -131,14 +131,14 @@ class SlackPlatform:
         try:
             async for message in messages(self._api, place):
                 ts = at(message, "ts")
-                if ts is None:
-                    continue
+                if ts is None or self._me not in {None, at(message, "user")}:
+                    continue  # any app may write our names into the metadata of its messages
                 ref = MessageRef(channel=place.channel, id=ts)
                 payload = dig(message, "metadata", "event_payload")
                 name, part = at(payload, "nonce"), dig(payload, "part")
                 if name == nonce and isinstance(part, int):
                     found.setdefault(part, ref)
-                elif self._is_open_stream(message):
+                elif at(message, "streaming_state") == "in_progress":
                     begun = ref
                 elif part == 0 and name is not None and nonce.startswith(f"{REMINDER}{name}:"):
                     card = ts
@@ -151,9 +151,6 @@ class SlackPlatform:
             # Slack takes no name for a stream before its end; but in one conversation only one is open.
             found.setdefault(0, begun)
         return tuple(found[number] for number in range(len(found)) if number in found)
-
-    def _is_open_stream(self, message: object) -> bool:
-        return at(message, "streaming_state") == "in_progress" and self._me in (None, at(message, "user"))
 
     async def link(self, message: MessageRef) -> str | None:
         response = await self._api.read("chat.getPermalink", channel=message.channel, message_ts=message.id)

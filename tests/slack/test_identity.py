@@ -1,0 +1,59 @@
+"""Who the bot is in Slack, which of what it finds there is its own, and whom it belongs to."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from askback.errors import OperatorError
+from askback.identity import MessageRef, Place
+from askback_slack.app import _identity  # pyright: ignore[reportPrivateUsage]
+from askback_slack.calls import SlackApi
+from askback_slack.groups import Groups
+from askback_slack.names import Names
+from askback_slack.posting import SlackPlatform
+
+PLACE = Place(platform="slack", tenant="T1", channel="C1", thread="1.0")
+
+
+class Answered:
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.status_code = 200
+
+
+class Answering(AsyncWebClient):
+    """The SDK's client, up to where it would send."""
+
+    def __init__(self, **data: Any) -> None:
+        super().__init__(token="xoxb-1")
+        self._data = data
+
+    async def api_call(self, api_method: str, **given: Any) -> Any:
+        del api_method, given
+        return Answered(self._data)
+
+
+def api(**data: Any) -> SlackApi:
+    return SlackApi(Answering(**data), cast("Any", None))
+
+
+def posted(user: str, ts: str, name: str) -> dict[str, Any]:
+    metadata = {"event_type": "askback", "event_payload": {"nonce": name, "part": 0}}
+    return {"type": "message", "user": user, "ts": ts, "metadata": metadata}
+
+
+@pytest.mark.parametrize(("theirs", "found"), [("UBOT", "1.1"), ("UOTHER", "1.2")])
+async def test_a_message_of_another_app_under_the_name_of_ours_is_not_ours(theirs: str, found: str) -> None:
+    """Whoever reads the metadata of a card can write the same: to change that message would be refused for ever."""
+    slack = api(messages=[posted(theirs, "1.1", "ask"), posted("UBOT", "1.2", "ask")])
+    platform = SlackPlatform(slack, Names(slack), Groups(slack), "UBOT")
+    assert await platform.find(PLACE, "ask") == (MessageRef(channel="C1", id=found),)
+
+
+async def test_a_bot_that_does_not_know_its_workspace_does_not_take_everybody_for_a_member() -> None:
+    with pytest.raises(OperatorError, match="which workspace the bot belongs to"):
+        await _identity(api(user_id="UBOT"), "xoxb-1")
+    assert (await _identity(api(user_id="UBOT", team_id="T1"), "xoxb-1")).team_id == "T1"
