@@ -7,6 +7,7 @@ __all__ = ["fill"]
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from askback.identity import Actor
 from askback.platform import Gone, TryLater, Undeliverable
@@ -36,5 +37,5 @@ async def fill(api: DiscordApi, guild: str | None, person: Actor, groups: Iterab
         return person.evolve(groups=())
     roles = member.get("roles") if isinstance(member, Mapping) else None
     # The role @everyone bears the server's own id, and stands in no payload.
-    held = {guild, *roles} if isinstance(roles, list) else {guild}
+    held = {guild, *(cast("list[object]", roles) if isinstance(roles, list) else ())}
     return person.evolve(groups=tuple(group for group in wanted if group in held))
