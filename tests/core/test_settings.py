@@ -132,15 +132,27 @@ def test_never_waits_for_ever(monkeypatch: pytest.MonkeyPatch, text: str) -> Non
     assert load(Settings).timeout is None
 
 
+@pytest.mark.parametrize("name", ["timeout", "tool_timeout", "approval_timeout", "retention"])
+def test_every_time_is_seconds_or_a_number_with_its_unit(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for text in ("7200", "2h", " 1h 60m "):
+        monkeypatch.setenv(f"ASKBACK_{name.upper()}", text)
+        assert getattr(load(Settings), name) == 7200.0
+    monkeypatch.delenv(f"ASKBACK_{name.upper()}")
+    write(empty, f"{name} = 7200")
+    assert getattr(load(Settings), name) == 7200.0
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("ASKBACK_TIMEOUT", "soon", "ASKBACK_TIMEOUT is no number. Give the seconds"),
-        ("ASKBACK_TIMEOUT", "0", "ASKBACK_TIMEOUT must be greater than 0. Give the seconds"),
-        ("ASKBACK_TIMEOUT", "-5", "ASKBACK_TIMEOUT must be greater than 0."),
+        ("ASKBACK_TIMEOUT", "soon", "ASKBACK_TIMEOUT is no duration: write a number with s, m, h, d or w"),
+        ("ASKBACK_TIMEOUT", "0", "ASKBACK_TIMEOUT must be greater than 0. Give how long"),
+        ("ASKBACK_TIMEOUT", "-5", "ASKBACK_TIMEOUT is no duration"),
         ("ASKBACK_TIMEOUT", "nan", "ASKBACK_TIMEOUT"),
         ("ASKBACK_TIMEOUT", "inf", "ASKBACK_TIMEOUT"),
-        ("ASKBACK_TIMEOUT", "1e30", "ASKBACK_TIMEOUT must be less than or equal to"),
+        ("ASKBACK_TIMEOUT", "900000w", "ASKBACK_TIMEOUT must be less than or equal to"),
         ("ASKBACK_TOOLS", "AskMe", "ASKBACK_TOOLS names AskMe, but the tools are AskUserQuestion, question"),
         ("ASKBACK_TOOLS", " , ", "ASKBACK_TOOLS names no tool, but the tools are"),
         (
@@ -150,8 +162,9 @@ def test_never_waits_for_ever(monkeypatch: pytest.MonkeyPatch, text: str) -> Non
         ),
         ("ASKBACK_TOOLS", "ours tools:x", "ASKBACK_TOOLS names ours tools:x, but the tools are"),
         ("ASKBACK_TOOLS", "ours:a:b", "ASKBACK_TOOLS names ours:a:b, but the tools are"),
-        ("ASKBACK_TOOL_TIMEOUT", "soon", "ASKBACK_TOOL_TIMEOUT is no number. Give the seconds that a tool"),
-        ("ASKBACK_TOOL_TIMEOUT", "0", "ASKBACK_TOOL_TIMEOUT must be greater than 0. Give the seconds"),
+        ("ASKBACK_TOOL_TIMEOUT", "soon", "ASKBACK_TOOL_TIMEOUT is no duration: write a number with"),
+        ("ASKBACK_TOOL_TIMEOUT", "never", "ASKBACK_TOOL_TIMEOUT is no number. Give how long a tool"),
+        ("ASKBACK_TOOL_TIMEOUT", "0", "ASKBACK_TOOL_TIMEOUT must be greater than 0. Give how long"),
         ("ASKBACK_TOOL_TIMEOUT", "inf", "ASKBACK_TOOL_TIMEOUT"),
         ("ASKBACK_TOOL_RESULT_LIMIT", "10", "ASKBACK_TOOL_RESULT_LIMIT must be greater than or equal to 1000. Give"),
         ("ASKBACK_MAX_TOKENS", "many", "ASKBACK_MAX_TOKENS is no whole number. Give the most tokens"),
@@ -172,7 +185,7 @@ def test_a_wrong_value_is_one_sentence_with_the_cure(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('timeout = "soon"', "timeout in askback.toml is no number."),
+        ('timeout = "soon"', "timeout in askback.toml is no duration: "),
         ("timeout = true", "timeout in askback.toml is no number."),
         ("model = 5", "model in askback.toml is no text."),
         ('model = ""', "model in askback.toml is empty."),

@@ -51,7 +51,7 @@ class Settings(TomlSettings):
         gt=0,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description="Give the seconds that a tool of your own may take.",
+        description='Give how long a tool of your own may take, such as "90s".',
     )
     tool_result_limit: int = Field(
         default=100_000, ge=1000, description="Give the most characters that the model reads of one tool's result."
@@ -97,7 +97,7 @@ class Settings(TomlSettings):
         gt=0,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description='Give the seconds that the agent\'s questions wait for people, or "never" to wait for ever.',
+        description='Give how long the agent\'s questions wait for people, such as "2h", or "never" to wait for ever.',
     )
     budget_conversation: int | None = Field(
         default=None, ge=1, description="Give the most tokens that one conversation may use up, or leave it out."
@@ -118,7 +118,7 @@ class Settings(TomlSettings):
         ge=3600,
         le=LONGEST_WAIT,
         allow_inf_nan=False,
-        description='Give how long conversations are kept, such as "90d" or "12h", or "never" to keep them for ever.',
+        description='Give how long conversations are kept, such as "90d", one hour at least, or "never".',
     )
     typed_replies: TypedReplies = Field(
         default="offer",
@@ -233,19 +233,18 @@ class Settings(TomlSettings):
             raise ValueError("is not before approval_timeout")
         return value
 
-    @field_validator("approval_timeout", "approval_escalate_after", "retention", mode="before")
+    @field_validator(
+        "timeout", "tool_timeout", "approval_timeout", "approval_escalate_after", "retention", mode="before"
+    )
     @classmethod
     def _kept(cls, value: object) -> object:
-        if isinstance(value, str) and value.strip().lower() not in {"never", "none"}:
-            return seconds_of(value)
-        return None if isinstance(value, str) else value
+        value = _ending(value)
+        return seconds_of(value) if isinstance(value, str) else value
 
-    @field_validator("timeout", "compact_at", mode="before")
+    @field_validator("compact_at", mode="before")
     @classmethod
     def _never(cls, value: object) -> object:
-        if isinstance(value, bool):
-            raise ValueError("is no number")
-        return None if isinstance(value, str) and value.strip().lower() in {"never", "none"} else value
+        return _ending(value)
 
     @field_validator("health")
     @classmethod
@@ -259,6 +258,13 @@ class Settings(TomlSettings):
         if level not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
             raise ValueError("is no level")
         return level
+
+
+def _ending(value: object) -> object:
+    """None for what never ends. Raises `ValueError` for a yes or no, which pydantic takes for a number."""
+    if isinstance(value, bool):
+        raise ValueError("is no number")
+    return None if isinstance(value, str) and value.strip().lower() in {"never", "none"} else value
 
 
 def _listed(value: object) -> tuple[str, ...] | None:
