@@ -155,7 +155,7 @@ class SlackConnection:
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
         )
-        clicks = Clicks(doors.manager, slack, api, behind, groups, doors.choose, home)
+        clicks = Clicks(doors.manager, slack, api, behind, groups, doors.choose, home, self.access.admin_groups)
         hearing = Hearing(doors, slack, names, groups, self.access, behind, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)
         # Clicks first: slack-bolt asks one listener after the other, and somebody waits for the ack of a click.

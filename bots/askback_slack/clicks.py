@@ -78,7 +78,10 @@ class Clicks:
         groups: Groups,
         choose: ChooseOffer,
         home: Home = NOWHERE,
+        admins: tuple[str, ...] = (),
     ) -> None:
+        """`admins`: the groups whose members may end what is for others."""
+        self._admins = admins
         self._choose = choose
         self._home = home
         self._groups = groups
@@ -115,7 +118,9 @@ class Clicks:
             return
         action = Action(
             ask_id=control.ask_id,
-            actor=await self._with_groups(pressed.actor, control.ask_id),
+            actor=await self._with_groups(
+                pressed.actor, control.ask_id, self._admins if isinstance(deed, Cancel) else ()
+            ),
             at=utc_now(),
             turn=control.turn,
             deed=deed,
@@ -271,9 +276,9 @@ class Clicks:
         finally:
             await ack(options=options)
 
-    async def _with_groups(self, who: Actor, ask_id: str) -> Actor:
-        """The same person, with those of the groups that an ask is for which they are in."""
-        return await self._groups.fill(who, await self._manager.groups(ask_id))
+    async def _with_groups(self, who: Actor, ask_id: str, others: tuple[str, ...] = ()) -> Actor:
+        """The same person, with those of the groups that an ask is for, and of these others, which they are in."""
+        return await self._groups.fill(who, (*await self._manager.groups(ask_id), *others))
 
     async def _tell(self, pressed: Click | None, text: str) -> None:
         """A sentence for whoever clicked, and nobody else, where they clicked.

@@ -103,6 +103,18 @@ async def test_an_administrator_may_stop_what_others_began(
             await at_rest(desk, talk)
 
 
+async def test_an_administrator_may_cancel_a_question_that_is_for_others(
+    tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests_of.allow(monkeypatch, admins=[CY], admin_groups=[RELEASE])
+    async with tests_of.open_desk(tmp_path, monkeypatch) as desk:
+        for person in (CY, ADA):
+            desk.model.script(turn(asks(one(f"Which fruit, {person}?", "Apple", "Pear"))), when=f"fruit for {person}")
+            talk = await desk.mention(BEN, f"fruit for {person}")
+            await desk.press(person, await card(desk, talk, f"Which fruit, {person}?"), "Cancel")
+            await settled(desk, talk, "Cancelled")
+
+
 @pytest.mark.parametrize("word", ["stop", "Cancel."])
 async def test_a_word_ends_the_turn_as_well_and_no_button_remains(desk: Desk, word: str) -> None:
     talk = await at_work(desk)
