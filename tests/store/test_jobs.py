@@ -14,7 +14,7 @@ from askback.serving import jobs
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.beside import look, processes
 from askback_local.model.model import Model
-from askback_local.model.script import turn
+from askback_local.model.script import Fault, turn
 from askback_local.services import Services
 from core_engine import Board, engine, eventually
 from stores import URL_FILE
@@ -92,3 +92,23 @@ async def test_a_process_that_was_forgotten_while_it_was_held_up_is_known_again(
             await eventually(is_known)
             await one.write("hello")
             await one.says("Hello.")
+
+
+HELD_UP = "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '20 s'"
+
+
+async def test_a_process_that_was_held_up_does_not_take_its_own_turns_for_those_of_one_that_is_gone(
+    postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / URL_FILE).write_text(postgres_url)
+    board = Board()
+    async with Services(port=0, model=Model()) as services:
+        services.model.script(turn("Some text before it is silent.", Fault(kind="stall")))
+        async with engine(tmp_path, board, services) as one:
+            await one.write("hello")
+            await one.says("Some text")
+            until = asyncio.get_running_loop().time() + 3 * jobs.SWEEP_SECONDS
+            async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
+                while asyncio.get_running_loop().time() < until:
+                    await connection.execute(HELD_UP)
+            assert not [record for record in caplog.records if "taken again" in record.getMessage()]

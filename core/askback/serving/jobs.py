@@ -136,7 +136,7 @@ class JobTurns:
         while True:
             pause = SWEEP_SECONDS
             try:
-                taken = await self._database.run(lambda connection: sweep(connection, utc_now(), self._served))
+                taken = await self._sweep()
                 pause = SWEEP_SECONDS if await self._announce() else ANNOUNCE_SECONDS
                 await self._give_back_left()
             except StoreError as error:
@@ -149,6 +149,10 @@ class JobTurns:
                         extra={"action": "turns_taken_over", "count": taken},
                     )
             await asyncio.sleep(pause)
+
+    async def _sweep(self) -> int:
+        own = None if self._worker is None else self._worker.worker_id
+        return await self._database.run(lambda connection: sweep(connection, utc_now(), self._served, own))
 
     async def _announce(self) -> bool:
         """Tell the others what is served here, once they know this process. False: they do not yet."""

@@ -24,13 +24,15 @@ TURN = "askback.turn"
 _QUEUE = "askback_turns"
 
 # The jobs of processes whose heart does not beat any more, and those processes. One statement: who sweeps at the same
-# moment takes others, and nobody gives back what somebody has taken again.
+# moment takes others, and nobody gives back what somebody has taken again. Whoever sweeps is alive, however long it was
+# held up.
 _GIVE_BACK = text(
     """
     WITH dead AS (
         SELECT job.id FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
         WHERE job.status = 'doing' AND job.queue_name = ANY(:queues)
           AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => :seconds))
+          AND job.worker_id IS DISTINCT FROM CAST(:own AS bigint)
         FOR UPDATE OF job SKIP LOCKED
     ), given_back AS (
         SELECT procrastinate_retry_job_v2(dead.id, NULL, NULL, NULL, NULL) FROM dead
@@ -84,15 +86,15 @@ def defer_turn(connection: Connection, conversation_id: str, platform: str) -> N
         raise (error.__cause__ or error) from None
 
 
-def sweep(connection: Connection, now: datetime, served: frozenset[str]) -> int:
+def sweep(connection: Connection, now: datetime, served: frozenset[str], own: int | None) -> int:
     """On these platforms, give back the jobs of processes that died, and see to it that whatever is to be done has
     its job.
 
-    Returns how many jobs were given back.
+    `own`: the worker of this process. Returns how many jobs were given back.
     """
     keys = [key_of(name) for name in sorted(served)]
     queues = [_QUEUE, *map(queue_of, sorted(served))]
-    given_back = connection.execute(_GIVE_BACK, {"queues": queues, "seconds": STALLED_SECONDS}).scalar_one()
+    given_back = connection.execute(_GIVE_BACK, {"queues": queues, "seconds": STALLED_SECONDS, "own": own}).scalar_one()
     connection.execute(_ADOPT, {"keys": keys})
     for row in connection.execute(_MISSING, {"now": to_micros(now), "keys": keys}).all():
         defer_turn(connection, row.id, platform_of(row.place_key))
