@@ -113,7 +113,8 @@ async def test_by_a_key_that_is_none_nothing_is_asked(key: str, words: str) -> N
         ({"to": " "}, "Say where to ask: --to is empty."),
         ({"to": "slack: "}, "--to slack:  names no place: write slack:#channel, or slack:@person."),
         ({"wait": 0}, "--wait 0 is out of reach: take more than 0 seconds, up to ten years, or forever."),
-        ({"remind": ["600w"]}, "--remind 600w is out of reach: take more than 0 seconds, up to ten years."),
+        ({"remind": "600w"}, "--remind 600w is out of reach: take more than 0 seconds, up to ten years."),
+        ({"remind": ["1h", "600w"]}, "--remind 600w is out of reach: take more than 0 seconds, up to ten years."),
     ],
 )
 async def test_what_is_empty_or_out_of_reach_is_told_in_the_words_of_the_call(

@@ -36,7 +36,7 @@ async def ask_async(
     requested_by: Names = (),
     own: bool = False,
     wait: Duration | None = "2h",
-    remind: Sequence[Duration] = (),
+    remind: Duration | Sequence[Duration] = (),
     escalate: Mapping[Duration, Names] | None = None,
     details: str | None = None,
     key: str | None = None,
@@ -68,7 +68,9 @@ async def ask_async(
             requested_by=_names(requested_by),
             own=own,
             wait=seconds("--wait", wait),
-            remind=tuple(_some("--remind", after) for after in remind),
+            remind=tuple(
+                _some("--remind", after) for after in ((remind,) if isinstance(remind, str | int | float) else remind)
+            ),
             escalate={_some("--escalate", after): _names(names) for after, names in (escalate or {}).items()},
             details=details,
         )
