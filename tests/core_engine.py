@@ -307,7 +307,7 @@ async def engine(
     *,
     limits: Limits | None = None,
     tools: tuple[str, ...] = ("AskUserQuestion",),
-    patience: float = 5.0,
+    patience: float = 30.0,
     wait_for_people: float | None = None,
     give_up: float = 60.0,
     first_pause: float = 0.01,
