@@ -139,13 +139,14 @@ class Board:
 
     async def say(self, place: Place, say: Say) -> Messages:
         await self._begin("say")
+        text = say.text if say.link is None else f"{say.text} {say.link}"
         if say.messages:
             if say.messages[0].id not in self.messages:
                 raise Gone("no such message")
-            self.messages[say.messages[0].id].text = say.text
+            self.messages[say.messages[0].id].text = text
             where = say.messages
         else:
-            where = (self.post(Posted(place, say.target, say.text)),)
+            where = (self.post(Posted(place, say.target, text)),)
         self.said.append(say)
         self._end("say")
         return where

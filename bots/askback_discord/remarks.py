@@ -4,7 +4,9 @@ from __future__ import annotations
 
 __all__ = ["pinged", "sentence", "without_everybody"]
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -17,6 +19,8 @@ from askback_discord.components import Component, moment, person, role
 from askback_discord.parts import PLATFORM
 from askback_discord.texts import plain
 
+_MESSAGE: Final = re.compile(r"https://discord\.com/channels/(?:\d+|@me)/\d+/\d+")
+"""Discord shows where such an address leads, unless something in it is escaped."""
 MORE = 25
 """Characters that are kept for how many more are meant."""
 
@@ -26,6 +30,8 @@ def sentence(say: Say) -> str:
     words = plain(say.text)
     if say.until is not None:
         words += f"  ·  until {moment(say.until, 'f')}, {moment(say.until, 'R')}"
+    if say.link is not None:
+        words += f" {say.link if _MESSAGE.fullmatch(say.link) else plain(say.link)}"
     users, roles = _known(say.mention)
     named = ""
     mentions = [mention for mention in (*map(person, users), *map(role, roles)) if mention is not None]

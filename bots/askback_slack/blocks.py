@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "Block", "actions", "bold", "button", "code", "context", "date", "image", "option", "plain", "quote", "rich_text",
-    "runs", "section", "text", "user", "usergroup",
+    "Block", "actions", "bold", "button", "code", "context", "date", "image", "link", "option", "plain", "quote",
+    "rich_text", "runs", "section", "text", "user", "usergroup",
 ]  # fmt: skip
 
 from collections.abc import Iterable
@@ -53,6 +53,11 @@ def date(moment: datetime) -> Block:
     if seconds < 0:
         return text(fallback)
     return {"type": "date", "timestamp": seconds, "format": "{date_short_pretty} at {time}", "fallback": fallback}
+
+
+def link(address: str, words: str) -> Block:
+    """Words of our own that lead there."""
+    return {"type": "link", "url": address, "text": words}
 
 
 def section(elements: Iterable[Block]) -> Block:

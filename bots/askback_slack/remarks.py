@@ -7,7 +7,7 @@ __all__ = ["Remark", "private", "remark"]
 from dataclasses import dataclass
 
 from askback.conversations import Say
-from askback_slack.blocks import Block, date, rich_text, runs, section, text
+from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
 from askback_slack.parts import listed
 from askback_slack.texts import escape, literal
 
@@ -29,11 +29,14 @@ def private(words: str) -> Remark:
 def remark(say: Say) -> Remark:
     """The message of a sentence."""
     words = escape(literal(say.text))
-    if say.mention is None and say.until is None:
+    if say.mention is None and say.until is None and say.link is None:
         return Remark(text=words, blocks=())
     line: list[Block] = [] if say.mention is None else [*listed(say.mention), text(" ")]
     line += runs(say.text)
     if say.until is not None:
         line += [text("  ·  until "), date(say.until)]
         words += f" (until {say.until:%Y-%m-%d %H:%M} {say.until:%Z})"
+    if say.link is not None:
+        line += [text(" "), link(say.link, "Go to the question")]
+        words += f" {escape(literal(say.link))}"
     return Remark(text=words, blocks=(rich_text([section(line)]),))

@@ -273,6 +273,8 @@ class Say(Value):
     """The message that it is about."""
     until: datetime | None = None
     """Named behind it, in the reader's own time: until when there is time for what it says."""
+    link: str | None = None
+    """Behind it, to go to: the address of the message that it is about, as the platform gave it."""
     gone: bool = False
     """Nothing is said any more: its messages are to be deleted."""
 

@@ -493,6 +493,7 @@ class DiscordDesk:
                 text=_text(post.components) if _is_card(post) else _read(post.content),
                 bot=post.author == self.guild.bot.id,
                 card=_is_card(post),
+                links=tuple(node.text for node in read(post.content) if node.kind == "address"),
             )
             for post in self._posts(talk)
         )

@@ -132,6 +132,8 @@ class Line:
     text: str
     bot: bool
     card: bool = False
+    links: tuple[str, ...] = ()
+    """Where what can be clicked in it leads."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -439,6 +439,7 @@ class SlackDesk:
                 ),
                 bot=message.bot,
                 card=_is_card(message),
+                links=tuple(_links(list(message.blocks))),
             )
             for message in self._messages(talk)
         )
@@ -578,6 +579,17 @@ class SlackDesk:
             and (message.root == talk.thread if talk.thread is not None else message.thread_ts is None)
         ]
         return [replace(message) for message in sorted(found, key=lambda message: message.ts)]
+
+
+def _links(value: object) -> Iterator[str]:
+    """The addresses of the links in rich text."""
+    if isinstance(value, Mapping):
+        if value.get("type") == "link":
+            yield str(value["url"])
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _links(one)
 
 
 def _is_card(message: Message) -> bool:

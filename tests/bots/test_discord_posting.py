@@ -455,7 +455,7 @@ async def test_a_link_to_a_question_leads_to_its_message(desk: DiscordDesk) -> N
     talk, shown = await fruit(desk)
     await desk.say(BEN, "hm", talk)
     said = await line(desk, talk, "I am waiting for ada's answer")
-    assert f"https://discord.com/channels/{desk.guild.id}/{talk.thread}/{shown.id}" in said.text
+    assert said.links == (f"https://discord.com/channels/{desk.guild.id}/{talk.thread}/{shown.id}",)
     link = await platform(desk).link(MessageRef(channel="1100000000000000401", id="5"))
     assert link == "https://discord.com/channels/@me/1100000000000000401/5"
 

@@ -319,6 +319,7 @@ async def test_after_a_restart_before_anything_was_said_the_button_alone_goes(
             async with desk.bot():
                 talk = await desk.mention(ADA, "fruit, please")
                 await line(desk, talk, "Working…")
+                await until(lambda: desk.model._numbers > 0, "the model is asked")
                 raise KilledError
         assert desk.stop_buttons(talk)
         async with desk.bot():

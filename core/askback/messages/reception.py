@@ -166,12 +166,8 @@ class Reception:
         whose = "your" if any(one.is_same_person(heard.author) for one in people) else _whose(people)
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
-        link = await self._link(ask)
-        where = f": {link}" if link else "."
-        text = (
-            f"I have noted that. I am waiting for {whose} answer to the question above{count} and go on after it{where}"
-        )
-        say = Say(target=f"wait:{ask.id}", text=text, markdown=False)
+        text = f"I have noted that. I am waiting for {whose} answer to the question above{count} and go on after it."
+        say = Say(target=f"wait:{ask.id}", text=text, markdown=False, link=await self._link(ask))
         await self._store.tell_waiting(received.conversation.id, say)
 
     async def _link(self, ask: Ask) -> str | None:
