@@ -86,6 +86,8 @@ class Round:
         self._model = model
         self._dice = random.Random(order.seed)
         self._bots: list[Launched] = []
+        self._noticed_deaths = 0
+        """Deaths after which nothing is delivered to the dead any more: until then a message may still go there."""
         self._people: dict[str, Person] = {}
         self._wanted: list[str] = []
         self._points = deque(order.points)
@@ -138,7 +140,7 @@ class Round:
             approvers = self._approvers(number) if story.kind in TO_APPROVE else None
             seat = self._seated(number)
             person = Person(
-                story, seat, dice, self._is_up, lambda: len(self.record.kills), self._order.contrary, approvers
+                story, seat, dice, self._is_up, lambda: self._noticed_deaths, self._order.contrary, approvers
             )  # fmt: skip
             self._people[story.tag] = person
             await person.play()
@@ -198,6 +200,7 @@ class Round:
             self.record.barriers.append(self._model.newest)
             self.on_kill()
             await self._noticed(before)
+            self._noticed_deaths += 1
         while len(self._bots) < self._order.replicas:
             self._bots.append(await self._start(None, 1))
         self._begun.set()
