@@ -418,7 +418,7 @@ def test_a_scenario_that_cannot_be_read_ends_it_with_2_and_the_cure(
 
 def test_a_file_that_is_not_there_and_a_file_without_play_are_told(tmp_path: Path) -> None:
     for arguments, words in (
-        (("--play", "none.toml"), "askback: none.toml: cannot be read"),
+        (("--play", "none.toml"), "askback: none.toml cannot be read"),
         (("none.toml",), "askback demo --play none.toml"),
         (("--port", "70000"), "70000 is no port"),
     ):
