@@ -108,7 +108,8 @@ class Clicks:
     async def _press(self, pressed: Click) -> None:
         control = pressed.control
         if control is not None and control.kind in {"use", "keep"}:
-            chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
+            person = await self._with_groups(pressed.actor, control.ask_id)
+            chosen = await self._choose(control.ask_id, person, use=control.kind == "use")
             self._behind.soon(self._chosen(pressed, chosen), "click")
             return
         deed = None if control is None else _deed(control, pressed)

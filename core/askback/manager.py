@@ -241,14 +241,17 @@ class QuestionManager:
     async def groups(self, ask_id: str) -> tuple[str, ...]:
         """For which groups an ask is, so that whether somebody is in them is known before they act. None: or unknown.
 
+        By the id of an offer, for which those of the ask are that it is about.
+
         Whom it is for, also later on, is settled when it is asked: a click on a card that was shown here looks nothing
         up.
         """
         if ask_id not in self._groups:
-            ask = await self._store.get(ask_id)
+            ask = await self._store.get(ask_id) or await self._store.offered_for(ask_id)
             if ask is None:
                 return ()
             self._remember(ask)
+            return ask.policy.groups
         return self._groups[ask_id]
 
     async def groups_in(self, place: Place) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from askback.policy import NOT_ASKED, OWN_REQUEST
 from askback_local.model.script import call, turn
 
 from .driver import ADA, BEN, CY, GROUPS, Desk, PlatformTests, card, line, notice, settled, turn_of, until
+from .offers import USE, known, offer
 
 EXTRA = "tools_that_need_approval_at_the_desk"
 PLAN = "\n".join(f"copy step {number} to machine {number} <!channel> @everyone *" for number in range(120))
@@ -81,6 +82,24 @@ async def test_denied_with_a_reason_it_does_not_run_and_the_model_reads_why(desk
         await turn_of(desk, "release", 2)
     ).result == f"deploy was denied by {name}: Not on a Friday. It was not run."
     assert shed.ran == []
+
+
+async def test_of_two_requests_a_member_of_the_group_may_use_what_they_typed_for_the_first(
+    desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(BEN)
+    both = turn(call("deploy", version="1.4.2"), call("deploy", version="1.5.0"))
+    desk.model.script(both, turn("Both are done."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    await card(desk, talk, "1.4.2")
+    await card(desk, talk, "1.5.0")
+    await known(desk)
+    await desk.say(BEN, "approve", talk)
+    await desk.press(BEN, await offer(desk, talk), USE)
+    await settled(desk, talk, "Approved")
+    await desk.press(BEN, await card(desk, talk, "1.5.0"), "Approve")
+    await line(desk, talk, "Both are done.")
+    assert [version for version, _ in shed.ran] == ["1.4.2", "1.5.0"]
 
 
 async def test_in_a_direct_message_that_no_approver_sees_nobody_waits_for_them(desk: Desk, shed: Shed) -> None:

@@ -87,6 +87,15 @@ class Listening(Transactions):
 
         return await self._database.run(work, within=CLICK_SECONDS)
 
+    async def offered_for(self, offer_id: str) -> Ask | None:
+        """The ask that an offer is about."""
+
+        def work(connection: Connection) -> Ask | None:
+            offered = offers.find(connection, offer_id)
+            return None if offered is None else asks.get(connection, offered.ask_id)
+
+        return await self._database.read(work)
+
     async def offered(self, offer_id: str, messages: tuple[MessageRef, ...]) -> None:
         """An offer was shown: here, or where it cannot be taken away."""
 
