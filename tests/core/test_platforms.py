@@ -59,12 +59,6 @@ async def both(
         here = await stack.enter_async_context(engine(tmp_path, Board(), services))
         there = await stack.enter_async_context(engine(tmp_path, wall(), services))
         yield here, there
-        for one in (here, there):  # whoever closes first would take the other's deliveries for its own
-
-            async def idle(one: Engine = one) -> bool:
-                return await one.store.next_due() is None
-
-            await eventually(idle)
 
 
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
