@@ -6,18 +6,19 @@ __all__ = ["DiscordBot", "bot"]
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from importlib.resources import files
 from typing import cast
 
 import aiohttp
+import discord
 import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from pydantic import JsonValue
 
-import discord
-from askback.bots import Bot, Doors
+from askback.bots import Bot, Doors, Invitation
 from askback.card import Card
 from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
@@ -32,8 +33,9 @@ from askback_discord.hearing import Hearing
 from askback_discord.install import INTENTS, invite_link
 from askback_discord.liveness import Gateway
 from askback_discord.posting import DiscordPlatform
+from askback_discord.ratelimits import wait_only_where_spent
 from askback_discord.rooms import Rooms
-from askback_discord.settings import DiscordSettings, discord_settings
+from askback_discord.settings import OPENING, DiscordSettings, discord_settings
 from askback_discord.shards import Shard
 
 log = logging.getLogger("askback.discord")
@@ -48,6 +50,8 @@ CLOSED = {
     "each with a shard of its own: askback discord --shard 0/2, askback discord --shard 1/2",
 }
 """What to do where Discord closes for good: https://discord.com/developers/docs/topics/opcodes-and-status-codes"""
+NAMED = 10
+"""Servers whose ids are named in a line of the log."""
 FINISH_SECONDS = 3.0
 RATE_LIMIT_SECONDS = 30
 """Longest wait of discord.py for a rate limit; beyond it, the outbox comes back later, and a look-up gives up."""
@@ -100,22 +104,29 @@ class DiscordBot:
                     # Where Discord does not say so, anybody may have let the bot in anywhere.
                     public = client.application is None or client.application.bot_public
                     client.clicks = Clicks(doors.manager, platform, api, doors.choose, doors.stop)
-                    client.hearing = Hearing(platform, doors.hear, reads_everything=reads_everything)
+                    client.hearing = Hearing(platform, doors.hear, doors.changes, reads_everything=reads_everything)
+                    client.missed = doors.missed
                     client.rooms = Rooms(doors.manager, platform, settings.part)
+                    client.access = settings.access(public=public, owners=_owners(client.application))
                     try:
-                        yield DiscordConnection(client, platform, settings.access(public=public))
+                        yield DiscordConnection(client, platform, client.access)
                     finally:
                         await client.finish()
                         await platform.close()
 
-    async def invite(self) -> str:
+    async def invite(self) -> Invitation:
         settings = load(DiscordSettings)
         with _addresses(settings):
             async with discord.Client(intents=INTENTS) as client:
                 await _login(client, settings)
                 if client.application_id is None:
                     raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")
-                return invite_link(client.application_id)
+                public = client.application is None or client.application.bot_public
+                access = settings.access(public=public)
+                return Invitation(invite_link(client.application_id), access.describe() if access.is_closed else "")
+
+    def manifest(self) -> str:
+        return (files("askback_discord") / "manifest.json").read_text()
 
     @asynccontextmanager
     async def directory(self) -> AsyncGenerator[DiscordDirectory]:
@@ -123,6 +134,7 @@ class DiscordBot:
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with _addresses(settings):
             looking = discord.Client(intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS)
+            wait_only_where_spent(looking.http)
             async with aiohttp.ClientSession(timeout=timeout) as session, looking as client:
                 await _login(client, settings)
                 yield DiscordDirectory(DiscordApi(client.http, session, settings.api_url))
@@ -165,9 +177,11 @@ class DiscordConnection:
 class _Client(discord.Client):
     """discord.py's client with our three doors. It keeps nothing of messages and members."""
 
+    access: Access
     clicks: Clicks
     hearing: Hearing
     rooms: Rooms
+    missed: Callable[[], None]
 
     def __init__(self, shard: Shard, *, reads_everything: bool) -> None:
         intents = INTENTS | discord.Intents(message_content=reads_everything)
@@ -182,6 +196,7 @@ class _Client(discord.Client):
             shard_id=shard.number,
             shard_count=shard.count,
         )
+        wait_only_where_spent(self.http)
         self._at_work: set[asyncio.Task[object]] = set()
 
     async def finish(self) -> None:
@@ -216,8 +231,12 @@ class _Client(discord.Client):
     async def on_ready(self) -> None:
         part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
         log.info("Listening on Discord%s.", part, extra={"action": "discord_connected"})
+        if self.access.is_closed and self.guilds:
+            line = OPENING.settings_for(*(str(guild.id) for guild in self.guilds[:NAMED]))
+            log.warning("Nobody may talk to the bot yet: set %s", line, extra={"action": "nobody_allowed", "set": line})
         with self._working():
             await self.rooms.open_all()
+            self.missed()
             if self.user is not None:
                 await self.hearing.catch_up(self, self.user, await self.rooms.asked_in())
 
@@ -229,6 +248,19 @@ class _Client(discord.Client):
         if self.user is not None:
             with self._working():
                 await self.hearing.message(message, self.user)
+
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        if self.user is not None:
+            with self._working():
+                await self.hearing.edited(payload, self.user)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        with self._working():
+            await self.hearing.deleted(payload.channel_id, (payload.message_id,))
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        with self._working():
+            await self.hearing.deleted(payload.channel_id, payload.message_ids)
 
     async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
         with self._working():
@@ -249,6 +281,15 @@ class _Client(discord.Client):
             exc_info=True,  # noqa: LOG014 - see above
             extra={"action": "event_failed", "event": event_method},
         )
+
+
+def _owners(application: discord.AppInfo | None) -> tuple[str, ...]:
+    """Return the ids of the people whom an application belongs to."""
+    if application is None:
+        return ()
+    team = application.team
+    people = [application.owner] if team is None else team.members
+    return tuple(str(person.id) for person in people)
 
 
 @contextmanager

@@ -7,21 +7,24 @@ __all__ = [
     "Json", "NotAnswerable", "why",
 ]  # fmt: skip
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 import aiohttp
+import discord
 from discord.http import HTTPClient, Route
 from pydantic import JsonValue
 
-import discord
 from askback.platform import Gone, TryLater, Undeliverable
 
 Json: TypeAlias = Mapping[str, object]
 Body: TypeAlias = Mapping[str, JsonValue]
 
+CALL_SECONDS = 45.0
+"""The longest that a call may take: half a minute in which discord.py waits for a rate limit, and the answer."""
 MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 
 # https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
@@ -92,10 +95,12 @@ class DiscordApi:
         """Call a route. Raises `Gone`, `TryLater` or `DiscordRefusal`."""
         route = Route(verb, path, **ids)
         try:
-            if body is None:
-                answer = cast("object", await self._http.request(route))
-            else:
-                answer = cast("object", await self._http.request(route, json=dict(body)))
+            # discord.py waits five minutes for an answer that does not come.
+            async with asyncio.timeout(CALL_SECONDS):
+                if body is None:
+                    answer = cast("object", await self._http.request(route))
+                else:
+                    answer = cast("object", await self._http.request(route, json=dict(body)))
         except discord.RateLimited as error:
             raise TryLater("Discord: rate limited", error.retry_after) from error
         except discord.HTTPException as error:

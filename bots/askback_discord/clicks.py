@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import discord
+
 from askback.actions import (
     Action,
     Back,
@@ -37,18 +38,19 @@ from askback.bots import ChooseOffer, Stop
 from askback.card import AskText, FieldErrors, Notice, Response, Whole
 from askback.clock import utc_now
 from askback.deciding import UNKNOWN
-from askback.manager import Paint, QuestionManager
-from askback.messages.reception import NOTHING_TO_STOP
+from askback.manager import TOLD_AGAIN_SECONDS, Paint, QuestionManager
+from askback.messages.reception import NOT_STOPPED
 from askback.platform import Gone, Messages, TryLater, Undeliverable
 from askback.recent import Recent
 from askback.store.errors import StoreError
+from askback.throttle import Throttle
 from askback_discord import ids, modal, notice, render
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import Press, indexes, press
 from askback_discord.places import Places
 from askback_discord.posting import DiscordPlatform
-from askback_discord.prose import WORKING
 from askback_discord.replies import LATER, MESSAGE, MODAL, UPDATE, Reply
+from askback_discord.stop import is_placeholder
 from askback_discord.whole import whole
 
 log = logging.getLogger("askback.discord")
@@ -81,6 +83,7 @@ class Clicks:
         self._platform = platform
         self._api = api
         self._seen: Recent[int, None] = Recent(REMEMBERED)
+        self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def interaction(self, interaction: discord.Interaction) -> None:
         """Whatever a person did to one of our messages. Never raises; never leaves it without an answer."""
@@ -108,9 +111,13 @@ class Clicks:
             pressed = replace(pressed, message=next((one for one in known if one.id == pressed.unplaced), None))
         if control is not None and control.kind in {"use", "keep"}:
             chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
+            if not chosen.known:
+                await reply.leave_to_others()
             # The offer itself goes through the outbox, and the card shows what became of it.
-            kind, words = (LATER, None) if chosen.notice is None else (MESSAGE, notice.notice(chosen.notice))
-            await self._answer(reply, kind, words)
+            if chosen.notice is None:
+                await self._answer(reply, LATER, None)
+            else:
+                await self._deny(reply, pressed, control.ask_id, chosen.notice)
             return
         if control is not None and control.kind == "stop":
             await self._end(reply, pressed, interaction)
@@ -121,7 +128,8 @@ class Clicks:
         deed = None if control is None else _deed(control, pressed, interaction)
         if control is None or deed is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
-            await self._answer(reply, MESSAGE, notice.notice(UNKNOWN))
+            await reply.leave_to_others()
+            await self._deny(reply, pressed, UNKNOWN, UNKNOWN)
             return
         response = await self._manager.act(
             Action(
@@ -134,19 +142,24 @@ class Clicks:
                 delivery=str(interaction.id),
             )
         )
+        if isinstance(response, Notice) and response.denied == "unknown":
+            await reply.leave_to_others()
         await self._respond(reply, pressed, control, deed, response)
 
     async def _end(self, reply: Reply, pressed: Press, interaction: discord.Interaction) -> None:
         """End what goes on where a button was pressed below a text that is being written."""
         place = await self._places.of(interaction)
-        refusal = NOTHING_TO_STOP
+        refusal = NOT_STOPPED
         if place is not None:
             refusal = await self._stop(place, pressed.actor, key=str(interaction.id))
-        if refusal is not None and refusal != NOTHING_TO_STOP:
-            await self._answer(reply, MESSAGE, notice.notice(refusal))
+        if refusal is not None and not refusal.known:
+            await reply.leave_to_others()
+        if refusal is not None and not refusal.nothing:
+            await self._deny(reply, pressed, "stop" if place is None else place.key, refusal.notice)
             return
         message = interaction.message
-        if message is None or message.content == WORKING:
+        placeholder = message is not None and is_placeholder([one.to_dict() for one in message.components])
+        if message is None or placeholder:
             given = await self._answer(reply, LATER, None)  # it goes away whole
         else:
             given = await self._answer(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
@@ -154,9 +167,9 @@ class Clicks:
             return
         # Left over by a process that ended: nobody else takes it away.
         try:
-            if message is not None and message.content == WORKING and pressed.message is not None:
+            if placeholder and pressed.message is not None:
                 await self._platform.unbutton((pressed.message,), worded=False)
-            await reply.add(notice.notice(refusal))
+            await reply.add(notice.notice(refusal.notice))
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
@@ -175,6 +188,8 @@ class Clicks:
             case FieldErrors(message=message, field=field):
                 await self._notify(reply, pressed, notice.try_again(message, field))
                 await self._manager.hand_over(control.ask_id)
+            case Notice(told=True):
+                await self._answer(reply, LATER, None)
             case Notice(text=text, card=card, kept=kept):
                 if kept:
                     await self._notify(reply, pressed, notice.notice(text))
@@ -240,11 +255,20 @@ class Clicks:
     async def _page(self, reply: Reply, pressed: Press, ask_id: str, page: int) -> None:
         """Another page of a long menu: nothing about the ask changes, so nothing is committed."""
         ask = await self._manager.get(ask_id)
-        refusal = UNKNOWN if ask is None else ask.policy.refusal(pressed.actor)
+        refusal = UNKNOWN if ask is None else self._manager.refusal(ask, pressed.actor)
+        if ask is None:
+            await reply.leave_to_others()
         if refusal is not None:
-            await self._answer(reply, MESSAGE, notice.notice(refusal))
+            await self._deny(reply, pressed, ask_id, refusal)
         else:
             await self._show(reply, pressed, ask_id, page)
+
+    async def _deny(self, reply: Reply, pressed: Press, about: str, text: str) -> None:
+        """Tell somebody why it does not count; an ack alone where they were told so a moment ago."""
+        if self._told.allows((pressed.actor.id, about)):
+            await self._answer(reply, MESSAGE, notice.notice(text))
+        else:
+            await self._answer(reply, LATER, None)
 
     async def _refuse(self, reply: Reply, interaction: discord.Interaction, text: str) -> None:
         """Tell whoever clicked that it did not work, if they had no answer yet. Never raises."""

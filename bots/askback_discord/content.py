@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from askback.card import Card, Ending, Item, ReviewLine
+from askback.standing import OPEN_TO
 from askback.text.literal import visible
 from askback_discord import limits, votes
 from askback_discord.components import gallery, moment
@@ -65,6 +66,8 @@ def _who(card: Card) -> Iterator[Text]:
         yield Text("anyone here")
         return
     yield from everybody(card.who.people, card.who.groups)
+    if card.who.open_to is not None:
+        yield Text(f"{', or ' if card.who.people or card.who.groups else ''}{OPEN_TO[card.who.open_to]}")
 
 
 def _prompt(card: Card) -> Iterator[Text]:

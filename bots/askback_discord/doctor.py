@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import cast
 
 import aiohttp
-
 import discord
+
 from askback.clock import utc_now
 from askback.doctor.clock import clock_finding
 from askback.doctor.findings import Finding, Scene, broken, good, told_by, warning
@@ -21,7 +21,7 @@ from askback.errors import OperatorError
 from askback.settings.reading import load
 from askback_discord.calls import Json
 from askback_discord.install import INTENTS, PERMISSIONS, invite_link
-from askback_discord.settings import DiscordSettings
+from askback_discord.settings import OPENING, DiscordSettings
 
 NETWORK = "Check the network, a proxy in between, and ASKBACK_DISCORD_API_URL if it is set."
 TOKEN = "Reset the token on the page Bot in Discord's developer portal, and set DISCORD_TOKEN to the new one."  # noqa: S105
@@ -84,13 +84,15 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         if (refused := _refused(application)) is not None:
             return [refused, *clock]
         reads_all, found = _application(application.json)
-        found.append(_access(settings, application.json))
-        guilds, gateway, shards = await asyncio.gather(
-            _guilds(session, settings, application.json, scene),
+        there, gateway, shards = await asyncio.gather(
+            _there(session, settings, scene),
             _gateway(session, settings, reads_all, scene),
             _shards(session, settings, scene.seconds),
         )
-        return [*found, *gateway, *shards, *guilds, *clock]
+        guilds = there if isinstance(there, list) else []
+        found.append(_access(settings, application.json, guilds))
+        about = _guilds(settings, application.json, scene, guilds) if isinstance(there, list) else [there]
+        return [*found, *gateway, *shards, *about, *clock]
 
 
 async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: str, seconds: float) -> _Answer:
@@ -144,18 +146,15 @@ def _application(data: Json) -> tuple[bool, list[Finding]]:
     return reads_all, found
 
 
-def _access(settings: DiscordSettings, application: Json) -> Finding:
+def _access(settings: DiscordSettings, application: Json, guilds: Sequence[Json]) -> Finding:
     """Who may talk to the bot."""
     public = application.get("bot_public") is not False
     access = settings.access(public=public)
     if access.is_restricted or access.open:
         return good("access", access.describe())
-    says = "Nobody may talk to the bot: anybody can let it into any server, and it is not said who may use it there."
-    cure = (
-        "Set ASKBACK_DISCORD_ALLOW_PEOPLE, _ROLES, _CHANNELS or _GUILDS; or switch off Public Bot on the page Bot in "
-        "Discord's developer portal."
-    )
-    return warning("access", says, cure)
+    says = f"Nobody may talk to the bot. {OPENING.why}"
+    ids = [_text(guild, "id") for guild in guilds[:SEEN_GUILDS]] or ["the ids of your servers"]
+    return warning("access", says, f"Set {OPENING.settings_for(*ids)}, or {OPENING.otherwise}.")
 
 
 # The gateway
@@ -255,19 +254,21 @@ async def _shards(session: aiohttp.ClientSession, settings: DiscordSettings, sec
 # The servers
 
 
-async def _guilds(
-    session: aiohttp.ClientSession, settings: DiscordSettings, application: Json, scene: Scene
-) -> list[Finding]:
-    """What the bot may do on each server that it is on. What single channels take away is not looked at."""
-    link = _invite(application)
+async def _there(session: aiohttp.ClientSession, settings: DiscordSettings, scene: Scene) -> list[Json] | Finding:
+    """Return the servers that the bot is on, or why that cannot be told."""
     try:
         answer = await _get(session, settings, "/users/@me/guilds", scene.seconds)
     except _Unreachable as error:
-        return [broken("servers", str(error), NETWORK)]
+        return broken("servers", str(error), NETWORK)
     data = answer.data
     if answer.status != 200 or not isinstance(data, list):
-        return [warning("servers", f"Discord does not say where the bot is (HTTP {answer.status}).", AGAIN)]
-    guilds = [cast("Json", guild) for guild in cast("list[object]", data) if isinstance(guild, dict)]
+        return warning("servers", f"Discord does not say where the bot is (HTTP {answer.status}).", AGAIN)
+    return [cast("Json", guild) for guild in cast("list[object]", data) if isinstance(guild, dict)]
+
+
+def _guilds(settings: DiscordSettings, application: Json, scene: Scene, guilds: Sequence[Json]) -> list[Finding]:
+    """What the bot may do on each server that it is on. What single channels take away is not looked at."""
+    link = _invite(application)
     found: list[Finding] = []
     if not guilds:
         found.append(warning("servers", "The bot is on no server yet.", f"Open {link} and choose your server."))

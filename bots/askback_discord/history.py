@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from typing import cast
 
 import discord
+
 from askback.agent.earlier import MESSAGES, newest
 from askback.conversations import Said
 from askback.identity import Actor, Place
 from askback.platform import Gone, Undeliverable
+from askback.text.literal import one_line
 from askback_discord.calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2
-from askback_discord.prose import WORKING
+from askback_discord.stop import is_placeholder
 
 PLATFORM = "discord"
 _WRITTEN = frozenset(
@@ -82,15 +84,20 @@ def said(message: Json, me: str) -> Said | None:
         return None
     flags = message.get("flags")
     text = _text(message, me)
-    if who == me and ((isinstance(flags, int) and flags & COMPONENTS_V2) or text == WORKING):
+    if who == me and ((isinstance(flags, int) and flags & COMPONENTS_V2) or is_placeholder(message.get("components"))):
         return None
     files = tuple(str(one.get("filename") or "a file without a name") for one in _objects(message, "attachments"))
     files += tuple(f"the sticker {one.get('name')}" for one in _objects(message, "sticker_items"))
     if not text and not files:
         return None
     # A message that a webhook posted has that one's id, which is nobody else's.
+    program = bool(message.get("webhook_id")) or _is_bot(author)
     return Said(
-        key=f"{channel}:{identity}", author=Actor(platform=PLATFORM, id=who, name=_name(author)), text=text, files=files
+        key=f"{channel}:{identity}",
+        author=Actor(platform=PLATFORM, id=who, name=_name(author), is_program=program),
+        text=text,
+        files=files,
+        ours=who == me,
     )
 
 
@@ -118,8 +125,12 @@ def _id(person: object) -> str:
     return str(cast("Json", person).get("id") or "") if isinstance(person, dict) else ""
 
 
+def _is_bot(person: object) -> bool:
+    return isinstance(person, dict) and cast("Json", person).get("bot") is True
+
+
 def _name(person: object) -> str:
     if not isinstance(person, dict):
         return ""
     known = cast("Json", person)
-    return str(known.get("global_name") or known.get("username") or "")
+    return one_line(str(known.get("global_name") or known.get("username") or ""))

@@ -6,11 +6,12 @@ which drawing of the card a menu was ticked on.
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "TEXT", "Control", "Kind", "custom_id", "parse"]
+__all__ = ["KINDS", "TEXT", "Control", "Kind", "controls_in", "custom_id", "parse"]
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal, cast, get_args
 
 Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
@@ -68,3 +69,14 @@ def parse(found: object) -> Control | None:
     if kind not in _WITH_OR_WITHOUT and (arg is not None) != (kind in _WITH_ARGUMENT):
         return None
     return Control(kind=kind, ask_id=match[2], turn=int(match[3]), revision=int(match[4]), arg=arg)
+
+
+def controls_in(components: object) -> Iterator[Control]:
+    """The controls of ours among the components of a message, as Discord's API gives them."""
+    for component in cast("list[object]", components) if isinstance(components, list) else ():
+        if isinstance(component, dict):
+            fields = cast("Mapping[str, object]", component)
+            control = parse(fields.get("custom_id"))
+            if control is not None:
+                yield control
+            yield from controls_in(fields.get("components"))

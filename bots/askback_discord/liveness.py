@@ -16,9 +16,9 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, cast
 
 import aiohttp
+import discord
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
-import discord
 from askback.serving.pulse import Pulse
 
 log = logging.getLogger("askback.discord")

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import cast
 
 import discord
+
 from askback.identity import Actor, MessageRef
+from askback.text.literal import one_line
 from askback_discord import ids
 
 PLATFORM = "discord"
@@ -110,9 +112,10 @@ def written_text(message: discord.Message, me: discord.ClientUser) -> str:
     """What a person wrote, as they see it, without the mention of the bot."""
     text = re.sub(rf"<@!?{me.id}>", "", message.content)
     for person in message.mentions:
-        text = re.sub(rf"<@!?{person.id}>", lambda _, name=person.display_name: f"@{name}", text)
+        name = one_line(person.display_name)
+        text = re.sub(rf"<@!?{person.id}>", lambda _, name=name: f"@{name}", text)
     for role in message.role_mentions:
-        text = text.replace(f"<@&{role.id}>", f"@{role.name}")
+        text = text.replace(f"<@&{role.id}>", f"@{one_line(role.name)}")
     return text.strip()
 
 

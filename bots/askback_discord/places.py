@@ -7,6 +7,7 @@ __all__ = ["Places"]
 import logging
 
 import discord
+
 from askback.identity import Place
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.recent import Recent

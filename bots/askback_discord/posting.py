@@ -8,9 +8,12 @@ import base64
 import hashlib
 import logging
 import string
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TypeVar, cast
 
+import discord
 from pydantic import JsonValue
 
 from askback.asks import Ask
@@ -37,11 +40,15 @@ from askback_discord.history import History
 from askback_discord.presence import Presence
 from askback_discord.prose import WORKING, DiscordProse
 from askback_discord.remarks import pinged, sentence, without_everybody
-from askback_discord.stop import stop_row
+from askback_discord.stop import is_placeholder, stop_row
 
 log = logging.getLogger("askback.discord")
 
 LOOK_BACK = 100
+PAGES = 25
+"""How much of a room is searched for what an earlier try posted, in pages of `LOOK_BACK` messages."""
+CLOCKS = timedelta(seconds=5)
+"""How far Discord's clock may be behind the one by which tries are noted."""
 LONGEST_ARCHIVE = 10_080
 """Minutes until Discord archives a silent thread: the longest that it takes."""
 NO_MENTIONS: Body = {"parse": []}
@@ -54,6 +61,21 @@ EDITIONS = string.digits + string.ascii_letters
 """Tell a card that is posted anew from the one that was deleted."""
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The last text that was said in a room."""
+
+    name: str
+    newest: int
+    """The id of its last message."""
+    earlier: int
+    """The id of the newest message before it."""
+
+    def before(self, name: str) -> int:
+        """Return the id after which the messages of this text begin."""
+        return self.earlier if name == self.name else self.newest
 
 
 def room(place: Place) -> str:
@@ -71,8 +93,12 @@ class DiscordPlatform:
         self._me = str(me)
         self._history = History(api, self._me, reads_everything=reads_everything)
         self._presence = Presence(api)
+        self._deleted: Recent[MessageRef, None] = Recent(REMEMBERED)
+        """Messages that the bot itself deleted, the newest ones."""
         self._removed: Recent[str, None] = Recent(REMEMBERED)
         """Rooms that are gone, those that went last."""
+        self._said: Recent[str, _Said] = Recent(REMEMBERED)
+        """What was said last in each room."""
 
     async def show(self, ask: Ask) -> Messages:
         if not ask.messages:
@@ -93,6 +119,11 @@ class DiscordPlatform:
             for message in say.messages:
                 await self._remove(message)
             return ()
+        messages = await self._say(place, say)
+        self.said(place, say.target, messages)
+        return messages
+
+    async def _say(self, place: Place, say: Say) -> Messages:
         if say.markdown:
             return await self.write(place, say.text, say.messages, say.target)
         body = _plain(sentence(say)) | {"allowed_mentions": pinged(say.mention)}
@@ -137,7 +168,7 @@ class DiscordPlatform:
 
         It has a name of its own: were it taken away again, Discord would drop the text under the same one.
         """
-        body: dict[str, JsonValue] = {**_plain(WORKING), "components": [stop_row(name)]}
+        body: dict[str, JsonValue] = {**_plain(WORKING), "components": [stop_row(name, placeholder=True)]}
         return (await self.post(place, body, f"working:{name}", 0),)
 
     async def unbutton(self, messages: Messages, *, worded: bool | None) -> None:
@@ -158,7 +189,7 @@ class DiscordPlatform:
             answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
         except Undeliverable:
             return True  # not even to be looked at: then it is left
-        return not isinstance(answer, Mapping) or answer.get("content") != WORKING
+        return not isinstance(answer, Mapping) or not is_placeholder(answer.get("components"))
 
     def begun(self, place: Place) -> None:
         """There is something to read: whoever reads it sees that the bot writes."""
@@ -172,32 +203,86 @@ class DiscordPlatform:
         del reader  # Discord shows a text to everybody in the channel alike
         return DiscordProse(self, place, name, messages)
 
-    async def find(self, place: Place, nonce: str) -> Messages:
-        """A card is known by the ids of its controls, and a text that is being written by its button.
+    async def find(
+        self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
+    ) -> Messages:
+        """Find a card by the ids of its controls, a text that is being written by its button, another by its words.
 
         Whatever text has that button is the one: in one conversation only one is written at a time, and a process
-        that ended may have begun it under another name, before people wrote more. Of other texts Discord itself
-        drops one with a repeated nonce.
+        that ended may have begun it under another name, before people wrote more. Discord itself drops a text with a
+        repeated nonce, but forgets those after some minutes.
         """
+        where = room(place)
         try:
-            answer = await self._api.call(
-                "GET", f"/channels/{{channel_id}}/messages?limit={LOOK_BACK}", channel_id=room(place)
-            )
-        except Undeliverable as error:
-            log.warning("Earlier messages cannot be looked up: %s", error, extra={"action": "find_refused"})
-            return ()
-        for message in answer if isinstance(answer, list) else ():
-            if not isinstance(message, dict):
-                continue
-            found = cast("Json", message)
-            controls = tuple(_controls(found.get("components")))
+            posted = await self._posted(where, since)
+        except DiscordRefusal as refusal:
+            if refusal.code == NO_CHANNEL:
+                return ()  # the thread is still to be started
+            raise
+        for message in posted:
+            controls = tuple(ids.controls_in(message.get("components")))
             if nonce.startswith(PROSE):
                 is_it = any(control.kind == "stop" for control in controls)
             else:
                 is_it = any(control.ask_id == nonce.removeprefix(OFFER) for control in controls)
-            if is_it and _author(found) == self._me:
-                return (MessageRef(channel=room(place), id=str(found.get("id"))),)
-        return ()
+            if is_it:
+                return (MessageRef(channel=where, id=str(message.get("id"))),)
+        if say is None or since is None or say.gone:
+            return ()
+        return self._worded(where, say, since, reversed(posted))
+
+    async def _posted(self, where: str, since: datetime | None) -> list[Json]:
+        """Our own messages of a room since a time, newest first; without one, those among its newest."""
+        found: list[Json] = []
+        before, oldest = "", None if since is None else discord.utils.time_snowflake(since - CLOCKS)
+        for _ in range(PAGES):
+            path = f"/channels/{{channel_id}}/messages?limit={LOOK_BACK}{before}"
+            answer = await self._api.call("GET", path, channel_id=where)
+            page = [cast("Json", one) for one in (answer if isinstance(answer, list) else ()) if isinstance(one, dict)]
+            found += [one for one in page if _author(one) == self._me]
+            if oldest is None or len(page) < LOOK_BACK or _number(page[-1]) < oldest:
+                break
+            before = f"&before={_number(page[-1])}"
+        return found
+
+    def _worded(self, where: str, say: Say, since: datetime, posted: Iterable[Json]) -> Messages:
+        """The messages that hold the parts of a text, from the first on. `posted`: the oldest first."""
+        said = self._said.get(where)
+        # What was said before it may have had the same words. Where that is not known, the time has to tell.
+        after = discord.utils.time_snowflake(since - CLOCKS) if said is None else said.before(say.target)
+        parts, found = _parts(say), list[MessageRef]()
+        for message in posted:
+            if len(found) == len(parts):
+                break
+            if _number(message) > after and _says(message)[0] == parts[len(found)].strip():
+                found.append(MessageRef(channel=where, id=str(_number(message))))
+        return tuple(found)
+
+    def said(self, place: Place, name: str, messages: Messages) -> None:
+        """Remember what was said last in a room."""
+        where = room(place)
+        newest = max((int(message.id) for message in messages), default=0)
+        said = self._said.get(where)
+        self._said[where] = _Said(name, newest, 0 if said is None else said.before(name))
+
+    async def missing(self, place: Place, messages: Messages) -> Messages:
+        del place  # a message tells the room that it is in
+        return tuple([message for message in messages if not await self._exists(message)])
+
+    async def _exists(self, message: MessageRef) -> bool:
+        try:
+            await self._api.message(message.channel, message.id)
+        except Gone:
+            return False
+        except DiscordRefusal as refusal:
+            if refusal.code != NO_CHANNEL:
+                raise
+            return False
+        return True
+
+    def has_deleted(self, message: MessageRef) -> bool:
+        """Return whether the bot itself has deleted a message lately."""
+        return message in self._deleted
 
     async def link(self, message: MessageRef) -> str | None:
         answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=message.channel)
@@ -328,6 +413,7 @@ class DiscordPlatform:
         return await act()
 
     async def _remove(self, message: MessageRef) -> None:
+        self._deleted[message] = None
         try:
             await self._api.call(
                 "DELETE",
@@ -373,17 +459,15 @@ def _names(components: object) -> Iterator[str]:
             yield from _names(fields.get("components"))
 
 
+def _parts(say: Say) -> list[str]:
+    """What the messages of a text hold."""
+    return texts.prose_parts(texts.harmless_markdown(say.text)) if say.markdown else [sentence(say)]
+
+
+def _number(message: Json) -> int:
+    return int(str(message.get("id") or 0))
+
+
 def _author(message: Json) -> str | None:
     author = message.get("author")
     return str(cast("Json", author).get("id")) if isinstance(author, dict) else None
-
-
-def _controls(components: object) -> Iterator[ids.Control]:
-    """The controls of ours in a message."""
-    for component in cast("list[object]", components) if isinstance(components, list) else ():
-        if isinstance(component, dict):
-            fields = cast("Json", component)
-            control = ids.parse(str(fields.get("custom_id") or ""))
-            if control is not None:
-                yield control
-            yield from _controls(fields.get("components"))

@@ -92,6 +92,7 @@ class DiscordProse:
             if self._buttoned and not self._messages:
                 await self._look()
             self._messages = await self._platform.write(self._place, text, self._messages, self._name)
+            self._platform.said(self._place, self._name, self._messages)
         return self._messages
 
     async def abandon(self) -> None:

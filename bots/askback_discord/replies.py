@@ -7,9 +7,9 @@ __all__ = ["LATER", "MESSAGE", "MODAL", "UPDATE", "Reply"]
 import asyncio
 import time
 
+import discord
 from pydantic import JsonValue
 
-import discord
 from askback import telemetry
 from askback.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
@@ -20,6 +20,8 @@ MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
 
 ANSWER_SECONDS = 2.7
 """How long after it was read an interaction is tried to be answered: Discord waits 3 s from the click on."""
+SPEAK_SECONDS = 0.7
+"""How long before that a process speaks that does not know what an interaction is about: a commit takes 2 s at most."""
 PAUSE = 0.1
 FURTHER_SECONDS = 60.0
 """How long a further message is tried to be sent; its token lives for 15 minutes."""
@@ -45,6 +47,13 @@ class Reply:
     def left(self) -> float:
         """Seconds that are left for the first answer."""
         return max(self._until - time.monotonic(), 0.0)
+
+    async def leave_to_others(self) -> None:
+        """Give another process of the same app time for the first answer: each of them hears every interaction.
+
+        What this one says then is refused as a second answer.
+        """
+        await asyncio.sleep(max(self.left - SPEAK_SECONDS, 0.0))
 
     async def give(self, kind: int, data: Body | None = None) -> None:
         """Give the first answer, if need be by several tries. Raises `Gone`, `TryLater` or `Undeliverable`.

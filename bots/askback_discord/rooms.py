@@ -7,6 +7,7 @@ __all__ = ["Rooms"]
 import logging
 
 import discord
+
 from askback.asks import Ask
 from askback.manager import QuestionManager
 from askback.platform import Gone, TryLater, Undeliverable

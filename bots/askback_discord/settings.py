@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DiscordSettings", "discord_settings"]
+__all__ = ["OPENING", "DiscordSettings", "discord_settings"]
 
 import re
 from typing import Annotated, Final
@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
-from askback.messages.access import DIRECT, Access
+from askback.messages.access import DIRECT, Access, Opening
 from askback.settings.address import is_address
 from askback.settings.idlist import EVERYBODY, id_list
 from askback.settings.reading import TomlSettings, load
@@ -33,6 +33,14 @@ _COPY = (
 )
 _COPY_PERSON = _COPY.format(what="person", name="User")
 _COPY_ROLE = _COPY.format(what="role in the server's settings", name="Role")
+
+
+OPENING: Final = Opening(
+    tenants="ASKBACK_DISCORD_ALLOW_GUILDS",
+    people="ASKBACK_DISCORD_ALLOW_PEOPLE",
+    otherwise="switch off Public Bot on the page Bot of the application in Discord's developer portal",
+    why="Public Bot is on, so anybody can let it into any server.",
+)
 
 
 class DiscordSettings(TomlSettings):
@@ -94,8 +102,11 @@ class DiscordSettings(TomlSettings):
         """What this process listens to: everything, where nothing is said."""
         return Shard() if self.shard is None else Shard.read(self.shard)
 
-    def access(self, *, public: bool) -> Access:
-        """Who may talk to the bot. A `public` one can be let in anywhere by anybody: nobody, unless it is said who."""
+    def access(self, *, public: bool, owners: tuple[str, ...] = ()) -> Access:
+        """Who may talk to the bot. A `public` one can be let in anywhere by anybody: nobody, unless it is said who.
+
+        `owners`: the people whom its application belongs to.
+        """
         everybody = EVERYBODY in self.allow_people
         return Access(
             people=() if everybody else self.allow_people,
@@ -105,6 +116,8 @@ class DiscordSettings(TomlSettings):
             admins=self.admins,
             admin_groups=self.admin_roles,
             open=everybody or not public,
+            opening=OPENING,
+            owners=owners,
         )
 
     @field_validator("allow_people", mode="before")

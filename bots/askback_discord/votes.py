@@ -55,7 +55,10 @@ def _requesters(tally: Tally, *, over: bool) -> Iterator[Text]:
     """Whose request it is, where these do not decide about it."""
     if tally.requesters:
         yield Text(f"-# {standing.REQUESTED_BY}", before="\n")
-        yield from everybody(tally.requesters)
+        shown, more = standing.requesters(tally)
+        yield from everybody(shown)
+        if more:
+            yield Text(more)
         if not over:
             yield Text(f"{standing.not_deciding(len(tally.requesters))}.")
 

@@ -24,25 +24,28 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _host_of(value: str, *, is_url: bool) -> str:
+def _host_of(value: str) -> str:
     try:
-        return urlsplit(value if is_url else f"//{value}").hostname or ""
+        return urlsplit(f"//{value}").hostname or ""
     except ValueError:
         return ""
 
 
 @web.middleware
-async def loopback_only(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what a foreign page or a rebound name could send: it carries its own Host or Origin."""
-    origin = request.headers.get("Origin")
-    if not is_loopback(_host_of(request.headers.get("Host", ""), is_url=False)):
+async def same_origin_only(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse what another page or a rebound name could send: it carries its own Host or Origin.
+
+    A page on another port of this machine is another page: whatever is developed or previewed there.
+    """
+    origin, host = request.headers.get("Origin"), request.headers.get("Host", "")
+    if not is_loopback(_host_of(host)):
         return web.json_response({"ok": False, "error": "host_not_loopback"}, status=403)
-    if origin is not None and not is_loopback(_host_of(origin, is_url=True)):
-        return web.json_response({"ok": False, "error": "origin_not_loopback"}, status=403)
-    # An image or a link elsewhere carries no Origin, but browsers mark it; only the page may be linked to.
-    cross_site = request.headers.get("Sec-Fetch-Site") == "cross-site"
-    if cross_site and request.path != "/" and not request.path.startswith("/page/"):
-        return web.json_response({"ok": False, "error": "cross_site"}, status=403)
+    if origin is not None and origin.lower() != f"http://{host.lower()}":
+        return web.json_response({"ok": False, "error": "other_origin"}, status=403)
+    # An image or a link elsewhere carries no Origin, but browsers mark it; only the page itself may be linked to.
+    elsewhere = request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
+    if elsewhere and request.path != "/":
+        return web.json_response({"ok": False, "error": "other_site"}, status=403)
     return await handler(request)
 
 

@@ -28,13 +28,16 @@ from askback_local.slack.workspace import Workspace
 
 from .clock import Clock
 from .doors import Doors
-from .guard import Handler, is_loopback, loopback_only
+from .guard import Handler, is_loopback, same_origin_only
 from .ledger import Ledger
 from .model import api as model_api
 
 PORT = 8800
 LARGEST_BODY = 32 * 2**20  # what the Messages API takes; the people's doors take one megabyte
-PAGE_POLICY = "default-src 'self'; img-src 'self' data: https:"
+PAGE_POLICY = (
+    "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
 BUILT_IN = ("tour.toml", "pipeline.toml")
 """What is played where no file is given."""
 _SCENARIOS = Path(str(files("askback_local") / "scenarios"))
@@ -208,7 +211,7 @@ class Services:
             await asyncio.Event().wait()
 
     def _application(self) -> web.Application:
-        application = web.Application(middlewares=[loopback_only, _with_page_policy], client_max_size=LARGEST_BODY)
+        application = web.Application(middlewares=[same_origin_only, _with_page_policy], client_max_size=LARGEST_BODY)
         application.add_routes(self._api.routes())
         application.add_routes([web.get("/link/", self.socket.handle)])
         application.add_routes(self._responses.routes())
@@ -243,6 +246,10 @@ async def _with_page_policy(request: web.Request, handler: Handler) -> web.Strea
     if (request.path == "/" or request.path.startswith("/page/")) and not response.prepared:
         response.headers["Content-Security-Policy"] = PAGE_POLICY
         response.headers["X-Content-Type-Options"] = "nosniff"
+        # For browsers that do not know frame-ancestors: in a frame, people could be made to click what they do not see.
+        response.headers["X-Frame-Options"] = "DENY"
+        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["Cache-Control"] = "no-cache"
     return response

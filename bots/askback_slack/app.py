@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from typing import cast
 
 import aiohttp
@@ -23,13 +24,14 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.bots import Bot, Doors
+from askback.bots import Bot, Doors, Invitation
 from askback.card import Card
 from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
 from askback.platform import Gone, Platform, TryLater, Undeliverable
 from askback.serving.listen import listening
 from askback.settings.address import Address
+from askback.settings.reading import load
 from askback_slack import doctor, modal, render
 from askback_slack.background import Background
 from askback_slack.calls import SlackApi
@@ -44,7 +46,7 @@ from askback_slack.names import Names
 from askback_slack.payloads import Home, Json, at, dig, mapping
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
-from askback_slack.settings import SlackSettings, is_configured, slack_settings
+from askback_slack.settings import SlackCalls, SlackSettings, is_configured, slack_settings
 
 log = logging.getLogger("askback.slack")
 
@@ -52,7 +54,11 @@ CALL_SECONDS = 30
 FINISH_SECONDS = 3.0
 """How long what is done behind acks may take at the end."""
 INSTALL = "https://api.slack.com/apps?new_app=1"
-"""Where an app is made from manifests/slack.json, and installed."""
+"""Where an app is made from a manifest, and installed."""
+MANIFEST = (
+    "Choose From a manifest there, and paste what `askback slack --manifest` prints, or with --http HOST:PORT as well "
+    "for signed HTTP."
+)
 ANY = re.compile(r".*", re.DOTALL)
 
 
@@ -80,8 +86,12 @@ class SlackBot:
             "Slack shares out by itself what happens, over all processes that are connected: leave --shard out."
         )
 
-    async def invite(self) -> str:
-        return INSTALL
+    async def invite(self) -> Invitation:
+        return Invitation(INSTALL, MANIFEST)
+
+    def manifest(self) -> str:
+        name = "manifest.json" if self._http is None else "manifest-http.json"
+        return (files("askback_slack") / name).read_text()
 
     async def examine(self, scene: Scene) -> Sequence[Finding]:
         return await doctor.examine(scene)
@@ -102,7 +112,7 @@ class SlackBot:
 
     @asynccontextmanager
     async def directory(self) -> AsyncGenerator[SlackDirectory]:
-        settings = slack_settings(self._http)
+        settings = load(SlackCalls)
         async with _session() as session:
             api = SlackApi(_client(settings, session), session)
             me = await _identity(api, settings.bot_token.get_secret_value())
@@ -130,14 +140,15 @@ class SlackConnection:
         self._lines: Lines | None = None
         self._door: SignedDoor | None = None
         self._routes = doors.routes
+        self._missed = doors.missed
         self.address: Address | None = None
         """Where it listens, over HTTP."""
         self._api = api
         names, groups = Names(api), Groups(api)
-        slack = SlackPlatform(api, names, groups, me.bot_user_id)
+        home = Home(team=me.team_id, org=me.enterprise_id)
+        slack = SlackPlatform(api, names, groups, me.bot_user_id, home)
         self.platform: Platform = slack
         self._close = slack.close
-        home = Home(team=me.team_id, org=me.enterprise_id)
         self.access = settings.access(home.tenant)
         self._settings = settings
         self._app = AsyncApp(
@@ -154,6 +165,9 @@ class SlackConnection:
             # checked before anything is read.
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
+            # That somebody deleted a message of the bot's counts as its own event there; `payloads` leaves out what
+            # it wrote itself.
+            ignoring_self_events_enabled=False,
         )
         clicks = Clicks(doors.manager, slack, api, behind, groups, doors.choose, home, self.access.admin_groups)
         hearing = Hearing(doors, slack, names, groups, self.access, behind, me.bot_user_id or "", home)
@@ -163,6 +177,10 @@ class SlackConnection:
         listeners.event("app_mention")(hearing.message)
         listeners.event("message")(hearing.message)
         listeners.event("agent_session_stopped")(hearing.stop)
+        listeners.event("channel_archive")(hearing.closed)
+        listeners.event("channel_deleted")(hearing.closed)
+        listeners.event("group_archive")(hearing.closed)
+        listeners.event("group_deleted")(hearing.closed)
         # Every event is acked, also those that a manifest of the user's own subscribes to.
         listeners.event(ANY)(hearing.ignore)
         listeners.options(ANY)(clicks.suggest)
@@ -198,10 +216,11 @@ class SlackConnection:
                 self.address,
                 extra={"action": "slack_listening", "address": str(self.address)},
             )
+            self._missed()
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        self._lines = Lines(lambda: self._api.socket_address(token), self._take)
+        self._lines = Lines(lambda: self._api.socket_address(token), self._take, self._missed)
         await self._lines.run()
 
     async def _take(self, envelope: Json) -> Ack | None:

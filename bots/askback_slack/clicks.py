@@ -8,7 +8,9 @@ from __future__ import annotations
 
 __all__ = ["Clicks"]
 
+import asyncio
 import logging
+import time
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
@@ -37,10 +39,11 @@ from askback.clock import utc_now
 from askback.conversations import Chosen
 from askback.deciding import UNKNOWN
 from askback.identity import Actor, MessageRef, Place
-from askback.manager import QuestionManager
+from askback.manager import TOLD_AGAIN_SECONDS, QuestionManager
 from askback.platform import Gone, Messages, TryLater, Undeliverable
-from askback.policy import NOT_ASKED
+from askback.policy import Denied
 from askback.store.errors import StoreError
+from askback.throttle import Throttle
 from askback_slack import ids, modal, render, whole
 from askback_slack.background import Background
 from askback_slack.blocks import Block
@@ -58,6 +61,11 @@ IN_DOUBT = (
 )
 OPENED = "exchanged_trigger_id"
 """How Slack refuses to open a second field by one click."""
+TRIGGER_SECONDS = 2.8
+"""How long after a click a modal can be opened, less the way there: Slack forgets the trigger after three seconds."""
+OPEN_PAUSE = 0.3
+NOT_AMONG: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
+"""The refusals that may change once the members of a group are known."""
 NO_FIELD = "Slack did not open the text field in time. Please click again."
 NO_MODAL = "Slack did not open it in time. Please click again."
 UNREAD = (
@@ -89,6 +97,7 @@ class Clicks:
         self._platform = platform
         self._api = api
         self._behind = behind
+        self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def pressed(self, ack: AsyncAck, body: Json) -> None:
         """A button, a menu or a set of boxes."""
@@ -110,12 +119,15 @@ class Clicks:
         if control is not None and control.kind in {"use", "keep"}:
             person = await self._with_groups(pressed.actor, control.ask_id)
             chosen = await self._choose(control.ask_id, person, use=control.kind == "use")
+            if chosen.notice is not None and not self._told.allows((pressed.actor.id, control.ask_id)):
+                return
             self._behind.soon(self._chosen(pressed, chosen), "click")
             return
         deed = None if control is None else _deed(control, pressed)
         if control is None or deed is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
-            self._behind.soon(self._tell(pressed, UNKNOWN), "click")
+            if self._told.allows((pressed.actor.id, UNKNOWN)):
+                self._behind.soon(self._tell(pressed, UNKNOWN), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -134,11 +146,11 @@ class Clicks:
 
     async def _act(self, action: Action) -> Response:
         response = await self._manager.act(action)
-        if not isinstance(response, Notice) or response.text != NOT_ASKED:
+        if not isinstance(response, Notice) or response.denied not in NOT_AMONG:
             return response
         groups = await self._manager.groups(action.ask_id)
         # Closed either way; but whoever may be a member is not told that it is for somebody else.
-        return Notice(text=UNREAD) if self._groups.are_unread(groups) else response
+        return response.evolve(text=UNREAD) if self._groups.are_unread(groups) else response
 
     async def _chosen(self, pressed: Click, chosen: Chosen) -> None:
         """Behind the ack: an offer goes when it has served; what became of it, the card shows."""
@@ -157,7 +169,7 @@ class Clicks:
             return
         if isinstance(response, AskText):
             await self._open(pressed, response.field)
-        elif isinstance(response, Notice):
+        elif isinstance(response, Notice) and not response.told:
             await self._tell(pressed, response.text)
         if not isinstance(response, Notice) or response.card is not None:
             await self._redraw(pressed, control.ask_id)
@@ -204,13 +216,24 @@ class Clicks:
         if pressed.trigger is None:
             await self._tell(pressed, otherwise)
             return
-        try:
-            await self._api.write("views.open", trigger_id=pressed.trigger, view=view)
-        except (Gone, TryLater, Undeliverable) as error:
-            if isinstance(error, Refused) and error.code == OPENED:
-                return  # Slack delivered the click twice, perhaps to another process: it is open
-            log.warning("A modal could not be opened: %s", error, extra={"action": "no_field"})
+        while True:
+            try:
+                await self._api.write("views.open", trigger_id=pressed.trigger, view=view)
+            except TryLater as later:
+                pause = later.seconds if later.seconds is not None else OPEN_PAUSE
+                if time.monotonic() + pause < pressed.at + TRIGGER_SECONDS:
+                    await asyncio.sleep(pause)
+                    continue
+                problem: Exception = later
+            except (Gone, Undeliverable) as error:
+                if isinstance(error, Refused) and error.code == OPENED:
+                    return  # opened by an earlier try, or by another process to which Slack delivered the click, too
+                problem = error
+            else:
+                return
+            log.warning("A modal could not be opened: %s", problem, extra={"action": "no_field"})
             await self._tell(pressed, otherwise)
+            return
 
     async def submitted(self, ack: AsyncAck, body: Json) -> None:
         """A text field was sent."""
@@ -269,8 +292,8 @@ class Clicks:
             control, who = ids.parse(at(body, "action_id") or ""), actor(body, self._home)
             ask = None if control is None else await self._manager.get(control.ask_id)
             if ask is not None and who is not None:
-                who = await self._groups.fill(who, ask.policy.who.groups)
-            if ask is not None and who is not None and ask.policy.refusal(who) is None:
+                who = await self._with_groups(who, ask.id)
+            if ask is not None and who is not None and self._manager.refusal(ask, who) is None:
                 options.extend(render.suggestions(ask.card(), at(body, "value") or ""))
         except Exception:
             log.exception("Options could not be looked up.", extra={"action": "suggest_failed"})

@@ -13,6 +13,7 @@ from askback.directory import Found, Named, UnknownName, ambiguous, plain, unkno
 from askback.errors import OperatorError
 from askback.identity import Actor, Place
 from askback.platform import TryLater
+from askback.text.terminal import harmless
 from askback_slack import shapes
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.payloads import PLATFORM, Home, at, dig, items, tenant_of
@@ -63,10 +64,13 @@ class SlackDirectory:
             return await self._group(by_id[1], by_id[1])
         if _PERSON.fullmatch(name):
             return await self._person(name)
-        groups = await self._groups()
+        groups, disabled = await self._groups()
         found = [handle for handle in groups if plain(handle) == plain(name)]
         if found:
             return await self._group(groups[found[0]], f"@{found[0]}")
+        if plain(name) in disabled:
+            # Not a person who has the same name by chance, or took it: the group was meant.
+            raise UnknownName(f"The user group {harmless(name)!r} is disabled: enable it, or name people by their ids.")
         return await self._person(name, others=groups)
 
     # Channels
@@ -162,10 +166,13 @@ class SlackDirectory:
             name=f"@{name}", person=Actor(platform=PLATFORM, id=at(user, "id") or "", tenant=tenant, name=name)
         )
 
-    async def _groups(self) -> dict[str, str]:
-        """The ids of the user groups that are in use, by their handles."""
-        answer = await self._read("usergroups.list")
-        return {at(one, "handle") or "": at(one, "id") or "" for one in items(answer, "usergroups") if at(one, "id")}
+    async def _groups(self) -> tuple[dict[str, str], frozenset[str]]:
+        """The ids of the user groups that are in use, by their handles, and the plain names of those that are not."""
+        answer = await self._read("usergroups.list", include_disabled="true")
+        every = [one for one in items(answer, "usergroups") if at(one, "id")]
+        disabled = [one for one in every if dig(one, "date_delete")]
+        used = {at(one, "handle") or "": at(one, "id") or "" for one in every if one not in disabled}
+        return used, frozenset(plain(at(one, "handle") or "") for one in disabled)
 
     async def _group(self, group: str, name: str) -> Named:
         try:

@@ -11,20 +11,38 @@ import time
 from slack_bolt import BoltResponse
 
 from askback.bots import Doors
-from askback.conversations import Heard
+from askback.conversations import Deleted, Edited, Heard
 from askback.identity import Actor, Place
+from askback.manager import TOLD_AGAIN_SECONDS
 from askback.messages.access import Access
 from askback.messages.once import Once
-from askback.messages.reception import NOTHING_TO_STOP
 from askback.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
+from askback.throttle import Throttle
 from askback_slack.background import Background
 from askback_slack.groups import Groups
 from askback_slack.names import Names
-from askback_slack.payloads import NOWHERE, Home, Json, Written, at, stopped, written
+from askback_slack.payloads import (
+    NOWHERE,
+    PLATFORM,
+    Home,
+    Json,
+    Removal,
+    Rewritten,
+    Written,
+    at,
+    key_of,
+    removal,
+    rewritten,
+    stopped,
+    written,
+)
 from askback_slack.posting import SlackPlatform
 
 log = logging.getLogger("askback.slack")
+
+ARCHIVED = "the channel that this was asked in was archived."
+DELETED = "the channel that this was asked in was deleted."
 
 
 class Hearing:
@@ -50,6 +68,7 @@ class Hearing:
         self._me = me
         self._home = home
         self._once = Once()
+        self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def message(self, body: Json) -> BoltResponse | None:
         """A message or a mention. Stored before it is acked: Slack delivers again what is not."""
@@ -61,6 +80,12 @@ class Hearing:
         return None
 
     async def _take(self, body: Json) -> None:
+        if (gone := removal(body)) is not None:
+            await self._removed(gone)
+            return
+        if (edit := rewritten(body, self._me, self._home)) is not None:
+            await self._rewritten(edit)
+            return
         said = written(body, self._me, self._home)
         if said is None:
             return
@@ -72,12 +97,52 @@ class Hearing:
             if first:
                 await self._hear(said, begin=begin)
 
+    async def _removed(self, gone: Removal) -> None:
+        if self._platform.has_removed(gone.ref):
+            return
+        # Who wrote it tells what it can have been.
+        messages = (gone.ref,) if gone.author in {None, self._me} else ()
+        keys = () if gone.author == self._me else (key_of(gone.ref.channel, gone.ref.id),)
+        async with self._once.entered(f"removed:{gone.ref.channel}:{gone.ref.id}") as first:
+            if first:
+                await self._doors.changes.deleted(Deleted(messages=messages, keys=keys))
+
+    async def _rewritten(self, edit: Rewritten) -> None:
+        said = edit.written
+        async with self._once.entered(f"edit:{edit.at.timestamp()}:{said.key}") as first:
+            # What is said elsewhere costs no call of Slack's.
+            if first and await self._doors.changes.is_kept(said.key):
+                taken = await self._doors.changes.edited(Edited(heard=await self._heard(said), at=edit.at))
+                if taken.notice is not None:
+                    self._behind.soon(self._tell(said, taken.notice), "notice")
+
+    async def closed(self, body: Json) -> BoltResponse | None:
+        """A channel was archived or deleted, and nobody can answer there any more."""
+        channel = at(body, "event", "channel")
+        reason = ARCHIVED if (at(body, "event", "type") or "").endswith("_archive") else DELETED
+        try:
+            for ask in await self._doors.manager.pending():
+                if ask.place.platform == PLATFORM and channel in {
+                    ask.place.channel,
+                    *(m.channel for m in ask.messages),
+                }:
+                    await self._doors.manager.reject(ask.id, reason)
+        except StoreError:
+            log.exception("An end could not be stored; Slack sends it again.", extra={"action": "message_refused"})
+            return BoltResponse(status=503)
+        return None
+
     async def _hear(self, said: Written, *, begin: bool) -> None:
+        taken = await self._doors.hear(await self._heard(said), begin=begin)
+        if taken.notice is not None:
+            self._behind.soon(self._tell(said, taken.notice), "notice")
+
+    async def _heard(self, said: Written) -> Heard:
         # Side by side: the ack waits for them.
         author, text = await asyncio.gather(
             self._known(said.author, said.place), self._names.filled_in(said.text, said.mentioned)
         )
-        heard = Heard(
+        return Heard(
             place=said.place,
             author=author,
             text=text,
@@ -88,9 +153,6 @@ class Hearing:
             midway=said.in_thread,
             ref=said.ref,
         )
-        taken = await self._doors.hear(heard, begin=begin)
-        if taken.notice is not None:
-            self._behind.soon(self._tell(said, taken.notice), "notice")
 
     async def _known(self, person: Actor, place: Place) -> Actor:
         """The same person, with their name, and those of the groups that matter here in which they are.
@@ -127,8 +189,9 @@ class Hearing:
             log.exception("A stop could not be stored; Slack sends it again.", extra={"action": "message_refused"})
             return BoltResponse(status=503)
         if refusal is not None:
-            self._platform.presence_again(place, nothing=refusal == NOTHING_TO_STOP)
-            self._behind.soon(self._whisper(place, person.id, refusal, direct=False), "notice")
+            self._platform.presence_again(place, nothing=refusal.nothing)
+            if self._told.allows((place.key, person.id)):
+                self._behind.soon(self._whisper(place, person.id, refusal.notice, direct=False), "notice")
         return None
 
     async def ignore(self) -> None:

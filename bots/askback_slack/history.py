@@ -17,7 +17,7 @@ from askback.platform import Undeliverable
 from askback_slack import ids
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.names import Names
-from askback_slack.payloads import PLATFORM, at, dig, file_names, items, key_of, text_of
+from askback_slack.payloads import NOWHERE, PLATFORM, Home, at, dig, file_names, items, key_of, tenant_of, text_of
 
 PAGE = 200
 PAGES = 25
@@ -53,10 +53,11 @@ async def messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
 class History:
     """Threads, as far as the app may read them."""
 
-    def __init__(self, api: SlackApi, names: Names, me: str) -> None:
+    def __init__(self, api: SlackApi, names: Names, me: str, home: Home = NOWHERE) -> None:
         self._api = api
         self._names = names
         self._me = me
+        self._home = home
 
     async def earlier(self, place: Place) -> tuple[Said, ...]:
         """The newest of a thread, oldest first. Raises `Gone`, `TryLater` or `Undeliverable`."""
@@ -70,7 +71,9 @@ class History:
             if refusal.code == "missing_scope":
                 raise Undeliverable(_NO_SCOPE) from refusal
             raise
-        return newest(await self._named([one for message in last if (one := said(message, place, self._me))]))
+        return newest(
+            await self._named([one for message in last if (one := said(message, place, self._me, self._home))])
+        )
 
     async def _named(self, found: Sequence[Found]) -> tuple[Said, ...]:
         """With the names of people in the place of their ids."""
@@ -82,7 +85,10 @@ class History:
     async def _filled(self, one: Found) -> Said:
         author = one.said.author
         if not author.name:
-            author = author.evolve(name=await self._names.of(author.id))
+            name = await self._names.of(author.id)
+            # Messages may come without a team, such as those with files, and never tell the organisation.
+            tenant = self._names.tenant(author.id, self._home) or author.tenant
+            author = author.evolve(name=name, tenant=tenant)
         return one.said.evolve(author=author, text=await self._names.filled_in(one.said.text, one.mentioned))
 
 
@@ -94,24 +100,37 @@ class Found:
     mentioned: tuple[str, ...]
 
 
-def said(message: object, place: Place, me: str) -> Found | None:
+def said(message: object, place: Place, me: str, home: Home = NOWHERE) -> Found | None:
     """What somebody wrote. None: a remark of Slack's, a card or a notice of ours, or nothing."""
-    ts, author = at(message, "ts"), _author(message)
+    ts, author = at(message, "ts"), _author(message, home)
     if ts is None or author is None or at(message, "subtype") not in _WRITTEN or _is_ours_alone(message, me):
         return None
     text, mentioned = text_of(_text(message), me)
     files = file_names(message)
     if not text and not files:
         return None
-    return Found(Said(key=key_of(place.channel, ts), author=author, text=text, files=files), mentioned)
+    key, ours = key_of(place.channel, ts), author.id == me
+    return Found(Said(key=key, author=author, text=text, files=files, ours=ours), mentioned)
 
 
-def _author(message: object) -> Actor | None:
+def _author(message: object, home: Home) -> Actor | None:
     """Who wrote it; programs have no name that could be looked up, but tell it."""
     user, program = at(message, "user"), at(message, "bot_id")
     name = at(message, "bot_profile", "name") or at(message, "username") or ("a program" if program else "")
     identity = user or program
-    return None if identity is None else Actor(platform=PLATFORM, id=identity, name=name if program else "")
+    if identity is None:
+        return None
+    own = at(message, "user_team") or at(message, "source_team") or at(message, "team")
+    if program:
+        own = at(message, "bot_profile", "team_id") or own or home.team
+    tenant = None if own is None else tenant_of(own, None, None, home)
+    return Actor(
+        platform=PLATFORM,
+        id=identity,
+        tenant=tenant,
+        name=name if program else "",
+        is_program=program is not None,
+    )
 
 
 def _is_ours_alone(message: object, me: str) -> bool:

@@ -17,6 +17,8 @@ from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
+from askback.serving.gate import trusted
+from askback.throttle import Throttle
 from askback_slack.dispatch import acked, answered
 
 log = logging.getLogger("askback.slack")
@@ -67,7 +69,7 @@ class SignedDoor:
         self.is_closed = False
         """Whether nothing is taken any more: Slack sends an event again, and shows the person an error for a click."""
         self._secret = secret
-        self._said = float("-inf")
+        self._said: Throttle[None] = Throttle(SAY_AGAIN)
 
     def application(self) -> web.Application:
         """What is to be served. aiohttp answers 404 and 405 for every other path and method by itself."""
@@ -92,6 +94,7 @@ class SignedDoor:
             return response
         if not _is_signed(request.headers, body, self._secret):
             return self._refused("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
+        trusted(request)
         retry = request.headers.get("X-Slack-Retry-Num")
         if retry is not None:
             log.info("Slack sends an event again.", extra={"action": "event_retried", "attempt": retry[:8]})
@@ -110,16 +113,14 @@ class SignedDoor:
         )
 
     def _refused(self, why: str) -> web.Response:
-        now = time.monotonic()
-        if now - self._said >= SAY_AGAIN:
-            self._said = now
+        if self._said.allows(None):
             log.warning("A request was refused as not Slack's: %s.", why, extra={"action": "request_refused"})
         # To whoever sent it, one answer for all: it helps nobody to get nearer.
         return web.Response(status=401, text="This is not signed by Slack.\n")
 
 
 async def _body(request: web.Request) -> bytes | None:
-    """The body as it came, None where it is too large. Raises `HTTPRequestTimeout` where it does not come."""
+    """The body as it came, None where it is too large. Raises `HTTPException` where it does not come."""
     if request.content_length is not None and request.content_length > BODY_BYTES:
         return None
     body = bytearray()
@@ -132,6 +133,9 @@ async def _body(request: web.Request) -> bytes | None:
                     return None
     except TimeoutError:
         raise web.HTTPRequestTimeout(text="The body did not come in time.\n") from None
+    except (ConnectionError, web.RequestPayloadError):
+        # Whoever sent it has gone, or sends no HTTP. aiohttp would log a traceback for each.
+        raise web.HTTPBadRequest(text="The body did not come whole.\n") from None
     return bytes(body)
 
 

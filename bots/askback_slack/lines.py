@@ -112,8 +112,14 @@ class _Line:
 class Lines:
     """The lines to Slack: one, and a second while they change."""
 
-    def __init__(self, address: Callable[[], Awaitable[str]], take: Take) -> None:
-        """`address` raises `TryLater`, or `Refused` when the app's own token is no good."""
+    def __init__(
+        self, address: Callable[[], Awaitable[str]], take: Take, missed: Callable[[], None] | None = None
+    ) -> None:
+        """`address` raises `TryLater`, or `Refused` when the app's own token is no good.
+
+        `missed` is called when a line is open after a time without one.
+        """
+        self._missed = missed
         self._address = address
         self._take = take
         self._lines: list[_Line] = []
@@ -188,6 +194,8 @@ class Lines:
             why = str(error) if isinstance(error, _Lost) else type(error).__name__
             log.warning("A socket to Slack could not be opened: %s", why, extra={"action": "no_socket"})
             return None
+        if self._missed is not None and not any(one.is_open and not one.silent for one in self._lines):
+            self._missed()
         self._lines.append(line)
         log.info("Listening on Slack%s.", " again" if self._ever else "", extra={"action": "slack_connected"})
         self._ever = True

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from askback.identity import Actor
 from askback.policy import Who
+from askback.standing import OPEN_TO
 from askback_slack.blocks import Block, quote, runs, section, text, user, usergroup
 
 PLATFORM = "slack"
@@ -50,6 +51,8 @@ def listed(who: Who) -> Iterator[Block]:
         if number:
             yield text(", ")
         yield mention
+    if who.open_to is not None:
+        yield text(f"{', or ' if who.people or who.groups else ''}{OPEN_TO[who.open_to]}")
 
 
 def quoted(words: str) -> Iterator[Part]:

@@ -25,8 +25,9 @@ __all__ = [
 ]
 
 import re
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import unescape
 from typing import TypeAlias, cast
@@ -80,6 +81,8 @@ class Click:
     response_url: str | None
     view: str | None
     """The modal in which it was pressed, if it was one."""
+    at: float = field(default_factory=time.monotonic, compare=False)
+    """When it came in, by a clock that nobody sets: for how long its trigger lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +251,8 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
         return None
     own = at(event, "user_team") or at(event, "source_team") or at(event, "team")
     here, org = at(body, "team_id"), at(body, "enterprise_id")
+    if at(event, "type") == "app_mention" and dig(event, "edited") is not None:
+        return None  # an edit begins nothing; what was heard before comes as message_changed
     raw = at(event, "text") or ""
     direct = at(event, "channel_type") == "im" or is_direct(channel)
     mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or at(event, "type") == "app_mention"
@@ -273,6 +278,52 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
         files=files,
         ref=MessageRef(channel=channel, id=ts),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A message as its author has edited it."""
+
+    written: Written
+    at: datetime
+
+
+def rewritten(body: Json, bot_user: str, home: Home = NOWHERE) -> Rewritten | None:
+    """Read a message_changed event. None: nobody changed their own words, such as where Slack added a preview."""
+    event = mapping(body, "event")
+    message = mapping(event, "message")
+    edited = at(message, "edited", "ts")
+    if edited is None or at(message, "edited", "user") not in {None, at(message, "user")}:
+        return None
+    if at(event, "previous_message", "text") == at(message, "text"):
+        return None
+    around = {name: event[name] for name in ("channel", "channel_type") if name in event}
+    said = written({**body, "event": {**message, **around}}, bot_user, home)
+    return None if said is None else Rewritten(said, _moment(edited))
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A message that is gone."""
+
+    ref: MessageRef
+    author: str | None
+    """Who wrote it, where Slack says so."""
+
+
+def removal(body: Json) -> Removal | None:
+    """Read a message_deleted event, or the change of the head of a thread to a tombstone."""
+    event = dig(body, "event")
+    subtype, channel = at(event, "subtype"), at(event, "channel")
+    if subtype == "message_deleted":
+        ts = at(event, "deleted_ts") or at(event, "previous_message", "ts")
+    elif subtype == "message_changed" and at(event, "message", "subtype") == "tombstone":
+        ts = at(event, "message", "ts")
+    else:
+        return None
+    if channel is None or ts is None:
+        return None
+    return Removal(MessageRef(channel=channel, id=ts), at(event, "previous_message", "user"))
 
 
 def key_of(channel: str, ts: str) -> str:

@@ -6,6 +6,7 @@ __all__ = ["SlackPlatform"]
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -15,12 +16,13 @@ from askback.conversations import PROSE, REMINDER, Said, Say
 from askback.identity import Actor, MessageRef, Place
 from askback.messages.parts import bring
 from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
+from askback.recent import Recent
 from askback_slack import offers, remarks, render, texts
 from askback_slack.calls import SlackApi
 from askback_slack.groups import Groups
 from askback_slack.history import History, messages
 from askback_slack.names import Names
-from askback_slack.payloads import at, dig, is_direct
+from askback_slack.payloads import NOWHERE, Home, at, dig, is_direct, items
 from askback_slack.presence import Presence
 from askback_slack.prose import SlackProse
 
@@ -28,6 +30,8 @@ log = logging.getLogger("askback.slack")
 
 Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
 
+REMEMBERED = 2000
+"""Messages of which it is known that the bot itself deleted them."""
 EVENT = "askback"
 """The metadata type of our messages, by which an earlier try is found again."""
 
@@ -37,13 +41,16 @@ class SlackPlatform:
 
     name = "slack"
 
-    def __init__(self, api: SlackApi, names: Names, groups: Groups, me: str | None = None) -> None:
+    def __init__(
+        self, api: SlackApi, names: Names, groups: Groups, me: str | None = None, home: Home = NOWHERE
+    ) -> None:
         """`me`: the bot's user."""
         self._api = api
         self._groups = groups
-        self._history = History(api, names, me or "")
+        self._history = History(api, names, me or "", home)
         self._presence = Presence(api)
         self._me = me
+        self._removed: Recent[MessageRef, None] = Recent(REMEMBERED)
         self.streams = True
         """Whether this Slack takes streamed texts, as far as is known."""
 
@@ -124,33 +131,59 @@ class SlackPlatform:
     def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
         return SlackProse(self, self._api, place, name, reader, messages)
 
-    async def find(self, place: Place, nonce: str) -> Messages:
+    async def find(
+        self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
+    ) -> Messages:
+        del say, since  # Slack keeps the name of every message
         found: dict[int, MessageRef] = {}
         begun: MessageRef | None = None
         card: str | None = None
-        try:
-            async for message in messages(self._api, place):
-                ts = at(message, "ts")
-                if ts is None or self._me not in {None, at(message, "user")}:
-                    continue  # any app may write our names into the metadata of its messages
-                ref = MessageRef(channel=place.channel, id=ts)
-                payload = dig(message, "metadata", "event_payload")
-                name, part = at(payload, "nonce"), dig(payload, "part")
-                if name == nonce and isinstance(part, int):
-                    found.setdefault(part, ref)
-                elif at(message, "streaming_state") == "in_progress":
-                    begun = ref
-                elif part == 0 and name is not None and nonce.startswith(f"{REMINDER}{name}:"):
-                    card = ts
-            if card is not None and place.thread is None:
-                return await self.find(place.evolve(thread=card), nonce)  # it hangs below its card
-        except (Undeliverable, Gone) as error:
-            # Without the right to read there is no way to tell: posting twice is better than not at all.
-            log.warning("Earlier messages cannot be looked up: %s", error, extra={"action": "find_refused"})
+        async for message in messages(self._api, place):
+            ts = at(message, "ts")
+            if ts is None or self._me not in {None, at(message, "user")}:
+                continue  # any app may write our names into the metadata of its messages
+            ref = MessageRef(channel=place.channel, id=ts)
+            payload = dig(message, "metadata", "event_payload")
+            name, part = at(payload, "nonce"), dig(payload, "part")
+            if name == nonce and isinstance(part, int):
+                found.setdefault(part, ref)
+            elif at(message, "streaming_state") == "in_progress":
+                begun = ref
+            elif part == 0 and name is not None and nonce.startswith(f"{REMINDER}{name}:"):
+                card = ts
+        if card is not None and place.thread is None:
+            return await self.find(place.evolve(thread=card), nonce)  # it hangs below its card
         if begun is not None and nonce.startswith(PROSE):
             # Slack takes no name for a stream before its end; but in one conversation only one is open.
             found.setdefault(0, begun)
         return tuple(found[number] for number in range(len(found)) if number in found)
+
+    async def missing(self, place: Place, messages: Messages) -> Messages:
+        return tuple([message for message in messages if not await self._exists(place, message)])
+
+    async def _exists(self, place: Place, message: MessageRef) -> bool:
+        if place.thread is None:
+            # Below the head of a thread that has answers, a tombstone stays, which has an address as well.
+            answer = await self._api.read(
+                "conversations.history",
+                channel=message.channel,
+                oldest=message.id,
+                latest=message.id,
+                inclusive="true",
+                limit=1,
+            )
+            return any(
+                at(one, "ts") == message.id and self._me in {None, at(one, "user")} for one in items(answer, "messages")
+            )
+        try:
+            await self.link(message)
+        except Gone:
+            return False
+        return True
+
+    def has_removed(self, message: MessageRef) -> bool:
+        """Return whether the bot itself has deleted a message lately."""
+        return message in self._removed
 
     async def link(self, message: MessageRef) -> str | None:
         response = await self._api.read("chat.getPermalink", channel=message.channel, message_ts=message.id)
@@ -230,6 +263,7 @@ class SlackPlatform:
             log.debug("No stream had to be ended: %s", error)
 
     async def _remove(self, message: MessageRef) -> None:
+        self._removed[message] = None
         try:
             await self._api.write("chat.delete", channel=message.channel, ts=message.id)
         except Gone as gone:

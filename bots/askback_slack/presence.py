@@ -24,7 +24,7 @@ SESSION: Final = "agents.sessions.setStatus"
 SESSIONS: Final[dict[Mood, str]] = {"working": "processing", "waiting": "suspended", "idle": "active"}
 # https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 LINE: Final = "assistant.threads.setStatus"
-LINES: Final[dict[Mood, str]] = {"working": "is working…", "waiting": "is waiting for your answer", "idle": ""}
+LINES: Final[dict[Mood, str]] = {"working": "is working…", "waiting": "is waiting for an answer", "idle": ""}
 LINE_SECONDS = 90.0
 """After that the line is set again while the agent works: Slack takes one away after two minutes."""
 MISSING: Final = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SlackSettings", "is_configured", "slack_settings"]
+__all__ = ["SlackCalls", "SlackSettings", "is_configured", "slack_settings"]
 
 import re
 from typing import Annotated, Final
@@ -19,7 +19,8 @@ from askback.text.redaction import hide_shape
 from askback_slack import shapes
 
 # Tokens of every kind, of whatever workspace, and the addresses that carry their own authority.
-hide_shape(r"\bx(?:ox[a-z]|app)[-.][\w.%-]{6,}")
+hide_shape(r"x(?:ox[a-z]|app)[-.][\w.%-]{6,}")
+hide_shape(r"v0=[0-9a-f]{64}")
 hide_shape(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\w/-]+")
 
 Ids = Annotated[tuple[str, ...], NoDecode]
@@ -160,6 +161,20 @@ class SlackSettings(TomlSettings):
         if not is_address(value, "https", "http"):
             raise ValueError("is no address: it begins with https:// and a host")
         return value if value.endswith("/") else f"{value}/"
+
+
+class SlackCalls(SlackSettings):
+    """What calls of Slack's API need: the bot's token, and neither a socket nor an address for requests."""
+
+    @field_validator("app_token")
+    @classmethod
+    def _app(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        return value
+
+    @field_validator("signing_secret")
+    @classmethod
+    def _secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        return value
 
 
 def slack_settings(http: str | None = None) -> SlackSettings:

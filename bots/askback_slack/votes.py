@@ -75,11 +75,14 @@ def _missing(tally: Tally, who: Who) -> Iterator[Block]:
 
 def _requesters(tally: Tally) -> Iterator[Block]:
     """Whose request it is. By name, where it is known: it is nothing to call them for."""
+    shown, more = standing.requesters(tally)
     yield text(standing.REQUESTED_BY)
-    for number, actor in enumerate(tally.requesters):
+    for number, actor in enumerate(shown):
         if number:
             yield text(", ")
         yield from _named(actor)
+    if more:
+        yield text(more)
 
 
 def _named(actor: Actor) -> list[Block]:

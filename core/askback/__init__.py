@@ -6,18 +6,22 @@ Everything here is loaded when it is first used, so that `import askback` costs 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+# Not from `typing`: `python -m askback` would look for that in the working directory, which is not trusted.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from askback.asking.api import ask, ask_async
     from askback.asking.result import AskOutcome, AskVote
+    from askback.asking.waiting import Progress, UnknownKey
     from askback.asks import Ask
     from askback.bots import Bot, bot_named
+    from askback.directory import UnknownName
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
     from askback.identity import Actor, MessageRef, Place
     from askback.manager import QuestionManager
     from askback.own.declare import ToolContext, tool
-    from askback.policy import Limits, Policy, Who
+    from askback.platform import TryLater, Undeliverable
+    from askback.policy import Approval, Escalation, Limits, Policy, Who
     from askback.questions import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
     from askback.serving.host import Host, running
     from askback.settings.core import Settings
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Actor",
     "Answer",
+    "Approval",
     "Ask",
     "AskOutcome",
     "AskVote",
@@ -37,6 +42,7 @@ __all__ = [
     "CallerError",
     "Choice",
     "Condition",
+    "Escalation",
     "Form",
     "Host",
     "InvalidValue",
@@ -49,6 +55,7 @@ __all__ = [
     "PersonError",
     "Place",
     "Policy",
+    "Progress",
     "Question",
     "QuestionManager",
     "QuestionTool",
@@ -59,6 +66,10 @@ __all__ = [
     "TextRules",
     "ToolContext",
     "ToolResult",
+    "TryLater",
+    "Undeliverable",
+    "UnknownKey",
+    "UnknownName",
     "Who",
     "__version__",
     "ask",
@@ -72,14 +83,17 @@ __all__ = [
 _HOMES = {
     "asking.api": ("ask", "ask_async"),
     "asking.result": ("AskOutcome", "AskVote"),
+    "asking.waiting": ("Progress", "UnknownKey"),
     "asks": ("Ask",),
     "bots": ("Bot", "bot_named"),
+    "directory": ("UnknownName",),
     "errors": ("AskbackError", "CallerError", "InvalidValue", "ModelError", "OperatorError", "PersonError"),
     "serving.host": ("Host", "running"),
     "identity": ("Actor", "MessageRef", "Place"),
     "manager": ("QuestionManager",),
     "own.declare": ("ToolContext", "tool"),
-    "policy": ("Limits", "Policy", "Who"),
+    "platform": ("TryLater", "Undeliverable"),
+    "policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
     "questions": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),

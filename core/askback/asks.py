@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["Ask", "check_key", "new_ask_id"]
+__all__ = ["Admits", "Ask", "check_key", "new_ask_id"]
 
 import secrets
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Literal
 
 from askback.card import Card, draw
 from askback.errors import CallerError
 from askback.identity import Actor, MessageRef, Place
 from askback.interview import Interview
-from askback.policy import Policy
+from askback.policy import Denied, Policy
 from askback.questions import Outcome, OutcomeStatus
 from askback.values import Value
+
+Admits = Callable[[Actor, Place], bool]
+"""Says whether the access rules let somebody talk to the bot in a place. Pure."""
 
 LONGEST_KEY = 500
 """What every database has an index for."""
@@ -45,6 +49,8 @@ class Ask(Value):
     created_at: datetime
     post_after: datetime
     """When its card may be posted at the earliest."""
+    posted_at: datetime | None = None
+    """When its card was posted first. None: it was not yet, or by an earlier release."""
     key: str | None = None
     """The caller's own name for it, by which a restarted caller finds it again."""
     conversation_id: str | None = None
@@ -56,6 +62,48 @@ class Ask(Value):
     """The newest revision that a platform confirmed; -1: never drawn."""
     trace: str | None = None
     """The W3C traceparent of what it belongs to."""
+    participants: tuple[Actor, ...] = ()
+    """Everybody who has written in its conversation, where that matters to the policy. Read with the ask, not kept."""
+
+    def refusal(self, actor: Actor, admits: Admits) -> str | None:
+        """Return why this person may not act on it, in words for them. None means they may."""
+        denied = self.denial(actor, admits)
+        return None if denied is None else self.policy.words(denied)
+
+    def denial(self, actor: Actor, admits: Admits) -> Denied | None:
+        """Return why this person may not act on it, for programs. None means they may."""
+        admitted = self.policy.is_admission_needed and admits(actor, self.place)
+        return self.policy.denial(actor, self.participants, admitted=admitted)
+
+    def joined_by(self, author: Actor) -> Ask:
+        """Return the same ask after this person wrote in its conversation."""
+        if not self.policy.is_for_participants:
+            return self
+        return self.evolve(participants=(*self.participants, author))
+
+    @property
+    def counts_from(self) -> datetime:
+        """From when on its deadline, reminders and escalations count: its posting, or before that, when it is due."""
+        return self.post_after if self.posted_at is None else self.posted_at
+
+    def shifted(self, by: timedelta) -> Ask:
+        """Return it with all its times moved, from the clock of a process to another one."""
+        return self.evolve(
+            created_at=self.created_at + by, post_after=self.post_after + by, policy=self.policy.shifted(by)
+        )
+
+    def postponed(self, until: datetime) -> Ask:
+        """Return it as posted then at the earliest; its times count from then on."""
+        return self.evolve(post_after=until, policy=self.policy.later(until - self.post_after))
+
+    def posted(self, at: datetime) -> Ask:
+        """Return it as first posted at that time: people get all of the time that the caller gave them.
+
+        Before that, the deadline that counts from the asking bounds how long the posting is tried.
+        """
+        if self.messages or self.posted_at is not None or self.outcome is not None:
+            return self
+        return self.evolve(posted_at=at, policy=self.policy.later(at - self.post_after))
 
     @property
     def status(self) -> Literal["open"] | OutcomeStatus:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 __all__ = [
-    "Bot", "ChooseOffer", "Connection", "Doors", "Hear", "Stop", "bot_named", "bot_names", "bots", "configured_bots",
+    "Bot", "ChangesDoor", "ChooseOffer", "Connection", "Doors", "Hear", "Invitation", "NotInstalled", "Stop",
+    "bot_named", "bot_names", "bots", "configured_bots",
 ]  # fmt: skip
 
-from collections.abc import Awaitable, Sequence
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from typing import TYPE_CHECKING, Protocol, cast
 
 from pydantic import JsonValue
 
 from askback.card import Card
-from askback.conversations import Chosen, Heard, Taken
+from askback.conversations import Chosen, Deleted, Edited, Heard, NotStopped, Taken
 from askback.directory import Directory
 from askback.doctor.findings import Finding, Scene
 from askback.errors import OperatorError
@@ -26,6 +29,8 @@ from askback.platform import Platform
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+log = logging.getLogger("askback.bots")
 
 GROUP = "askback.bots"
 
@@ -39,7 +44,23 @@ class Hear(Protocol):
 class Stop(Protocol):
     """Ends what goes on in a place; see `Reception.stop`."""
 
-    def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[str | None]: ...
+    def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[NotStopped | None]: ...
+
+
+class ChangesDoor(Protocol):
+    """Takes what people change or delete after they wrote it; see `Changes`."""
+
+    def is_kept(self, key: str) -> Awaitable[bool]:
+        """Return whether an edit of the message of that key can change anything."""
+        ...
+
+    def edited(self, edited: Edited) -> Awaitable[Taken]:
+        """Take an edit. When this returns, it is stored."""
+        ...
+
+    def deleted(self, deleted: Deleted) -> Awaitable[None]:
+        """Take a deletion. When this returns, what follows from it is stored."""
+        ...
 
 
 class ChooseOffer(Protocol):
@@ -56,6 +77,9 @@ class Doors:
     hear: Hear
     stop: Stop
     choose: ChooseOffer
+    changes: ChangesDoor
+    missed: Callable[[], None]
+    """To be called when the bot listens again after a time in which it may have missed deletions."""
     routes: Sequence[web.RouteDef] = ()
     """What else is served where the bot itself listens for HTTP: whether this process is well."""
 
@@ -82,6 +106,15 @@ class Connection(Protocol):
     async def drain(self) -> None:
         """Take nothing new, for good; what came in before is still answered. Returns within seconds."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Where a bot is let in."""
+
+    address: str
+    remark: str = ""
+    """What else has to be done, in words for whoever opens the address."""
 
 
 class Bot(Protocol):
@@ -114,8 +147,12 @@ class Bot(Protocol):
         """
         ...
 
-    async def invite(self) -> str:
-        """The address where somebody lets the bot in. Raises `OperatorError`."""
+    async def invite(self) -> Invitation:
+        """Where somebody lets the bot in. Raises `OperatorError`."""
+        ...
+
+    def manifest(self) -> str:
+        """Return what its platform is told, or has to be set to, when the bot is made there: JSON."""
         ...
 
     async def examine(self, scene: Scene) -> Sequence[Finding]:
@@ -141,16 +178,61 @@ class Bot(Protocol):
         ...
 
 
+class NotInstalled(OperatorError):
+    """The libraries of a bot are not installed: its extra was left out."""
+
+
 def bots() -> dict[str, Bot]:
-    """Every bot that is installed and whose libraries are, by name."""
+    """Return every installed bot whose libraries are there, by name. Raises `OperatorError` where one is broken."""
+    found, _ = _all()
+    return found
+
+
+def _all() -> tuple[dict[str, Bot], list[NotInstalled]]:
+    """Return the bots by name, and what is to be said of those whose libraries are not installed."""
     found: dict[str, Bot] = {}
+    lacking: list[NotInstalled] = []
     for entry in entry_points(group=GROUP):
         try:
-            bot = cast("Bot", entry.load())
-        except ModuleNotFoundError:
-            continue  # its extra is not installed: `bot_named` says so to whoever wants it
-        found[bot.name] = bot
-    return found
+            bot = _load(entry)
+        except NotInstalled as error:
+            lacking.append(error)
+        else:
+            found[bot.name] = bot
+    return found, lacking
+
+
+def _load(entry: EntryPoint) -> Bot:
+    """Import a bot. Raises `NotInstalled` where its extra is missing, and `OperatorError` where anything else is."""
+    try:
+        return cast("Bot", entry.load())
+    except ImportError as error:
+        if missing := _missing(entry):
+            distribution = "askback" if entry.dist is None else entry.dist.name
+            raise NotInstalled(
+                f"The bot for {entry.name} needs {' and '.join(missing)}: install it with "
+                f"pip install '{distribution}[{entry.name}]'."
+            ) from None
+        raise OperatorError(
+            f"The bot for {entry.name} is installed, but cannot be imported ({type(error).__name__}: {error}). "
+            "Install it again, or uninstall it."
+        ) from error
+
+
+def _missing(entry: EntryPoint) -> list[str]:
+    """Return the distributions that the bot's own extra asks for and that are not installed."""
+    missing: list[str] = []
+    for requirement in (entry.dist and entry.dist.requires) or ():
+        name, _, condition = requirement.partition(";")
+        extra = re.search(r"""extra\s*==\s*["']([\w.-]+)["']""", condition)
+        wanted = re.match(r"[\w.-]+", name.strip())
+        if extra is None or wanted is None or extra[1] != entry.name:
+            continue
+        try:
+            distribution(wanted[0])
+        except PackageNotFoundError:
+            missing.append(wanted[0])
+    return missing
 
 
 def bot_names() -> list[str]:
@@ -160,11 +242,14 @@ def bot_names() -> list[str]:
 
 def configured_bots() -> list[Bot]:
     """The bots whose platforms have a token. Raises `OperatorError` when none has."""
-    chosen = [bot for bot in bots().values() if bot.is_configured()]
+    found, lacking = _all()
+    for error in lacking:
+        log.warning("%s Without that, it does not run.", error, extra={"action": "bot_not_installed"})
+    chosen = [bot for bot in found.values() if bot.is_configured()]
     if not chosen:
         raise OperatorError(
             "No platform has a token. Set those of one at least; what is missing is said by "
-            + " and ".join(f"`askback {name}`" for name in sorted(bots()))
+            + " and ".join(f"`askback {name}`" for name in sorted(found))
             + "."
         )
     return chosen
@@ -173,11 +258,6 @@ def configured_bots() -> list[Bot]:
 def bot_named(name: str) -> Bot:
     """The bot for a platform. Raises `OperatorError` that says how to install it."""
     for entry in entry_points(group=GROUP, name=name):
-        try:
-            return cast("Bot", entry.load())
-        except ModuleNotFoundError as error:
-            raise OperatorError(
-                f"The bot for {name} needs {error.name}: install it with pip install 'askback[{name}]'."
-            ) from None
+        return _load(entry)
     known = ", ".join(sorted(entry.name for entry in entry_points(group=GROUP)))
     raise OperatorError(f"There is no bot for {name!r}; there are: {known}.")

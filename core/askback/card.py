@@ -29,7 +29,7 @@ from pydantic import AwareDatetime
 
 from askback.identity import Actor
 from askback.interview import LONGEST_REASON, Interview
-from askback.policy import Policy, Who
+from askback.policy import Denied, Policy, Who
 from askback.questions import OutcomeStatus, Question
 from askback.text.literal import fit
 from askback.values import Value
@@ -187,6 +187,10 @@ class Notice(Value):
     """The newest card, where the person may be looking at an old one."""
     kept: bool = False
     """Whether what the person wrote is kept as a message: nobody has to send it again."""
+    denied: Denied | None = None
+    """Why this person may not do it at all; None: they may."""
+    told: bool = False
+    """Whether this person read the same about this question a moment ago: it is not said again."""
 
 
 class Whole(Value):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -20,6 +20,10 @@ from askback.asking.command import commands as asking
 from askback.errors import AskbackError
 from askback.operate.cli import commands
 from askback.serving.process import quiet_interrupt, run_to_end
+from askback.settings.option import Config, tell_unread
+
+if TYPE_CHECKING:
+    from askback.bots import Bot
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What writing to standard output fails with, where that is a file. Other files are named in their errors."""
@@ -176,20 +180,22 @@ def _read(file: Path) -> str:
 @app.command(
     epilog=_lines("Example:", "  [bold]SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run[/]")
 )
-def run() -> None:
+def run(config: Config = None) -> None:
     """Run the bots of every platform that has a token, in one process.
 
-    Settings come from the environment and from askback.toml. SIGINT and SIGTERM end it; open questions are kept.
+    Settings come from the environment and from the settings file. SIGINT, SIGTERM and SIGHUP end it; open questions
+    are kept.
     """
     from askback.bots import configured_bots
     from askback.serving.serve import serve
+    from askback.settings.unread import check_file
 
+    check_file("askback run")
     raise typer.Exit(run_to_end(serve(configured_bots())))
 
 
-def _serve(name: str, http: str | None, shard: str | None) -> None:
+def _chosen(name: str, http: str | None, shard: str | None) -> Bot:
     from askback.bots import bot_named
-    from askback.serving.serve import serve
     from askback.settings.address import Address
 
     bot = bot_named(name)
@@ -200,13 +206,24 @@ def _serve(name: str, http: str | None, shard: str | None) -> None:
             bot = bot.over_http(str(Address.read(http)))
         except ValueError:
             raise typer.BadParameter(f"{http} is no address: --http takes HOST:PORT, such as 127.0.0.1:3000.") from None
+    return bot
+
+
+def _serve(bot: Bot) -> None:
+    from askback.serving.serve import serve
+    from askback.settings.unread import check_file
+
+    check_file(f"askback {bot.name}")
     raise typer.Exit(run_to_end(serve([bot])))
 
 
 async def _invite(name: str) -> int:
     from askback.bots import bot_named
 
-    typer.echo(await bot_named(name).invite())
+    invitation = await bot_named(name).invite()
+    typer.echo(invitation.address)
+    if invitation.remark:
+        typer.echo(invitation.remark, err=True)  # a script reads the address alone
     return 0
 
 
@@ -227,8 +244,8 @@ def main() -> None:
         app.command(
             name=bot.name,
             help=f"Run the bot in {title}: an agent that people talk to there, and that asks them.\n\n"
-            "Settings come from the environment and from askback.toml; what is missing is said, with where to get it. "
-            "SIGINT and SIGTERM end it; open questions are kept.",
+            "Settings come from the environment and from the settings file; what is missing is said, with where to get "
+            "it. SIGINT, SIGTERM and SIGHUP end it; open questions are kept.",
             short_help=f"Run the bot in {title}.",
             epilog=_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {bot.name}[/]"),
         )(_command(bot.name))
@@ -262,10 +279,14 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _command(name: str) -> Callable[[bool, str | None, str | None], None]:
+def _command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | None], None]:
     def command(
         invite: Annotated[
             bool, typer.Option("--invite", help="Print the address where the bot is let in, and end.")
+        ] = False,
+        manifest: Annotated[
+            bool,
+            typer.Option("--manifest", help="Print what the platform asks for when the app is made, and end."),
         ] = False,
         http: Annotated[
             str | None,
@@ -282,9 +303,14 @@ def _command(name: str) -> Callable[[bool, str | None, str | None], None]:
                 help="Hear one part of what happens there, such as 0/2; another process hears the rest, with 1/2.",
             ),
         ] = None,
+        config: Config = None,
     ) -> None:
         if invite:
+            tell_unread(f"askback {name} --invite")
             raise typer.Exit(run_to_end(_invite(name)))
-        _serve(name, http, shard)
+        if manifest:
+            typer.echo(_chosen(name, http, shard).manifest(), nl=False)
+            return
+        _serve(_chosen(name, http, shard))
 
     return command

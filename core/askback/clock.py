@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SECOND", "Clock", "from_micros", "now", "to_micros", "utc_now"]
+__all__ = ["SECOND", "Clock", "from_micros", "monotonic", "now", "to_micros", "utc_now"]
 
 import time
 from collections.abc import Callable
@@ -18,6 +18,11 @@ SECOND = 1_000_000
 def now() -> int:
     """Microseconds since the epoch, UTC. The wall clock: it outlives a restart, but it can jump."""
     return time.time_ns() // 1_000
+
+
+def monotonic() -> float:
+    """Seconds by a clock that nobody sets: for how long something lasts within one process."""
+    return time.monotonic()
 
 
 def utc_now() -> datetime:

@@ -11,12 +11,18 @@ __all__ = [
     "CallsToRun",
     "Chosen",
     "Conversation",
+    "Deleted",
+    "Edited",
+    "Halt",
     "Heard",
     "Message",
+    "News",
+    "NotStopped",
     "Offer",
     "Reading",
     "Received",
     "Requested",
+    "Revised",
     "Said",
     "Say",
     "StartedOver",
@@ -91,8 +97,39 @@ class Heard(Value):
     """Written in a thread that others had begun: should a conversation begin here, something was said before it."""
     ref: MessageRef | None = None
     """Where it stands, for whoever refers to it."""
+    refers_to: MessageRef | None = None
+    """The message that it replies to, where the platform has such replies."""
     trace: str | None = None
     """The W3C traceparent under which it was heard."""
+
+
+class Edited(Value):
+    """An edit of a message by its author."""
+
+    heard: Heard
+    """The message as it reads now."""
+    at: datetime
+    """When it was edited, by the platform's clock: edits overtake each other."""
+
+
+class Deleted(Value):
+    """Messages that somebody deleted, together."""
+
+    messages: tuple[MessageRef, ...]
+    keys: tuple[str, ...]
+    """The `Heard.dedupe_key` that each has, should it be a message of a person."""
+
+
+class Revised(Value):
+    """What became of an edit."""
+
+    how: Literal["ignored", "replaced", "heard", "answered", "too late"] = "ignored"
+    """`replaced`: the agent reads the new version alone. `heard`: it had read an earlier one, and reads that it was
+    edited. `answered`: the new version answers a question. `too late`: the message had answered one."""
+    ask: Ask | None = None
+    """The question that it answers, or had answered, as it is now."""
+    settled: bool = False
+    """Whether this very edit ended the question."""
 
 
 class Taken(Value):
@@ -112,6 +149,8 @@ class Said(Value):
     author: Actor
     text: PersonText
     files: tuple[PersonText, ...] = ()
+    ours: bool = False
+    """Whether the agent itself said it."""
 
 
 class Written(Value):
@@ -121,6 +160,8 @@ class Written(Value):
     author: Actor
     text: str
     files: tuple[str, ...] = ()
+    before: str | None = None
+    """The version that the model has read, where this is an edit of it."""
 
 
 class Received(Value):
@@ -180,6 +221,19 @@ class Chosen(Value):
     """Whether there is nothing more to choose: the offer can go."""
     notice: str | None = None
     """A sentence for whoever chose."""
+    known: bool = True
+    """Whether the offer is in this database. Another process of the app may know it otherwise."""
+
+
+class NotStopped(Value):
+    """Why nothing was stopped."""
+
+    notice: str
+    """A sentence for whoever wanted to stop it."""
+    nothing: bool = False
+    """Whether there was nothing to stop; else this person may not."""
+    known: bool = True
+    """Whether this process would know. Another process of the app may have stopped it otherwise."""
 
 
 class Message(Value):
@@ -190,6 +244,8 @@ class Message(Value):
     content: Blocks
     unfinished: bool = False
     """The model paused in the middle of it, and is to go on."""
+    authors: tuple[Actor, ...] | None = None
+    """Whose words a message to the model holds. None: the row of an earlier release, or the model's own."""
 
 
 class ToolCall(Value):
@@ -229,6 +285,26 @@ class Call(Value):
         return self.result is None and (self.ask_id is None or self.approved is not None)
 
 
+class Halt(Value):
+    """A stop that the model has not heard of."""
+
+    by: Actor | None = None
+    """None: the operator."""
+
+
+class News(Value):
+    """What the next message tells the model."""
+
+    calls: tuple[tuple[Call, Ask | None], ...] = ()
+    """The calls of its newest message, with what people were asked about each."""
+    answering: tuple[Actor, ...] = ()
+    """Whose words are in the outcomes of these."""
+    written: tuple[Written, ...] = ()
+    halt: Halt | None = None
+    known: tuple[Actor, ...] = ()
+    """The authors of all messages before it."""
+
+
 class CallsToRun(Value):
     """Calls of the operator's own tools that have no result yet."""
 
@@ -241,8 +317,10 @@ class CallsToRun(Value):
 class Requested(Value):
     """What stands behind the calls of a turn: whose request they are, and what people decided before."""
 
-    authors: tuple[Actor, ...] = ()
-    """Who wrote the messages that the turn answers."""
+    requesters: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
+    """By tool: whose request a call of it is."""
+    members: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
+    """Who is in the groups that decide; one that the platform does not tell of is missing."""
     settled: tuple[Ask, ...] = ()
     """The answered asks of the conversation, oldest first."""
     givers: tuple[Actor, ...] = ()
@@ -305,6 +383,16 @@ class Turn(Value):
     """Whether it may have been begun before, by a process that ended in the middle of it."""
 
 
+class Spent(Value):
+    """Tokens that the model used up, read and written, those of calls that run among them."""
+
+    conversation: int
+    today: int
+    """In all conversations together, since midnight UTC."""
+    reserved: int = 0
+    """How many of today's are counted in advance: some of them may come back."""
+
+
 class TurnEnd(Value):
     """How a turn ended: everything in here is committed together."""
 
@@ -327,3 +415,5 @@ class TurnEnd(Value):
     """The seq of the message that the model answered: it is still the last one, or this turn is somebody else's now."""
     tokens: int = 0
     """What the model used up, both ways."""
+    reservation: str | None = None
+    """What `Store.reserve` returned for the call of the model. None: none was counted in advance."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decided"]
 
 from askback.actions import Action, Cancel, Look, Open, Postpone, Write
-from askback.asks import Ask
+from askback.asks import Admits, Ask
 from askback.card import AskText, FieldErrors, Notice, Redraw, Response, Whole, reason_field, text_field, vote_field
 from askback.errors import PersonError
 from askback.identity import MessageRef
@@ -14,19 +14,24 @@ from askback.messages import late
 from askback.voting import Unreasoned, vote
 
 NOT_TO_CANCEL = "Only whoever asked for this can take it back. To refuse it, choose that option."
-UNKNOWN = "This question is not known here any more, or belongs to another bot. Your click changed nothing."
+UNKNOWN = (
+    "I don't know this question. It may belong to another bot of this app: if the card does not change, click again. "
+    "If that does not help, it is not open any more."
+)
+"""True also where another process of the app, with another database, counts the same click."""
 
 
-def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response]:
+def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = False) -> tuple[Ask | None, Response]:
     """Policy, then interview. Pure; runs inside the commit, on the newest state.
 
-    `ends_any`: the person is an administrator, who may cancel without being asked, as whoever asked may.
+    `admits`: who may talk to the bot. `ends_any`: the person is an administrator, who may cancel without being asked,
+    as whoever asked may.
     """
     if ask is None:
-        return None, Notice(text=UNKNOWN)
-    refusal = _refusal(ask, action, ends_any=ends_any)
+        return None, Notice(text=UNKNOWN, denied="unknown")
+    refusal = _refusal(ask, action, admits, ends_any=ends_any)
     if refusal is not None:
-        return None, Notice(text=refusal)
+        return None, refusal
     adopted = _adopt(ask, action.message)
     if isinstance(action.deed, Look):
         return adopted, _whole(ask)
@@ -53,22 +58,24 @@ def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple
     return after, Redraw()
 
 
-def _refusal(ask: Ask, action: Action, *, ends_any: bool) -> str | None:
+def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Notice | None:
     """Why this person may not do this; None if they may."""
-    refusal = ask.policy.refusal(action.actor)
+    denied = ask.denial(action.actor, admits)
     approval = ask.policy.approval
     askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
     asker = any(one.is_same_person(action.actor) for one in askers)
     match action.deed:
         case Cancel() if ends_any or asker:
             return None
-        case Cancel() if approval is not None and refusal is None:
+        case Cancel() if approval is not None and denied is None:
             # One of several who decide does not end it for the others.
-            return NOT_TO_CANCEL
+            return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")
         case Look() if asker:
             return None
+        case _ if denied is None:
+            return None
         case _:
-            return refusal
+            return Notice(text=ask.policy.words(denied), denied=denied)
 
 
 def _whole(ask: Ask) -> Response:

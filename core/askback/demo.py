@@ -85,6 +85,8 @@ async def run_demo(
                 raise OperatorError(trouble)
             kept = {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"} if real_model else set[str]()
             os.environ.update({name: value for name, value in services.environment.items() if name not in kept})
+            # The settings of a bot that runs here are not the demo's, unless they are named.
+            os.environ.setdefault("ASKBACK_CONFIG", os.devnull)
             os.environ["ASKBACK_DATABASE_URL"] = str(database or Path(folder) / "demo.db")
             chosen = bots()
             if play:

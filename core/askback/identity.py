@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["Actor", "Id", "MessageRef", "Place"]
+__all__ = ["Actor", "Id", "MessageRef", "Place", "each"]
 
+from collections.abc import Iterable
 from typing import Annotated
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from askback.text.literal import fit
 from askback.values import PersonText, Value
@@ -31,6 +32,9 @@ class Actor(Value):
     """What to call them towards the model; carries no authority."""
     groups: tuple[Id, ...] = ()
     """Ids of the groups or roles that the platform says they are in."""
+    # Left out where it is false: an older process refuses a field that it does not know.
+    is_program: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Whether it is a bot or a webhook: nobody who can answer."""
 
     @property
     def called(self) -> str:
@@ -47,6 +51,13 @@ class Actor(Value):
             return False
         return self.tenant is None or other.tenant is None or self.tenant == other.tenant
 
+    def is_same_account(self, other: Actor) -> bool:
+        """Equal platform and id, whatever the tenants. The check wherever sameness denies something.
+
+        One user can appear with the id of a workspace and with that of its organisation.
+        """
+        return (self.platform, self.id) == (other.platform, other.id)
+
 
 class Place(Value):
     """Where a conversation happens."""
@@ -55,6 +66,16 @@ class Place(Value):
     channel: Id
     tenant: str | None = None
     thread: str | None = None
+
+    @field_validator("channel")
+    @classmethod
+    def _id(cls, value: str) -> str:
+        if value.startswith(("#", "@")):
+            raise ValueError(
+                f"{value} is a name: give the channel's id, which the platform copies from the channel's menu, or let "
+                "askback.ask(to=…) look the name up"
+            )
+        return value
 
     @property
     def key(self) -> str:
@@ -67,3 +88,11 @@ class MessageRef(Value):
 
     channel: Id
     id: Id
+
+
+def each(people: Iterable[Actor]) -> tuple[Actor, ...]:
+    """Return each account once, as it came first."""
+    found: dict[tuple[str, str], Actor] = {}
+    for person in people:
+        found.setdefault((person.platform, person.id), person)
+    return tuple(found.values())

@@ -15,6 +15,7 @@ import re
 import sqlite3
 import sys
 import threading
+import time
 import traceback
 import unicodedata
 from collections.abc import Mapping
@@ -26,6 +27,9 @@ from typing import TextIO, cast
 from opentelemetry import trace
 
 from askback.errors import AskbackError, InvalidValue, ModelError, PersonError
+from askback.repeats import Repeats
+from askback.store.errors import StoreError
+from askback.store.outage import is_away
 from askback.text.redaction import redacted
 
 log = logging.getLogger("askback.logs")
@@ -80,7 +84,10 @@ class _Line(logging.Formatter):
         """The traceback, as Python shows it."""
         lines: list[str] = []
         error = record.exc_info[1] if record.exc_info else None
-        if error is not None:
+        if isinstance(error, StoreError) and not self._texts:
+            # It says everything: where it was caught is in the sentence, and where it came from is the database.
+            lines.append(self._words(error))
+        elif error is not None:
             lines += self._chain(error, set())
         if record.stack_info:
             lines += record.stack_info.splitlines()
@@ -144,7 +151,25 @@ class _Objects(_Line):
 class _Output(logging.Handler):
     """Writes to standard error, whatever that is at the moment."""
 
+    def __init__(self, repeats: Repeats | None) -> None:
+        """`repeats`: what leaves out records that repeat others. None: nothing is left out."""
+        super().__init__()
+        self._repeats = repeats
+
     def emit(self, record: logging.LogRecord) -> None:
+        now = time.monotonic()
+        for ended in () if self._repeats is None else self._repeats.ended(now):
+            self._emit(ended)
+        if self._repeats is None or self._repeats.shows(record, now):
+            self._emit(record)
+
+    def close(self) -> None:
+        """Say at the end how many records were left out."""
+        for ended in () if self._repeats is None else self._repeats.ended(float("inf")):
+            self._emit(ended)
+        super().close()
+
+    def _emit(self, record: logging.LogRecord) -> None:
         try:
             _write(self.format(record))
         except Exception:  # noqa: BLE001 - as every handler of logging's: a log must not end what it tells of
@@ -168,8 +193,8 @@ def _write(line: str) -> None:
 def configure_logging(level: str, form: str = "text") -> None:
     """Log to standard error in one of `FORMATS`: what askback says from `level` on, and the warnings of libraries.
 
-    At DEBUG, libraries say everything. Warnings of Python go the same way, and errors of the running
-    event loop that nobody waited for.
+    At DEBUG, libraries say everything, and nothing that repeats itself is left out. Warnings of Python go the same
+    way, and errors of the running event loop that nobody waited for.
     """
     texts = level == "DEBUG"
     root = logging.getLogger()
@@ -189,8 +214,19 @@ def catch_crashes() -> None:
     threading.excepthook = _crashed_thread
 
 
+def _follows_outage(record: logging.LogRecord) -> bool:
+    """Return whether a record says once more that the database is away: whatever needs it fails meanwhile."""
+    if not is_away() or record.levelno >= logging.CRITICAL or not _is_ours(record):
+        return False
+    error = record.exc_info[1] if record.exc_info else None
+    told = record.args if isinstance(record.args, tuple) else ()
+    return isinstance(error, StoreError) or any(isinstance(one, StoreError) for one in told)
+
+
 def _handler(*, texts: bool, form: str) -> logging.Handler:
-    handler = _Output()
+    handler = _Output(None if texts else Repeats())
+    if not texts:
+        handler.addFilter(lambda record: not _follows_outage(record))
     handler.setFormatter(_Objects(texts=texts) if form == "json" else _Sentences(texts=texts))
     return handler
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionManager"]
+__all__ = ["TOLD_AGAIN_SECONDS", "QuestionManager"]
 
 import asyncio
 import logging
@@ -21,15 +21,17 @@ from askback.clock import utc_now
 from askback.conversations import Heard
 from askback.deciding import decided
 from askback.errors import CallerError
-from askback.identity import Actor, Place
+from askback.identity import Actor, MessageRef, Place
 from askback.interview import settle, start
 from askback.messages import late
+from askback.messages.access import Access
 from askback.platform import Messages
-from askback.policy import LONGEST_WAIT, Approval, Escalation, Limits, Policy, Who
+from askback.policy import LONGEST_WAIT, Approval, Denied, Escalation, Limits, Policy, Who
 from askback.questions import Form, Outcome
 from askback.recent import Recent
 from askback.store.errors import StoreError
 from askback.store.store import Acted, Store
+from askback.throttle import Throttle
 
 T = TypeVar("T")
 
@@ -53,6 +55,15 @@ REMEMBERED = 10_000
 """Asks of which it is known without looking whom they are for."""
 
 
+TOLD_AGAIN_SECONDS = 30.0
+"""Somebody who may not act on a question reads so once in this time, however often they click."""
+AUDITED_AGAIN_SECONDS = 3600.0
+"""In the audit, they stand once in this time."""
+
+_Denial = tuple[str, str, str, Denied]
+"""Ask, platform, person, and why."""
+
+
 class QuestionManager:
     """Asks people, takes what they do, and tells whoever waits. Owns every effect on an ask."""
 
@@ -63,11 +74,17 @@ class QuestionManager:
         self._drawing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._in_doubt: set[str] = set()
         self._groups: Recent[str, tuple[str, ...]] = Recent(REMEMBERED)
+        self._told: Throttle[_Denial] = Throttle(TOLD_AGAIN_SECONDS)
+        self._audited: Throttle[_Denial] = Throttle(AUDITED_AGAIN_SECONDS)
         self._on_work: list[Callable[[], None]] = []
         self._on_settled: list[Callable[[Ask], None]] = []
         self._on_heard: list[Callable[[], None]] = []
+        self.deleted: Recent[MessageRef, None] = Recent(REMEMBERED)
+        """Messages that people deleted, the newest ones."""
         self.may_end: Callable[[Actor], bool] = lambda _: False
         """Whether somebody may cancel what they were not asked: nobody, unless whoever runs this says so."""
+        self.access: Mapping[str, Access] = {}
+        """Who may talk to the bot, by platform. Without rules for a platform, nobody there is admitted."""
         self.members: Callable[[Place, tuple[str, ...]], Awaitable[Mapping[str, tuple[Actor, ...]]]] = _nobody_tells
         """Who is in groups of a platform, as far as it tells: it does not, unless whoever runs this asks it."""
 
@@ -92,11 +109,11 @@ class QuestionManager:
     ) -> Outcome:
         """Ask people and wait for the outcome.
 
-        `timeout` is in seconds, None waits for ever; where nothing is said, `Limits.timeout` holds. `approval`: several
-        people decide. After each of the seconds in `remind`, those who are missing are reminded; after those in
-        `escalate`, further people are asked: all before the timeout. With a `key`, a caller that restarted gets the ask
-        that it made before, and its outcome. Cancelling the wait leaves the ask open. Raises `CallerError` when too
-        many are open in this place, or the form cannot be decided so.
+        `timeout` is in seconds from the posting of the card, None waits for ever; where nothing is said,
+        `Limits.timeout` holds. `approval`: several people decide. After each of the seconds in `remind`, those who are
+        missing are reminded; after those in `escalate`, further people are asked: all before the timeout. With a `key`,
+        a caller that restarted gets the ask that it made before, and its outcome. Cancelling the wait leaves the ask
+        open. Raises `CallerError` when too many are open in this place, or the form cannot be decided so.
         """
         seconds = self._limits.timeout if isinstance(timeout, Default) else timeout
         policy = self.policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
@@ -152,7 +169,7 @@ class QuestionManager:
         remind: Sequence[float] = (),
         escalate: Mapping[float, Who] | None = None,
     ) -> Policy:
-        """The policy of an ask that begins now; every time is in seconds from now on.
+        """The policy of an ask that begins now; every time is in seconds from now on, and later from its posting on.
 
         Raises `CallerError` for a reminder or an escalation that is no time to come.
         """
@@ -187,7 +204,9 @@ class QuestionManager:
                 if newest is not None and newest.outcome is not None:
                     return newest.outcome
                 deadline = None if newest is None else newest.policy.deadline
-                late = None if deadline is None else (deadline - utc_now()).total_seconds() + LATE_SECONDS
+                late = None
+                if deadline is not None:
+                    late = (deadline - await self._store.now()).total_seconds() + LATE_SECONDS
                 try:
                     async with asyncio.timeout(None if late is None else max(late, 0.0)):
                         await settled.wait()
@@ -211,9 +230,10 @@ class QuestionManager:
         ends_any = self.may_end(action.actor)  # looked up here: the decision itself is pure, and may run twice
         acted = await self._decide(
             action.ask_id,
-            lambda ask: decided(ask, action, ends_any=ends_any),
+            lambda ask: decided(ask, action, admits=self.admits, ends_any=ends_any),
             action,
-            late=lambda ask: late.heard(ask, action),
+            late=lambda ask: late.heard(ask, action, self.admits),
+            is_audited=lambda response: self._is_audited(action, response),
         )
         if acted.ask is None:
             log.warning(
@@ -223,20 +243,42 @@ class QuestionManager:
         # Behind the ack: whoever clicked waits for nobody who is told of it.
         asyncio.get_running_loop().call_soon(self._follow, action, acted)
         if not acted.kept or acted.ask is None:
-            return acted.answer
+            return self._said(action, acted.answer)
         log.info(
             "A text that came too late to be an answer is kept as a message.",
             extra={"action": "late_text", "ask_id": action.ask_id},
         )
-        for heard in self._on_heard:
-            heard()
+        self.heard()
         return Notice(text=late.notice(acted.ask, kept=True), card=acted.ask.card(), kept=True)
+
+    def _is_audited(self, action: Action, response: Response) -> bool:
+        """Whether the audit keeps it: what strangers press is kept once an hour for each, or they would fill it."""
+        denial = _denial(action, response)
+        return denial is None or not self._audited.is_recent(denial)
+
+    def _said(self, action: Action, response: Response) -> Response:
+        """The same, with whether this person was told so a moment ago: strangers can click without end."""
+        denial = _denial(action, response)
+        if denial is None or not isinstance(response, Notice):
+            return response
+        self._audited.allows(denial)
+        # What somebody wrote is given back to them each time.
+        return response if self._told.allows(denial) or late.text(action) else response.evolve(told=True)
 
     def _follow(self, action: Action, acted: Acted[Response]) -> None:
         trace = None if acted.ask is None else acted.ask.trace
         with telemetry.clicked(trace, action.actor.platform, action.deed.kind, action.at):
             if not self._after(acted) and action.message is None:
                 self.nudge()
+
+    def admits(self, actor: Actor, place: Place) -> bool:
+        """Whether the access rules let somebody talk to the bot in a place that others see, too."""
+        access = self.access.get(place.platform)
+        return access is not None and access.refusal(actor, place, direct=False) is None
+
+    def refusal(self, ask: Ask, actor: Actor) -> str | None:
+        """Return why this person may not act on an ask, in words for them. None means they may."""
+        return ask.refusal(actor, self.admits)
 
     async def groups(self, ask_id: str) -> tuple[str, ...]:
         """For which groups an ask is, so that whether somebody is in them is known before they act. None: or unknown.
@@ -251,16 +293,21 @@ class QuestionManager:
             if ask is None:
                 return ()
             self._remember(ask)
-            return ask.policy.groups
+            return self._groups_of(ask)
         return self._groups[ask_id]
 
     async def groups_in(self, place: Place) -> tuple[str, ...]:
-        """For which groups the open asks of a place are: who writes there may answer them by that."""
-        asks = await self._store.pending(place)
-        return tuple(dict.fromkeys(group for ask in asks for group in ask.policy.groups))
+        """For which groups the open asks of a place and its channel are: who writes there may answer them by that."""
+        asks = await self._store.asked_near(place)
+        return tuple(dict.fromkeys(group for ask in asks for group in self._groups_of(ask)))
 
     def _remember(self, ask: Ask) -> None:
-        self._groups[ask.id] = ask.policy.groups
+        self._groups[ask.id] = self._groups_of(ask)
+
+    def _groups_of(self, ask: Ask) -> tuple[str, ...]:
+        """Return the groups that decide who may answer, those of the access rules included where these count."""
+        access = self.access.get(ask.place.platform) if ask.policy.is_admission_needed else None
+        return (*ask.policy.groups, *(() if access is None else access.groups))
 
     async def redraw(self, ask_id: str, paint: Paint, *, anyway: bool = False) -> None:
         """Show the newest state of an ask through `paint`, one drawing at a time.
@@ -272,8 +319,13 @@ class QuestionManager:
             ask = await self._store.get(ask_id)
             if ask is not None and (anyway or not ask.is_drawn):
                 self._remember(ask)
-                messages = await paint(ask)
-                again = await self._store.drawn(ask_id, ask.interview.revision, messages, before=ask.messages)
+                # By the clock that judges the deadline; a card that was posted before needs no look at it.
+                at = None if ask.messages or ask.posted_at is not None else await self._store.now()
+                messages = await paint(ask if at is None else ask.posted(at))
+                again = await self._store.drawn(ask_id, ask.interview.revision, messages, before=ask.messages, at=at)
+                if gone := tuple(message for message in messages if message in self.deleted):
+                    # Its deletion was heard before it was known where the card stands.
+                    again = await self._store.lost(ask_id, gone) or again
                 # Reminders that have come due wait for a card that stands.
                 if again or (ask.policy.reminders and not ask.messages):
                     self.nudge()
@@ -301,9 +353,9 @@ class QuestionManager:
     async def attend(self, ask_id: str) -> bool:
         """Do what the time has come for: remind people, ask further ones, end the ask. True: it ended."""
         ask = await self._store.get(ask_id)
-        groups = () if ask is None else timing.unclear(ask, utc_now())
+        groups = () if ask is None else timing.unclear(ask, await self._store.now())
         members = timing.NOTHING_KNOWN if ask is None or not groups else await self.members(ask.place, groups)
-        ended = self._after(await self._store.attend(ask_id, lambda ask: timing.due(ask, utc_now(), members)))
+        ended = self._after(await self._store.attend(ask_id, lambda ask, now: timing.due(ask, now, members)))
         if not ended:
             self.nudge()  # people are told, or see the card with those who are asked as well
         return ended
@@ -322,9 +374,10 @@ class QuestionManager:
         decision: Callable[[Ask | None], tuple[Ask | None, T]],
         action: Action | None = None,
         late: Callable[[Ask], Heard | None] | None = None,
+        is_audited: Callable[[T], bool] = lambda _: True,
     ) -> Acted[T]:
         try:
-            return await self._store.decide(ask_id, decision, action=action, late=late)
+            return await self._store.decide(ask_id, decision, action=action, late=late, is_audited=is_audited)
         except StoreError as error:
             if error.in_doubt:
                 self.doubt(ask_id)
@@ -365,6 +418,11 @@ class QuestionManager:
         """Call this after the commit that kept a message for an agent."""
         self._on_heard.append(tell)
 
+    def heard(self) -> None:
+        """A message was committed that an agent is to read."""
+        for tell in self._on_heard:
+            tell()
+
     def nudge(self) -> None:
         """Something was committed that people are to see."""
         for nudge in self._on_work:
@@ -404,6 +462,12 @@ class QuestionManager:
             tell(ask)
         self.nudge()
         return True
+
+
+def _denial(action: Action, response: Response) -> _Denial | None:
+    if not isinstance(response, Notice) or response.denied is None:
+        return None
+    return action.ask_id, action.actor.platform, action.actor.id, response.denied
 
 
 async def _nobody_tells(place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["Gone", "Messages", "Mood", "Platform", "Prose", "TryLater", "Undeliverable"]
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
 from askback.asks import Ask
@@ -78,8 +79,18 @@ class Platform(Protocol):
         """
         ...
 
-    async def find(self, place: Place, nonce: str) -> Messages:
-        """The messages that were posted under this name (an ask's id, a text's target) by an earlier try."""
+    async def find(
+        self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
+    ) -> Messages:
+        """Return the messages that an earlier try posted under this name (an ask's id, a text's target).
+
+        `say`: what the text says, and `since`: when it was first tried, for platforms that forget names.
+        Raises `Undeliverable` where the bot may not look.
+        """
+        ...
+
+    async def missing(self, place: Place, messages: Messages) -> Messages:
+        """Return those of the bot's own messages in a place that no longer exist."""
         ...
 
     async def link(self, message: MessageRef) -> str | None:

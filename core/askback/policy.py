@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["LONGEST_WAIT", "Approval", "Escalation", "Limits", "Policy", "Reasons", "Who"]
+__all__ = ["LONGEST_WAIT", "Approval", "Denied", "Escalation", "Limits", "OpenTo", "Policy", "Reasons", "Who"]
 
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Literal, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
 from askback.errors import CallerError
-from askback.identity import Actor, Id
+from askback.identity import Actor, Id, each
 from askback.questions import Form, Option
 from askback.values import Value
 
@@ -20,8 +21,19 @@ Reasons = Literal["none", "no", "yes", "both"]
 LONGEST_WAIT = 10 * 366 * 86_400.0
 """Seconds: ten years. Nobody is waited for, reminded or asked later than that."""
 
-NOT_ASKED = "This question is for somebody else, so your click changed nothing."
-OWN_REQUEST = "This is your own request, so others decide about it. Your click changed nothing."
+AGENT_PACE = 5.0
+"""Seconds between two cards of an agent in one place, where no setting says otherwise."""
+OpenTo = Literal["participants", "allowed"]
+"""Who else may answer: everybody who has written in the thread, or everybody who may talk to the bot."""
+Denied = Literal["not_asked", "not_admitted", "not_taking_part", "own_request", "not_to_cancel", "unknown"]
+"""Why somebody may not act on an ask."""
+
+NOT_ASKED = "Only the people named on the card can answer this."
+NOT_TAKING_PART = "Only people who have written in this thread can answer. Write something here, then click again."
+NOT_ADMITTED = "You may not talk with me, so you cannot answer this. My operator can allow it."
+NAMED = 3
+"""Most people that a refusal names."""
+OWN_REQUEST = "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
 
 
 class Who(Value):
@@ -31,10 +43,13 @@ class Who(Value):
     groups: tuple[Id, ...] = ()
     """Ids of user groups or roles."""
     anyone: bool = False
+    # Left out where it is None: an older process refuses a field that it does not know.
+    open_to: OpenTo | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Who may answer beside the people. The bot's access rules then hold for everybody, the people included."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not (self.people or self.groups or self.anyone):
+        if not (self.people or self.groups or self.anyone or self.open_to):
             raise ValueError("names nobody: give people or groups, or set anyone=True to let everybody answer")
         return self
 
@@ -43,8 +58,22 @@ class Who(Value):
         """These people and nobody else."""
         return cls(people=people)
 
-    def includes(self, actor: Actor) -> bool:
-        """Whether this person is among them. Groups that are not known to contain them do not."""
+    def includes(self, actor: Actor, participants: Iterable[Actor] = (), *, admitted: bool = False) -> bool:
+        """Whether this person is among them. Groups that are not known to contain them do not.
+
+        `participants`: everybody who has written in the thread. `admitted`: the access rules let this person talk to
+        the bot.
+        """
+        if self.anyone:
+            return True
+        if self.open_to is not None and not admitted:
+            return False
+        if self.open_to == "allowed" or (self.open_to == "participants" and _among(actor, tuple(participants))):
+            return True
+        return self.names(actor)
+
+    def names(self, actor: Actor) -> bool:
+        """Whether this person is asked by name or by a group, not only as one of many who may answer."""
         if self.anyone:
             return True
         if any(person.is_same_person(actor) for person in self.people):
@@ -54,11 +83,7 @@ class Who(Value):
     @property
     def distinct(self) -> tuple[Actor, ...]:
         """The people who are named, each once."""
-        found: list[Actor] = []
-        for person in self.people:
-            if not _among(person, tuple(found)):
-                found.append(person)
-        return tuple(found)
+        return each(self.people)
 
     def with_others(self, others: Who) -> Who:
         """These and those."""
@@ -66,12 +91,13 @@ class Who(Value):
             people=(*self.people, *(person for person in others.people if not _among(person, self.people))),
             groups=tuple(dict.fromkeys((*self.groups, *others.groups))),
             anyone=self.anyone or others.anyone,
+            open_to=_wider(self.open_to, others.open_to),
         )
 
     def without(self, people: tuple[Actor, ...]) -> Who | None:
         """These but for some. None: that leaves nobody."""
-        left = tuple(person for person in self.people if not _among(person, people))
-        if not (left or self.groups or self.anyone):
+        left = tuple(person for person in self.people if not _shares_account(person, people))
+        if not (left or self.groups or self.anyone or self.open_to):
             return None
         return self.evolve(people=left)
 
@@ -80,7 +106,10 @@ class Who(Value):
         people = tuple(person for person in self.people if not _among(person, others.people))
         groups = tuple(group for group in self.groups if group not in others.groups)
         anyone = self.anyone and not others.anyone
-        return Who(people=people, groups=groups, anyone=anyone) if people or groups or anyone else None
+        open_to = None if self.open_to == others.open_to else self.open_to
+        if not (people or groups or anyone or open_to):
+            return None
+        return Who(people=people, groups=groups, anyone=anyone, open_to=open_to)
 
 
 class Approval(Value):
@@ -98,7 +127,7 @@ class Approval(Value):
     wider: tuple[tuple[str, str], ...] = ()
     """Values of two options each: a vote for the first agrees to the second, and to more, so it counts for both."""
     requesters: tuple[Actor, ...] = ()
-    """Whose request it is: whoever made it, and whom it was made for."""
+    """Whose request it is: who made it, for whom, and whose words it follows."""
     own: bool = False
     """Whether these may decide about it as well."""
     subject: str | None = None
@@ -143,15 +172,53 @@ class Policy(Value):
     """When those who are still missing are reminded; only what is still to come."""
     escalations: tuple[Escalation, ...] = ()
     """Who is asked later on; only what is still to come."""
+    within: Who | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Nobody outside of these acts, whoever is asked. None: whoever is asked may."""
 
-    def refusal(self, actor: Actor) -> str | None:
+    def refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
         """Why this person may not act on the ask, in words for them; None if they may.
 
-        The only such check there is: every way in passes through it.
+        The only such check there is: every way in passes through it. `participants` and `admitted` as in
+        `Who.includes`.
         """
+        denied = self.denial(actor, participants, admitted=admitted)
+        return None if denied is None else self.words(denied)
+
+    def words(self, denied: Denied) -> str:
+        """Return what a person reads who may not act on the ask."""
+        match denied:
+            case "own_request":
+                return OWN_REQUEST
+            case "not_admitted":
+                return NOT_ADMITTED
+            case "not_taking_part":
+                return NOT_TAKING_PART
+            case _:
+                return _only(self.deciders)
+
+    def denial(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> Denied | None:
+        """Return why this person may not act on the ask, for programs; `words` has it for people."""
         if self._is_own(actor):
-            return OWN_REQUEST
-        return None if self.who.includes(actor) else NOT_ASKED
+            return "own_request"
+        if self.is_admission_needed and not admitted:
+            return "not_admitted"
+        if all(who.includes(actor, participants, admitted=admitted) for who in self._bounds):
+            return None
+        return "not_taking_part" if self.who.open_to == "participants" else "not_asked"
+
+    @property
+    def _bounds(self) -> tuple[Who, ...]:
+        return (self.who,) if self.within is None else (self.who, self.within)
+
+    @property
+    def is_admission_needed(self) -> bool:
+        """Whether only people act who may talk to the bot."""
+        return any(who.open_to is not None for who in self._bounds)
+
+    @property
+    def is_for_participants(self) -> bool:
+        """Whether it matters who has written in the thread."""
+        return any(who.open_to == "participants" for who in self._bounds)
 
     def refusal_alone(self, person: Actor) -> str | None:
         """Why the ask can never be decided where nobody but this person sees it, in half a sentence; None if it can."""
@@ -169,7 +236,7 @@ class Policy(Value):
         return self.who.without(self.approval.requesters) or self.who
 
     def _is_own(self, actor: Actor) -> bool:
-        return self.approval is not None and not self.approval.own and _among(actor, self.approval.requesters)
+        return self.approval is not None and not self.approval.own and _shares_account(actor, self.approval.requesters)
 
     @property
     def everybody(self) -> Who:
@@ -182,13 +249,26 @@ class Policy(Value):
     @property
     def groups(self) -> tuple[str, ...]:
         """The groups whose members have to be known, those that are asked later included."""
-        return tuple(dict.fromkeys(self.everybody.groups))
+        within = () if self.within is None else self.within.groups
+        return tuple(dict.fromkeys((*self.everybody.groups, *within)))
 
     @property
     def next_moment(self) -> datetime | None:
         """When there is something to do about the ask without anybody's click. None: never."""
         moments = (*self.reminders, *(escalation.at for escalation in self.escalations))
         return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
+
+    def later(self, by: timedelta) -> Policy:
+        """Return it with every time later by so much."""
+        return self.shifted(by) if by > timedelta() else self
+
+    def shifted(self, by: timedelta) -> Policy:
+        """Return the same policy with all its times moved."""
+        return self.evolve(
+            deadline=None if self.deadline is None else self.deadline + by,
+            reminders=tuple(at + by for at in self.reminders),
+            escalations=tuple(escalation.evolve(at=escalation.at + by) for escalation in self.escalations),
+        )
 
     def check(self, form: Form) -> None:
         """Raises `CallerError` where the form cannot be decided by this policy, and says how it could."""
@@ -249,7 +329,7 @@ class Policy(Value):
             raise CallerError(
                 "Nobody is left to decide: people do not decide about their own request, unless own=True."
             )
-        if possible.groups or possible.anyone:
+        if possible.groups or possible.anyone or possible.open_to:
             return  # how many these are is known to the platform alone
         count = len(possible.distinct)
         for number, what in ((approval.quorum, "have to agree"), (approval.refusals, "have to refuse")):
@@ -265,11 +345,35 @@ class Limits(Value):
 
     pending_per_place: int = Field(default=10, ge=1)
     """Asks open in one conversation at the same time."""
-    seconds_between_asks: float = Field(default=5.0, ge=0, allow_inf_nan=False)
-    """A new card waits this long after the one before it. Only its posting waits: it is stored at once."""
+    seconds_between_asks: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """A new card waits this long after the one before it. Only its posting waits: it is stored at once.
+
+    None means 5 seconds for what an agent asks, and none for what a program asks.
+    """
     timeout: float | None = Field(default=300.0, gt=0, allow_inf_nan=False)
     """Seconds until `QuestionManager.ask` gives up where the caller says nothing. None: never."""
+
+    def pause(self, *, agent: bool) -> timedelta:
+        """Return how long after the card before it one of an agent, or of a program, is posted."""
+        by_default = AGENT_PACE if agent else 0.0
+        return timedelta(seconds=by_default if self.seconds_between_asks is None else self.seconds_between_asks)
 
 
 def _among(actor: Actor, people: tuple[Actor, ...]) -> bool:
     return any(person.is_same_person(actor) for person in people)
+
+
+def _shares_account(actor: Actor, people: tuple[Actor, ...]) -> bool:
+    return any(person.is_same_account(actor) for person in people)
+
+
+def _wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
+    return "allowed" if "allowed" in (one, other) else one or other
+
+
+def _only(who: Who) -> str:
+    """Return who can answer, by name where they are few and their names are known."""
+    names = [person.called for person in who.distinct if person.name.strip()]
+    if who.groups or not 0 < len(names) == len(who.distinct) <= NAMED:
+        return NOT_ASKED
+    return f"Only {' or '.join(f'@{name}' for name in names)} can answer this."

@@ -86,7 +86,8 @@ def _is_begun(line: str) -> bool:
 
 
 def _messages(bot: Bot, interview: Interview) -> list[JsonValue]:
-    policy = Policy(who=Who.only(Actor(platform=bot.name, id="U0PREVIEW", name="you")))
+    who = Who(people=(Actor(platform=bot.name, id="U0PREVIEW", name="you"),), open_to="participants")
+    policy = Policy(who=who)
     return list(bot.preview(draw(ASK_ID, interview, policy)))
 
 

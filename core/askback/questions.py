@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
+    "DEFAULT_PLACEHOLDER",
+    "MAX_OPTIONS",
+    "MAX_QUESTIONS",
     "Answer",
     "Choice",
     "Condition",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "MISSING",
+    "OPEN_TO",
     "REQUESTED_BY",
     "REST",
     "Verdict",
@@ -15,16 +16,18 @@ __all__ = [
     "ended",
     "not_deciding",
     "progress",
+    "requesters",
     "rule",
     "side",
     "verdict",
 ]
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
 
 from askback.card import LONGEST_NAMED, Card
-from askback.policy import Who
+from askback.identity import Actor
+from askback.policy import OpenTo, Who
 from askback.text.literal import fit
 from askback.voting import Tally
 
@@ -37,8 +40,12 @@ MISSING = "Not yet: "
 """Names of people and groups follow."""
 
 
+OPEN_TO: Final[Mapping[OpenTo, str]] = {"participants": "anyone in this thread", "allowed": "anyone here"}
+"""Who may answer beside those who are named."""
 REST = "the rest of "
 """The name of a group of which some have spoken follows."""
+REQUESTERS = 6
+"""People who are named as requesters: more are counted, and hear at a click that it is their request."""
 LISTED = 10
 """People who are named among the missing: more are counted, since they all stand among those who are asked."""
 
@@ -52,6 +59,13 @@ def agreeing(card: Card) -> int | None:
 def crowd(who: Who) -> str | None:
     """How many people are missing, where these are too many to be named."""
     return f"{len(who.people)} people" if len(who.people) > LISTED and not who.anyone else None
+
+
+def requesters(tally: Tally) -> tuple[tuple[Actor, ...], str]:
+    """Return whose request it is as far as they are named, and what stands behind the names: how many more."""
+    shown = tally.requesters if len(tally.requesters) <= REQUESTERS else tally.requesters[: REQUESTERS - 1]
+    more = len(tally.requesters) - len(shown)
+    return shown, f" and {more} more" if more else ""
 
 
 def not_deciding(requesters: int) -> str:

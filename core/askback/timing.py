@@ -100,4 +100,4 @@ def _by_name(told: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple
     called = Who(people=tuple(people)).distinct if people else ()
     if len(called) > CALLED:
         return told
-    return told.evolve(people=called, groups=tuple(groups)) if called or groups or told.anyone else None
+    return told.evolve(people=called, groups=tuple(groups)) if called or groups or told.anyone or told.open_to else None

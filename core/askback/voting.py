@@ -113,7 +113,7 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     if not 0 <= index < len(question.options):
         raise NotPossible("There is no such option.")
     option = question.options[index]
-    before = next((vote for vote in interview.votes if vote.by.is_same_person(action.actor)), None)
+    before = next((vote for vote in interview.votes if vote.by.is_same_account(action.actor)), None)
     if before is not None and before.choice.index == index and reason is None:
         raise NotPossible(
             f"Your vote is “{literal(option.label)}” already. {_needed(interview.votes, approval, question, option)}"
@@ -125,7 +125,7 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
         raise Unreasoned(index, f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(why):,}.", why)
     choice = Choice(index=index, value=option.value, label=option.label)
     mine = Vote(by=action.actor, choice=choice, reason=why or None, at=action.at)
-    votes = (*(vote for vote in interview.votes if not vote.by.is_same_person(action.actor)), mine)
+    votes = (*(vote for vote in interview.votes if not vote.by.is_same_account(action.actor)), mine)
     after = interview.evolve(votes=votes, revision=interview.revision + 1)
     decided = _decided(votes, approval, question, option)
     if decided is None:

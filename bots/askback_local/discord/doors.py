@@ -95,7 +95,8 @@ class DiscordDoors:
 
     async def _delete(self, request: web.Request) -> web.StreamResponse:
         body = await read_object(request)
-        self._people.delete(as_text(body.get("person")), as_text(body.get("channel")), as_text(body.get("message")))
+        delete = self._people.moderate if body.get("moderator") is True else self._people.delete
+        delete(as_text(body.get("person")), as_text(body.get("channel")), as_text(body.get("message")))
         return web.json_response({"ok": True})
 
     async def _click(self, request: web.Request) -> web.StreamResponse:

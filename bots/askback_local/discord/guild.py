@@ -24,6 +24,7 @@ from .values import (
     Post,
     Role,
     Typing,
+    Window,
 )
 
 GUILD = "1100000000000000001"
@@ -39,6 +40,7 @@ CHANNELS = (
     Place(id="1100000000000000303", name="private-room", denied=int(MEMBER_PERMISSIONS)),
 )
 EPOCH = 1_420_070_400_000
+WINDOWS = {"create_thread_from_message": Window(limits.THREAD_REQUESTS, limits.THREAD_SECONDS)}
 KEPT_DONE = 5_000
 KEPT_CALLS = 5_000
 
@@ -56,6 +58,8 @@ class Guild(Revisions):
         self.id = GUILD
         self.name = name
         self.faults = DiscordFaults()
+        self.windows = dict(WINDOWS)
+        """The rate limit of each operation that has one of its own."""
         self.log: deque[Call] = deque(maxlen=KEPT_CALLS)
         everyone = Role(self.id, "@everyone", int(MEMBER_PERMISSIONS))
         self.roles: dict[str, Role] = {

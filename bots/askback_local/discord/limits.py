@@ -64,4 +64,6 @@ SESSION_SECONDS: Final = 180.0  # [own] how long a session without a connection 
 # REST
 BUCKET_REQUESTS: Final = 50  # [own] generous
 BUCKET_SECONDS: Final = 1.0  # [own]
+THREAD_REQUESTS: Final = 50  # threads started in one channel [seen live]
+THREAD_SECONDS: Final = 280.0  # the live window is 219 to 280 s long [seen live]
 ATTACHMENT_BYTES: Final = 10_485_760  # attachment_size_limit [recorded]

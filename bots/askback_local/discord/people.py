@@ -1,4 +1,4 @@
-"""What people do with a keyboard in Discord: write, edit, delete."""
+"""What people do with a keyboard in Discord: write, edit, delete, moderate."""
 
 import re
 from dataclasses import replace
@@ -101,6 +101,15 @@ class DiscordPeople:
         if post.ephemeral_to != reader.id and post.author != reader.id:
             raise PersonError("not_own_message", "only one's own messages can be deleted")
         self._posting.remove(post)
+
+    def moderate(self, person: str, channel: str, *messages: str) -> None:
+        """Delete anybody's messages, as whoever manages messages may; several go at once."""
+        moderator = known_person(self._guild, person)
+        place = seen_place(self._guild, moderator, channel)
+        posts = [seen_post(self._guild, moderator, place, message) for message in messages]
+        if any(post.ephemeral_to is not None for post in posts):
+            raise PersonError("message_not_found", "what one person alone sees, nobody else can delete")
+        self._posting.remove(*posts)
 
     def _own(self, person: str, channel: str, message_id: str) -> Post:
         writer = known_person(self._guild, person)

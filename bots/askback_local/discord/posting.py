@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from askback_local.json_values import JsonObject
+
 from .gateway import Gateway
 from .guild import Guild
 from .objects import channel_object, event_object
@@ -39,13 +41,19 @@ class Posting:
             self._gateway.dispatch_post("MESSAGE_UPDATE", post, event_object(self._guild, post))
         return post
 
-    def remove(self, post: Post) -> None:
-        """Delete a message."""
-        self._guild.remove_post(post)
-        if post.ephemeral_to is None:
-            place = self._guild.places[post.channel]
-            where = {} if place.kind == "dm" else {"guild_id": self._guild.id}
-            self._gateway.dispatch_in(place, "MESSAGE_DELETE", {"id": post.id, "channel_id": post.channel, **where})
+    def remove(self, *posts: Post) -> None:
+        """Delete a message, or several of one channel at once."""
+        for post in posts:
+            self._guild.remove_post(post)
+        seen = [post for post in posts if post.ephemeral_to is None]
+        if not seen:
+            return
+        place = self._guild.places[seen[0].channel]
+        where: JsonObject = {"channel_id": place.id, **({} if place.kind == "dm" else {"guild_id": self._guild.id})}
+        if len(seen) == 1:
+            self._gateway.dispatch_in(place, "MESSAGE_DELETE", {"id": seen[0].id, **where})
+        else:
+            self._gateway.dispatch_in(place, "MESSAGE_DELETE_BULK", {"ids": [post.id for post in seen], **where})
 
     def start_thread(self, place: Place, starter: Post | None) -> Place:
         """Create a thread, from a message or alone."""

@@ -24,7 +24,7 @@ from .refusals import DiscordRefusalError
 from .replies import Reply, Request
 from .requests import read_body
 from .threads import Threads
-from .values import Call
+from .values import Call, Window
 
 ROOT = "/discord/api/v10"
 _PART = re.compile(r"\{(\w+)\}")
@@ -126,6 +126,8 @@ class DiscordRest:
                 return _cut(request)
             if fault := faults.take("ratelimit", operation):
                 reply = _too_many(fault)
+            elif route is not None and (waits := self._spent(route, parts)):
+                reply = _too_many(DiscordFault(kind="ratelimit", retry_after=waits))
             else:
                 if fault := faults.take("error", operation):
                     raise DiscordRefusalError(fault.code, status=fault.status, message=fault.message)
@@ -184,22 +186,39 @@ class DiscordRest:
         self._guild.touch()
 
     def _limits(self, route: _Route, parts: dict[str, str]) -> dict[str, str]:
-        """The headers of a bucket; it counts, and is never the reason for a refusal."""
-        major = parts.get("channel_id") or parts.get("guild_id") or parts.get("webhook_id") or ""
-        now = self._guild.clock.time()
-        since, used = self._windows.get(f"{route.bucket}/{major}", (now, 0))
-        if now - since >= limits.BUCKET_SECONDS:
-            since, used = now, 0
-        used = min(used + 1, limits.BUCKET_REQUESTS - 1)
-        self._windows[f"{route.bucket}/{major}"] = (since, used)
-        after = limits.BUCKET_SECONDS - (now - since)
+        """The headers of a bucket. It counts; only one that refuses ever says that nothing is left."""
+        window, (since, used) = self._window(route), self._used(route, parts)
+        used = min(used + 1, window.requests if window.refuses else window.requests - 1)
+        self._windows[_key(route, parts)] = (since, used)
+        after = window.seconds - (self._guild.clock.time() - since)
         return {
             "X-RateLimit-Bucket": route.bucket,
-            "X-RateLimit-Limit": str(limits.BUCKET_REQUESTS),
-            "X-RateLimit-Remaining": str(limits.BUCKET_REQUESTS - used),
-            "X-RateLimit-Reset": f"{since + limits.BUCKET_SECONDS:.3f}",
+            "X-RateLimit-Limit": str(window.requests),
+            "X-RateLimit-Remaining": str(window.requests - used),
+            "X-RateLimit-Reset": f"{since + window.seconds:.3f}",
             "X-RateLimit-Reset-After": f"{after:.3f}",
         }
+
+    def _window(self, route: _Route) -> Window:
+        return self._guild.windows.get(route.operation, Window(limits.BUCKET_REQUESTS, limits.BUCKET_SECONDS))
+
+    def _used(self, route: _Route, parts: dict[str, str]) -> tuple[float, int]:
+        """When the present window of a bucket began, and how many requests were made in it."""
+        now = self._guild.clock.time()
+        since, used = self._windows.get(_key(route, parts), (now, 0))
+        return (now, 0) if now - since >= self._window(route).seconds else (since, used)
+
+    def _spent(self, route: _Route, parts: dict[str, str]) -> float | None:
+        """In how many seconds there is something left again. None: there is."""
+        window, (since, used) = self._window(route), self._used(route, parts)
+        if not window.refuses or used < window.requests:
+            return None
+        return window.seconds - (self._guild.clock.time() - since)
+
+
+def _key(route: _Route, parts: dict[str, str]) -> str:
+    major = parts.get("channel_id") or parts.get("guild_id") or parts.get("webhook_id") or ""
+    return f"{route.bucket}/{major}"
 
 
 def _route(

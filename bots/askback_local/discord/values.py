@@ -110,6 +110,16 @@ SELECTS = (
 
 
 @dataclass(frozen=True)
+class Window:
+    """A rate limit: so many requests in so many seconds."""
+
+    requests: int
+    seconds: float
+    refuses: bool = False
+    """Whether one too many is refused; otherwise the last one is never used up."""
+
+
+@dataclass(frozen=True)
 class Role:
     """A role of the guild."""
 

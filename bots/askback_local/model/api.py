@@ -301,7 +301,8 @@ class _Api:
             text = block["type"] == "text"
             begun = {**block, "text": ""} if text else {**block, "input": {}}
             yield {"type": "content_block_start", "index": index, "content_block": begun}
-            whole = str(block["text"]) if text else json.dumps(block["input"], ensure_ascii=False)
+            written = None if text else answer.raw.get(str(block["id"]))
+            whole = str(block["text"]) if text else written or json.dumps(block["input"], ensure_ascii=False)
             pieces = [whole[at : at + self._model.chunk] for at in range(0, len(whole), self._model.chunk)]
             for piece in pieces if text else ["", *pieces]:
                 if left is not None and left < len(piece):

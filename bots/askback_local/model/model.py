@@ -8,7 +8,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
@@ -35,6 +35,8 @@ class Answer:
     script: str
     turn: int
     beyond: bool = False
+    raw: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What is streamed as the input of a call, by its id, where that is not its input as JSON."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,8 @@ class Model:
         beyond = index >= len(script.turns)
         said = Turn(say=THE_END) if beyond else script.turns[index]
         fault = self._next_fault(said, (name, index))
-        return Answer(self._message(asked, said, Mark(name, index, False)), fault, name, index, beyond)
+        message = self._message(asked, said, Mark(name, index, False))
+        return Answer(message, fault, name, index, beyond, _raw(message, said))
 
     def heard(self, asked: Asked, answer: Answer) -> None:
         """The answer went out whole: the same request, asked again, gets new ids, as from the real API."""
@@ -272,6 +275,13 @@ class Model:
             "usage": usage,
             **({"context_management": {"applied_edits": []}} if "context_management" in asked.body else {}),
         }
+
+
+def _raw(message: Object, said: Turn) -> dict[str, str]:
+    content = message["content"]
+    blocks = content if isinstance(content, list) else []
+    ids = [str(block["id"]) for block in blocks if isinstance(block, dict) and block["type"] == "tool_use"]
+    return {name: call.raw for name, call in zip(ids, said.calls, strict=False) if call.raw is not None}
 
 
 def _summary(asked: Asked, said: Turn, mark: Mark, edit: Edit | None) -> str | None:

@@ -42,6 +42,8 @@ class ToolCall(_Value):
 
     tool: str | None = None
     input: dict[str, JsonValue]
+    raw: str | None = None
+    """What is streamed as the input in the place of `input`, whether it is JSON or not."""
 
 
 class Fault(_Value):

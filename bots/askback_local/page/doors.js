@@ -25,7 +25,7 @@ export async function state() {
 
 /** What the bot does, thread by thread: its own words where it found some, else what its session says. */
 function doing({ status, sessions }) {
-  const words = { processing: "is working…", suspended: "is waiting for your answer" };
+  const words = { processing: "is working…", suspended: "is waiting for an answer" };
   const said = new Map(sessions.filter((one) => words[one.status]).map(({ channel, thread_ts, status: is, stoppable, stopping }) =>
     [`${channel}/${thread_ts}`, { channel, thread_ts, text: stopping ? "is stopping…" : words[is], waiting: is === "suspended", stoppable }]));
   for (const { channel, thread_ts, text, loading, left } of status) {

@@ -50,7 +50,7 @@ class DirectoryMethods:
         real_name = person.real_name if person else self._workspace.bot.name
         return {
             "id": user_id,
-            "team_id": self._workspace.team.id,
+            "team_id": (person.team if person else None) or self._workspace.team.id,
             "name": name,
             "real_name": real_name,
             "deleted": bool(person and person.deleted),

@@ -9,6 +9,7 @@ from .block_tree import Placed
 from .values import Message, OpenView, Person
 from .workspace import Workspace
 
+SLACKBOT = "USLACKBOT"
 VERIFICATION_TOKEN = "local-verification-token"  # noqa: S105 - Slack's legacy field, always present, never used
 
 
@@ -40,6 +41,9 @@ def message_object(
         "text": message.text,
         "team": workspace.team.id,
     }
+    person = workspace.people.get(message.user)
+    if person is not None and person.team is not None:
+        shown |= {"team": person.team, "user_team": person.team, "source_team": person.team}
     if message.bot:
         shown["bot_id"] = workspace.bot.bot_id
         shown["app_id"] = workspace.bot.app_id
@@ -316,6 +320,33 @@ def message_deleted_event(workspace: Workspace, previous: Message, ts: str) -> J
         "channel": previous.channel,
         "hidden": True,
         "deleted_ts": previous.ts,
+        "ts": ts,
+        "event_ts": ts,
+        "channel_type": channel_type(workspace, previous.channel),
+    }
+
+
+def tombstone_of(message: Message) -> Message:
+    """What stands in the place of a deleted message that others answered."""
+    return Message(
+        channel=message.channel,
+        ts=message.ts,
+        user=SLACKBOT,
+        text="This message was deleted.",
+        thread_ts=message.thread_ts or message.ts,
+    )
+
+
+def message_tombstone_event(workspace: Workspace, previous: Message, ts: str) -> JsonObject:
+    """`message_changed` to a tombstone: the head of a thread is gone, and its answers are not."""
+    left = {**message_object(workspace, tombstone_of(previous)), "subtype": "tombstone", "hidden": True}
+    return {
+        "type": "message",
+        "subtype": "message_changed",
+        "message": left,
+        "previous_message": message_object(workspace, previous),
+        "channel": previous.channel,
+        "hidden": True,
         "ts": ts,
         "event_ts": ts,
         "channel_type": channel_type(workspace, previous.channel),

@@ -1,4 +1,4 @@
-"""What people do with a keyboard: write, edit, delete, stop. And the raw door for recorded payloads."""
+"""What people do with a keyboard: write, edit, delete, archive, stop. And the raw door for recorded payloads."""
 
 import re
 import uuid
@@ -124,6 +124,37 @@ class People:
             self._workspace.remove_message(message)
             return
         self._posting.remove(self._own(person, channel, ts))
+
+    def moderate(self, person: str, channel: str, ts: str) -> None:
+        """Delete anybody's message, as a workspace's administrators may."""
+        moderator = known_person(self._workspace, person)
+        place = seen_channel(self._workspace, moderator, channel)
+        message = seen_message(self._workspace, moderator, place, ts)
+        if message.ephemeral_to is not None:
+            raise PersonError("message_not_found", "what one person alone sees, nobody else can delete")
+        self._posting.remove(message)
+
+    def unfurl(self, person: str, channel: str, ts: str) -> None:
+        """Slack adds a preview to one's own message: the bot hears that it changed, though its words did not."""
+        self._posting.unfurl(self._own(person, channel, ts))
+
+    def archive(self, person: str, channel: str) -> None:
+        """Archive a channel: nobody can write in it any more, and the bot hears of it."""
+        archiver = known_person(self._workspace, person)
+        place = seen_channel(self._workspace, archiver, channel)
+        if place.kind != "channel":
+            raise PersonError("method_not_supported_for_channel_type", "a direct message cannot be archived")
+        self._workspace.put_channel(replace(place, archived=True))
+        kind = "group_archive" if place.private else "channel_archive"
+        event: JsonObject = {
+            "type": kind,
+            "channel": place.id,
+            "user": archiver.id,
+            "is_moved": 0,
+            "event_ts": self._workspace.next_ts(),
+        }
+        if place.bot_in:
+            self._tell(archiver.id, event_callback(self._workspace, event))
 
     def _own(self, person: str, channel: str, ts: str) -> Message:
         writer = known_person(self._workspace, person)

@@ -10,6 +10,8 @@ from .payloads import (
     message_changed_event,
     message_deleted_event,
     message_event,
+    message_tombstone_event,
+    tombstone_of,
 )
 from .socket import Ack, SlackSocket
 from .values import Message
@@ -41,11 +43,21 @@ class Posting:
             self._tell(message_changed_event(self._workspace, message, previous), message)
         return message
 
+    def unfurl(self, message: Message) -> None:
+        """Tell the bot that a message changed whose words did not: Slack added a preview of a link."""
+        if self._heard(message.channel):
+            self._tell(message_changed_event(self._workspace, message, message), message)
+
     def remove(self, message: Message) -> None:
-        """Delete a message."""
+        """Delete a message. Below the head of a thread that has answers stays a tombstone [3p]."""
         self._workspace.remove_message(message)
+        has_answers = any(one.ts != message.ts for one in self._workspace.thread(message.channel, message.ts))
+        if has_answers:
+            self._workspace.put_message(tombstone_of(message))
         if message.ephemeral_to is None and self._heard(message.channel):
-            self._tell(message_deleted_event(self._workspace, message, self._workspace.next_ts()), message)
+            ts = self._workspace.next_ts()
+            told = message_tombstone_event if has_answers else message_deleted_event
+            self._tell(told(self._workspace, message, ts), message)
 
     def edited(self, message: Message, text: str, blocks: tuple[JsonObject, ...]) -> Message:
         """A message with a new text, marked as edited."""

@@ -18,6 +18,8 @@ class Person:
     name: str
     real_name: str
     deleted: bool = False
+    team: str | None = None
+    """Their own workspace, where it is not this one: a guest in a shared channel."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from askback.agent import shortage
 from askback.asks import Ask
 from askback.conversations import Conversation, Requested, ToolCall
 from askback.errors import CallerError
-from askback.identity import Actor
+from askback.identity import Actor, each
 from askback.policy import Approval, Policy, Reasons, Who
 from askback.tools import approval
 
@@ -46,7 +47,7 @@ class ApprovalRules:
         return tuple(dict.fromkeys(group for who in those if who is not None for group in who.groups))
 
     def policy(
-        self, manager: QuestionManager, conversation: Conversation, authors: tuple[Actor, ...], subject: str
+        self, manager: QuestionManager, conversation: Conversation, requesters: tuple[Actor, ...], subject: str
     ) -> Policy:
         """The policy for a call. Raises `CallerError` where nobody may decide."""
         platform, starter = conversation.place.platform, conversation.starter
@@ -60,7 +61,7 @@ class ApprovalRules:
             approving=(approval.APPROVE, approval.ALWAYS) if self.always else (approval.APPROVE,),
             wider=((approval.ALWAYS, approval.APPROVE),) if self.always else (),
             reasons=self.reasons,
-            requesters=_each((starter, *authors)) if self.approvers else (),
+            requesters=each((starter, *requesters)) if self.approvers else (),
             own=self.own or not self.approvers,
             subject=subject,
         )
@@ -76,7 +77,7 @@ class ApprovalRules:
 
 def givers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
     """Who let a tool run for the rest of the conversation, as far as that holds."""
-    return _each(tuple(by for ask in settled for by in approval.always(ask))) if rules.always else ()
+    return each(by for ask in settled for by in approval.always(ask)) if rules.always else ()
 
 
 def asked(
@@ -86,12 +87,15 @@ def asked(
     try:
         form = approval.form(call.tool, call.input, always=rules.always)
         subject = approval.digest(call.tool, call.input)
-        policy = rules.policy(manager, conversation, requested.authors, subject)
+        policy = rules.policy(manager, conversation, requested.requesters.get(call.tool, ()), subject)
         if rules.always:
             standing = _standing(requested, policy, call)
             if standing is not None:
                 return call.evolve(approved=standing.id)
-        policy.check(form)  # what nobody could decide in another place either is told first
+        short = shortage.of(policy, conversation.starter, requested.members)
+        if short is not None:  # what nobody could decide in another place either is told first
+            return _short(call, short)
+        policy.check(form)
         unseen = None if requested.alone is None else policy.refusal_alone(requested.alone)
         if unseen is not None:
             return _elsewhere(call, unseen)
@@ -112,7 +116,7 @@ def _standing(requested: Requested, policy: Policy, call: ToolCall) -> Ask | Non
     """The newest ask that lets the tool run for good, by as many as might still decide about this call."""
     quorum = policy.approval.quorum if policy.approval is not None else 1
     for ask in reversed(requested.settled):
-        by = tuple(_now(person, requested.givers) for person in approval.always(ask))
+        by = tuple(_now(person, requested.givers) for person in each(approval.always(ask)))
         enough = len(by) >= quorum and not any(map(policy.refusal, by))
         if enough and approval.allows(ask, call.tool, call.input, own=False):
             return ask
@@ -124,6 +128,16 @@ def _now(person: Actor, givers: tuple[Actor, ...]) -> Actor:
     return next((giver for giver in givers if giver.is_same_person(person)), person.evolve(groups=()))
 
 
+def _short(call: ToolCall, short: shortage.Shortage) -> ToolCall:
+    """The call with an error, and with what people are told: too few are left who may decide."""
+    cannot = "needs approval, and nobody can be asked for it:"
+    return call.evolve(
+        result=f"{call.tool} {cannot} {short.told('you act on')} It was not run. People have read why.",
+        is_error=True,
+        notice=f"“{call.tool}” {cannot} {short.told('I act on')} {short.cure}",
+    )
+
+
 def _elsewhere(call: ToolCall, unseen: str) -> ToolCall:
     """The call with an error, and with what people are told: it can only be approved in another place."""
     why = f"needs approval, and nobody can be asked for it here: {unseen}."
@@ -133,12 +147,3 @@ def _elsewhere(call: ToolCall, unseen: str) -> ToolCall:
         is_error=True,
         notice=f"“{call.tool}” {why} Ask me for it in a channel where those who decide are.",
     )
-
-
-def _each(people: tuple[Actor, ...]) -> tuple[Actor, ...]:
-    """Each person once."""
-    found: list[Actor] = []
-    for person in people:
-        if not any(one.is_same_person(person) for one in found):
-            found.append(person)
-    return tuple(found)

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-__all__ = ["ROUNDS", "Budget"]
+__all__ = ["CHARACTERS", "LEAST", "ROUNDS", "Budget", "Grant"]
+
+from typing import Final
 
 from pydantic import Field
 
+from askback.conversations import Spent
 from askback.values import Value
 
 ROUNDS = 25
 """How often the model is called without a word from a person, before it rests."""
+CHARACTERS: Final = 2
+"""A token has at least about so many, in any language, of what JSON makes of a text."""
+LEAST: Final = 1024
+"""Tokens that a call may write however little is left: with fewer, the model cannot finish a sentence and a call."""
+
+
+class Grant(Value):
+    """Whether the model may be called once."""
+
+    tokens: int = 0
+    """How many the call may use up, both ways. 0: there is to be no call now."""
+    write: int = 0
+    """How many of them it may write."""
+    problem: str | None = None
+    """Why there is no call, in words for people. None: calls that run may give back what it needs."""
 
 
 class Budget(Value):
@@ -19,16 +37,32 @@ class Budget(Value):
     day: int | None = Field(default=None, ge=1)
     """In all conversations together, from midnight to midnight UTC."""
 
-    def problem(self, conversation: int, today: int) -> str | None:
-        """Why the model is not called any more, in words for people; None: it is."""
-        if self.conversation is not None and conversation >= self.conversation:
-            return (
-                "This conversation has used up its budget, so I stop here. "
-                "Write “new” to begin another one, or ask whoever runs me for more."
-            )
-        if self.day is not None and today >= self.day:
-            return (
-                "Today's budget is used up, so I stop here. What you wrote is kept: "
-                "write again after midnight UTC, or ask whoever runs me for more."
-            )
-        return None
+    @property
+    def is_set(self) -> bool:
+        return self.conversation is not None or self.day is not None
+
+    def grant(self, spent: Spent, read: int, write: int) -> Grant:
+        """Decide about a call that reads about `read` tokens and would write at most `write`.
+
+        It is made while anything is left, and may write no more than that, but `LEAST`. Since calls that run count as
+        spent, all together go over the budget by one call at most, with what it reads and `LEAST`.
+        """
+        left = [write + read]
+        if self.conversation is not None:
+            left.append(self.conversation - spent.conversation)
+            if left[-1] <= 0:
+                return Grant(
+                    problem="This conversation has used up its budget, so I stop here. "
+                    "Write “new” to begin another one, or ask whoever runs me for more."
+                )
+        if self.day is not None:
+            left.append(self.day - spent.today)
+            if left[-1] <= 0 and left[-1] + spent.reserved > 0:
+                return Grant()
+            if left[-1] <= 0:
+                return Grant(
+                    problem="Today's budget is used up, so I stop here. What you wrote is kept: "
+                    "write again after midnight UTC, or ask whoever runs me for more."
+                )
+        write = min(write, max(min(left) - read, LEAST))
+        return Grant(tokens=read + write, write=write)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from askback.agent.approvals import ApprovalRules, asked
+from askback.agent.audience import Audience
+from askback.agent.naming import Namer
 from askback.asks import Ask
 from askback.conversations import Blocks, Call, Conversation, Requested, ToolCall
 from askback.errors import ModelError
-from askback.policy import Who
 from askback.tools import QuestionTool, ToolInput, approval
 
 if TYPE_CHECKING:
@@ -53,18 +54,24 @@ class Calls:
         """Whether people have to approve one of these calls."""
         return any(self._toolbox.needs_approval(str(block["name"])) for block in blocks)
 
+    def ask_people(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
+        """Whether one of these calls asks a question."""
+        return any(str(block["name"]) in self._questions for block in blocks)
+
     async def wrong(self, conversation: Conversation, blocks: Iterable[Mapping[str, JsonValue]]) -> dict[str, str]:
         """What the model is told of calls that need approval and could not run if they had it, by their ids."""
         calls = [one for one in map(_call, blocks) if self._toolbox.needs_approval(one.tool)]
         found = await asyncio.gather(*(self._toolbox.refusal(conversation, call) for call in calls))
         return {call.tool_use_id: why for call, why in zip(calls, found, strict=True) if why is not None}
 
-    def called(self, conversation: Conversation, block: Mapping[str, JsonValue], requested: Requested) -> ToolCall:
+    def called(
+        self, conversation: Conversation, block: Mapping[str, JsonValue], requested: Requested, audience: Audience
+    ) -> ToolCall:
         """What a call becomes: one with an ask, one to be run, or one that failed at once and has its result."""
         call = _call(block)
         question = self._questions.get(call.tool)
         if question is not None:
-            return self._question(question, conversation, call)
+            return self._question(question, conversation, call, audience)
         if call.tool not in self._toolbox.names:
             known = ", ".join((*self._questions, *self._toolbox.names))
             return call.evolve(result=f"There is no tool {call.tool!r}. There are: {known}.", is_error=True)
@@ -74,9 +81,34 @@ class Calls:
             return asked(self._manager, self._approvals, conversation, call, requested)
         return call
 
-    def _question(self, tool: QuestionTool[ToolInput], conversation: Conversation, call: ToolCall) -> ToolCall:
+    def unread(self, block: Mapping[str, JsonValue], why: str) -> ToolCall:
+        """A call whose input could not be read: it fails at once, and the model hears how to call properly."""
+        call = _call(block)
+        log.warning(
+            "The input of a call could not be read, and the model is told: %s",
+            why,
+            extra={"action": "input_unreadable", "tool": call.tool},
+        )
+        problem = (
+            f"{call.tool} was not run, since its input is not valid JSON: {why}. Give one JSON object, at most 100 "
+            "levels deep, with numbers of at most 300 digits, and without half a surrogate pair in a text"
+        )
+        question = self._questions.get(call.tool)
+        if question is None:
+            return call.evolve(result=f"{problem}. Call it again like that.", is_error=True)
+        refusal = question.refusal(ModelError(problem, example=question.example))
+        return call.evolve(result=refusal.text, is_error=True)
+
+    def _question(
+        self, tool: QuestionTool[ToolInput], conversation: Conversation, call: ToolCall, audience: Audience
+    ) -> ToolCall:
+        if audience.who is None:
+            why = f"Nobody can answer my questions here: {audience.problem}."
+            return call.evolve(result=f"Nobody was asked. {why}", is_error=True, notice=why)
         try:
             form = tool.parse(call.input)
+            alike = self._manager.policy(audience.who, self._timeout)
+            policy = audience.of(alike, tool.addressees(call.input))
         except ModelError as error:
             refusal = tool.refusal(error)
             log.warning(
@@ -87,22 +119,23 @@ class Calls:
         ask = self._manager.new_ask(
             form,
             to=conversation.place,
-            policy=self._manager.policy(Who.only(conversation.starter), self._timeout),
+            policy=policy,
             conversation_id=conversation.id,
-            asked_by=None,
+            # They may end what goes on in their conversation, also what others are asked.
+            asked_by=conversation.starter,
         )
         return call.evolve(ask=ask)
 
-    def result(self, call: Call, ask: Ask | None) -> dict[str, JsonValue]:
+    def result(self, call: Call, ask: Ask | None, namer: Namer) -> dict[str, JsonValue]:
         """What the model is told of a call that has ended: by its own result, or by the outcome of its ask."""
-        text, is_error = self._told(call, ask)
+        text, is_error = self._told(call, ask, namer)
         content: JsonValue = [*call.blocks] if call.blocks else text or ""
         block: dict[str, JsonValue] = {"type": "tool_result", "tool_use_id": call.tool_use_id, "content": content}
         if is_error:
             block["is_error"] = True
         return block
 
-    def _told(self, call: Call, ask: Ask | None) -> tuple[str | None, bool]:
+    def _told(self, call: Call, ask: Ask | None, namer: Namer) -> tuple[str | None, bool]:
         """A text, and whether it tells of an error."""
         outcome = None if ask is None else ask.outcome
         if ask is None or outcome is None:
@@ -111,7 +144,7 @@ class Calls:
             # One that was approved has run, and has a result of its own.
             if call.result is not None:
                 return call.result, call.is_error
-            return approval.refusal(call.tool, outcome), True
+            return approval.refusal(call.tool, outcome, namer.name), True
         question = self._questions.get(call.tool)
         if question is None:
             # Asked under another setting of ASKBACK_TOOLS: the answer is told all the same.
@@ -124,9 +157,18 @@ def _call(block: Mapping[str, JsonValue]) -> ToolCall:
     return ToolCall(tool_use_id=str(block["id"]), tool=str(block["name"]), input=block.get("input"))
 
 
-def refused(calls: tuple[ToolCall, ...], why: str) -> tuple[ToolCall, ...]:
-    """The same calls where nobody could be asked: each that has an ask fails at once."""
+def refused(calls: tuple[ToolCall, ...], limit: int, free: int) -> tuple[ToolCall, ...]:
+    """Return the same calls where only so many more questions may be open: those beyond fail at once.
+
+    They are not kept for later: after so many answers the model may not need to ask them any more.
+    """
+    wanted = [call.tool_use_id for call in calls if call.ask is not None]
+    beyond = set(wanted[free:])
+    why = (
+        f"Nobody was asked this: {limit} questions may be open here at the same time. "
+        f"{min(free, len(wanted))} of your {len(wanted)} questions were asked. "
+        "Ask the others again once people have answered."
+    )
     return tuple(
-        call if call.ask is None else call.evolve(ask=None, result=f"Nobody was asked: {why}", is_error=True)
-        for call in calls
+        call.evolve(ask=None, result=why, is_error=True) if call.tool_use_id in beyond else call for call in calls
     )

@@ -7,20 +7,20 @@ it. Our rows keep everything, so no call is ever parted from its result.
 
 from __future__ import annotations
 
-__all__ = ["BETA", "COMPACT_AT", "LEAST", "edits", "is_wanted"]
+__all__ = ["BETA", "COMPACT_AT", "LEAST", "characters", "edits", "is_wanted"]
 
 import json
 from typing import Final
 
 from pydantic import JsonValue
 
+from askback.agent.budget import CHARACTERS
+
 BETA: Final = "compact-2026-01-12"
 COMPACT_AT: Final = 150_000
 """Tokens from which on a conversation is compacted: the API's own default."""
 LEAST: Final = 50_000
 """The least that the API takes for it."""
-_CHARACTERS: Final = 2
-"""A token has at least about so many, in any language: what is shorter cannot reach the size."""
 
 
 def is_wanted(messages: tuple[dict[str, JsonValue], ...], at: int | None) -> bool:
@@ -30,7 +30,12 @@ def is_wanted(messages: tuple[dict[str, JsonValue], ...], at: int | None) -> boo
     """
     if any(_is_compacted(message) for message in messages):
         return True
-    return at is not None and sum(len(json.dumps(message)) for message in messages) >= at * _CHARACTERS
+    return at is not None and characters(messages) >= at * CHARACTERS
+
+
+def characters(parts: tuple[dict[str, JsonValue], ...]) -> int:
+    """Return the size of parts of a request, as JSON."""
+    return sum(len(json.dumps(part)) for part in parts)
 
 
 def edits(at: int | None) -> dict[str, JsonValue]:

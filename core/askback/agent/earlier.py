@@ -19,6 +19,8 @@ class Earlier(Value):
 
     said: tuple[Said, ...] = ()
     problem: str | None = None
+    left_out: int = 0
+    """How many messages were left out, since their authors may not talk to the bot."""
 
 
 NOTHING: Final = Earlier()

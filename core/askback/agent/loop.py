@@ -10,25 +10,31 @@ __all__ = ["Agent", "AgentSettings"]
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from pydantic import JsonValue
 
 from askback import telemetry
 from askback.agent.approvals import ApprovalRules, givers
-from askback.agent.budget import ROUNDS, Budget
+from askback.agent.audience import NOBODY, Answerers, Audience, audience
+from askback.agent.budget import ROUNDS, Budget, Grant
 from askback.agent.calls import Calls, refused
 from askback.agent.client import Client
 from askback.agent.compaction import COMPACT_AT
 from askback.agent.earlier import NOTHING, Earlier
+from askback.agent.meter import Meter
 from askback.agent.model import ModelTurn, Request, stream_turn
+from askback.agent.naming import Namer
 from askback.agent.prompt import SYSTEM_PROMPT
+from askback.agent.queued import QueuedProse
+from askback.agent.slots import Slot
 from askback.agent.stepping import Stepping
 from askback.agent.thread import read_earlier
 from askback.agent.toolbox import Toolbox
 from askback.agent.transcript import (
-    begun_after,
     merged,
     rounds_alone,
     sendable,
@@ -38,10 +44,13 @@ from askback.agent.transcript import (
     with_new_ids,
 )
 from askback.asks import Ask
-from askback.conversations import PROSE, Call, Conversation, Message, Requested, Say, Turn, TurnEnd, Written
-from askback.errors import CallerError
+from askback.conversations import PROSE, Call, Conversation, Message, News, Requested, Say, Spent, Turn, TurnEnd
+from askback.identity import each
 from askback.manager import QuestionManager
+from askback.messages.access import Access
 from askback.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
+from askback.store.asking import TooManyOpen
+from askback.store.errors import StoreError
 from askback.store.store import Store
 from askback.tools import QuestionTool, ToolInput
 
@@ -49,6 +58,9 @@ log = logging.getLogger("askback.agent")
 
 PAUSES = 8
 """How often in a row a paused turn is gone on with, before people are asked."""
+LEFT_OUT = "I have not read {} here by others who may not talk with me. Whoever runs me can allow them."
+BUDGET_PAUSE = 1.0
+"""Seconds after which a turn is tried again that waits for what other calls leave of a budget."""
 MISTAKES = 5
 """How often in a row the model may call tools wrongly, before people are asked."""
 
@@ -72,6 +84,8 @@ class AgentSettings:
     """How often the model is called without a word from a person."""
     approvals: ApprovalRules = field(default_factory=ApprovalRules)
     """Who decides about own tools that need approval."""
+    answerers: Answerers = field(default_factory=Answerers)
+    """Who may answer questions."""
 
 
 class Agent:
@@ -85,8 +99,13 @@ class Agent:
         platforms: Mapping[str, Platform],
         settings: AgentSettings,
         toolbox: Toolbox | None = None,
+        access: Mapping[str, Access] | None = None,
     ) -> None:
-        """`toolbox`: the operator's own tools, which the model is offered beside those of the settings."""
+        """`toolbox`: the operator's own tools, which the model is offered beside those of the settings.
+
+        `access`: the rules by platform; without any for a platform, the model reads what everybody wrote in a thread.
+        """
+        self._access: Mapping[str, Access] = access if access is not None else {}
         self._toolbox = toolbox or Toolbox(store)
         self._client = client
         self._store = store
@@ -109,10 +128,15 @@ class Agent:
         self._steps.recheck(conversation.id)
         self._presence(conversation, "idle")
 
-    async def advance(self, conversation_id: str) -> None:
-        """Take turns until the conversation waits for people or is done."""
+    async def advance(self, conversation_id: str, slot: Slot | None = None) -> None:
+        """Take turns until the conversation waits for people or is done. `slot`: others have it while tools run."""
+        held = slot or Slot()
+
+        async def step(conversation_id: str) -> bool:
+            return await self._step(conversation_id, held)
+
         try:
-            while await self._steps.run(conversation_id, self._step):
+            while await self._steps.run(conversation_id, step):
                 pass
         finally:
             # Between two steps it stays as it is, so that nothing flickers; a stop may have come in there.
@@ -120,49 +144,89 @@ class Agent:
             if working is not None:
                 self._presence(working, "idle")
 
-    async def _step(self, conversation_id: str) -> bool:
+    async def _step(self, conversation_id: str, slot: Slot) -> bool:
         """One turn. False: there is nothing to do for now."""
-        await self._run_tools(conversation_id)
+        await self._run_tools(conversation_id, slot)
+        await slot.take()
         earlier = await self._earlier(conversation_id)
         answered: list[tuple[Call, Ask]] = []
 
-        def compose(
-            conversation: Conversation,
-            calls: tuple[tuple[Call, Ask | None], ...],
-            written: tuple[Written, ...],
-            stopped_by: str | None,
-        ) -> Message:
-            answered[:] = [(call, ask) for call, ask in calls if ask is not None]
-            return self._compose(earlier, calls, written, stopped_by)
+        def compose(news: News) -> Message:
+            answered[:] = [(call, ask) for call, ask in news.calls if ask is not None]
+            return self._compose(earlier, news)
 
-        turn = await self._store.begin_turn(conversation_id, compose)
+        turn = await self._store.begin_turn(conversation_id, compose, _left_out(conversation_id, earlier))
         if turn is None:
             # Unless people have approved a call since the tools were run.
             return await self._store.calls_to_run(conversation_id) is not None
-        spent = await self._store.spent(conversation_id)
-        problem = self._settings.budget.problem(spent.conversation, spent.today)
-        if problem is None and rounds_alone(turn.history) >= self._settings.rounds:
-            problem = (
+        if rounds_alone(turn.history) >= self._settings.rounds:
+            await self._rest(
+                turn,
                 f"I have called the model {self._settings.rounds} times without a word from you. "
-                "Write “go on” and I go on."
+                "Write “go on” and I go on.",
             )
-        if problem is not None:
-            await self._rest(turn, problem)
             return False
-        answers = [ask.trace for _, ask in answered]
-        with telemetry.taking_turn(turn.conversation.trace, answers, resumed=turn.resumed):
-            for call, ask in answered:
-                telemetry.told_result(call.tool, ask.status, ask.trace)
-            await self._take(turn)
+        request, reservation = self._request(turn), secrets.token_urlsafe(16)
+        meter = Meter(request.most_read)
+        try:
+            grant = await self._reserve(conversation_id, reservation, request, meter)
+            if not grant.tokens:
+                await (self._rest(turn, grant.problem) if grant.problem else self._wait(conversation_id))
+                return False
+            if grant.write < request.max_tokens:
+                request = request.evolve(max_tokens=grant.write, is_rationed=True)
+            answers = [ask.trace for _, ask in answered]
+            with telemetry.taking_turn(turn.conversation.trace, answers, resumed=turn.resumed):
+                for call, ask in answered:
+                    telemetry.told_result(call.tool, ask.status, ask.trace)
+                await self._take(turn, request, reservation, meter)
+        except BaseException:
+            # To its end even if this is cancelled. Where the turn was committed, it does nothing.
+            await asyncio.shield(self._settle(reservation, meter))
+            raise
         return True
 
-    async def _run_tools(self, conversation_id: str) -> None:
+    async def _reserve(self, conversation_id: str, reservation: str, request: Request, meter: Meter) -> Grant:
+        """Count a call of the model before it is made, if it may be made."""
+
+        def grant(spent: Spent) -> Grant:
+            return self._settings.budget.grant(spent, meter.most, request.max_tokens)
+
+        spent = await self._store.reserve(conversation_id, reservation, lambda spent: grant(spent).tokens)
+        return grant(spent)
+
+    async def _settle(self, reservation: str, meter: Meter) -> None:
+        """Count what a call of the model used up whose turn commits nothing."""
+        try:
+            await self._store.settle(reservation, meter.tokens)
+        except StoreError as error:
+            log.warning(
+                "What a call of the model used up could not be stored; it counts as much as was reserved: %s",
+                error,
+                extra={"action": "not_settled"},
+            )
+
+    async def _adjust(self, reservation: str, request: Request, meter: Meter) -> None:
+        """Reserve what the service says that a call reads, and no longer what was estimated."""
+        if self._settings.budget.is_set:
+            await self._store.adjust(reservation, meter.read + meter.cached + request.max_tokens)
+
+    async def _wait(self, conversation_id: str) -> None:
+        """Try again soon: calls of other conversations run, and may leave something of the budget."""
+        log.info(
+            "A turn waits until others have ended: what they may use up is all that is left of the budget.",
+            extra={"action": "budget_waits", "conversation_id": conversation_id},
+        )
+        await self._store.put_off(conversation_id, timedelta(seconds=BUDGET_PAUSE))
+
+    async def _run_tools(self, conversation_id: str, slot: Slot) -> None:
         """Run what the model called. What a process before this one left is settled here as well."""
         work = await self._store.calls_to_run(conversation_id)
         if work is None:
             return
         self._presence(work.conversation, "working")
         try:
+            slot.leave()
             await self._toolbox.run(work)
         finally:
             # There may be a sentence about one of them.
@@ -188,7 +252,9 @@ class Agent:
         """What was said in the thread before the conversation began, where there was something."""
         place = await self._store.begins_midway(conversation_id)
         platform = None if place is None else self._platforms.get(place.platform)
-        return NOTHING if place is None or platform is None else await read_earlier(platform, place)
+        if place is None or platform is None:
+            return NOTHING
+        return await read_earlier(platform, place, self._access.get(place.platform))
 
     def _presence(self, conversation: Conversation, mood: Mood) -> None:
         if mood == "working":
@@ -199,7 +265,7 @@ class Agent:
         if platform is not None:
             platform.presence(conversation.place, mood, conversation.starter)
 
-    async def _take(self, turn: Turn) -> None:
+    async def _take(self, turn: Turn, request: Request, reservation: str, meter: Meter) -> None:
         conversation = turn.conversation
         name = _name(turn)
         platform = self._platforms[conversation.place.platform]
@@ -207,11 +273,14 @@ class Agent:
         mood: Mood = "idle"
         try:
             begun = conversation.prose or (await self._begun(platform, conversation, name) if turn.resumed else ())
-            prose = platform.prose(conversation.place, f"{PROSE}{name}", conversation.starter, begun)
+            prose = await self._prose(platform, conversation, name, begun)
             try:
-                said = await stream_turn(await self._client(), self._request(turn), self._follow(prose, conversation))
+                follow = self._follow(prose, conversation, lambda: self._adjust(reservation, request, meter))
+                said = await stream_turn(await self._client(), request, follow, meter)
                 said = with_new_ids(said, turn.history)
-                end = self._end(turn, said, prose, await self._requested(turn, said))
+                requested, those = await self._requested(turn, said), await self._audience(turn, said)
+                end = self._end(turn, said, prose, requested, those)
+                end = end.evolve(tokens=meter.tokens, reservation=reservation)
                 ended = await self._end_turn(end)
             except BaseException:
                 await prose.abandon()
@@ -227,12 +296,12 @@ class Agent:
 
     async def _end_turn(self, end: TurnEnd) -> bool:
         """Commit a turn. False: somebody stopped it."""
-        try:
-            return await self._store.end_turn(end, self._manager.limits) is not None
-        except CallerError as error:
-            # Too many questions at once: the model hears it as the result of each call.
-            end = end.evolve(calls=refused(end.calls, str(error)))
-            return await self._store.end_turn(end, self._manager.limits) is not None
+        while True:
+            try:
+                return await self._store.end_turn(end, self._manager.limits) is not None
+            except TooManyOpen as error:
+                # Each time for fewer: somebody else may ask in this place meanwhile.
+                end = end.evolve(calls=refused(end.calls, error.limit, error.free))
 
     async def _begun(self, platform: Platform, conversation: Conversation, name: str) -> Messages:
         """What an ended process had shown of this text, where it ended before it could say where that stands."""
@@ -242,11 +311,32 @@ class Agent:
             log.warning("A text cannot be looked up: %s", error, extra={"action": "no_prose"})
             return ()
 
-    def _follow(self, prose: Prose, conversation: Conversation) -> Callable[[str], Awaitable[None]]:
-        recorded = bool(conversation.prose)
+    async def _prose(self, platform: Platform, conversation: Conversation, name: str, begun: Messages) -> Prose:
+        """Begin the text of a turn, behind whatever is still to be said before it."""
+        target = f"{PROSE}{name}"
+
+        def begin() -> Prose:
+            return platform.prose(conversation.place, target, conversation.starter, begun)
+
+        async def waits() -> bool:
+            return await self._store.text_waits(conversation.id, besides=target)
+
+        if begun:
+            return begin()
+        prose = QueuedProse(waits, begin)
+        await prose.start()
+        return prose
+
+    def _follow(
+        self, prose: Prose, conversation: Conversation, begins: Callable[[], Awaitable[None]]
+    ) -> Callable[[str], Awaitable[None]]:
+        recorded, begun = bool(conversation.prose), False
 
         async def follow(text: str) -> None:
-            nonlocal recorded
+            nonlocal recorded, begun
+            if not begun:
+                begun = True
+                await begins()
             await prose.append(text)
             if not recorded and prose.messages:
                 recorded = True
@@ -286,23 +376,42 @@ class Agent:
         if not self._calls.need_approval(said.calls):
             return Requested()
         place, starter = turn.conversation.place, turn.conversation.starter
-        requested = await self._store.requested(turn.conversation.id, begun_after(turn.history), turn.history[-1].seq)
+        tools = frozenset(str(block["name"]) for block in said.calls)
+        requested = await self._store.requested(turn.conversation.id, tools)
         rules, platform = self._settings.approvals, self._platforms[place.platform]
         groups = rules.groups(place.platform)
         return requested.evolve(
             givers=await platform.grouped(place, givers(rules, requested.settled), groups),
             alone=await platform.alone(place, starter, groups),
+            members=await platform.members(place, groups) if groups else {},
             wrong=await self._calls.wrong(turn.conversation, said.calls),
         )
 
-    def _end(self, turn: Turn, said: ModelTurn, prose: Prose, requested: Requested) -> TurnEnd:
+    async def _audience(self, turn: Turn, said: ModelTurn) -> Audience:
+        """Return who may answer the questions of a turn."""
+        if not self._calls.ask_people(said.calls):
+            return NOBODY
+        conversation, rules = turn.conversation, self._settings.answerers
+        place, platform = conversation.place, self._platforms[conversation.place.platform]
+        groups = rules.groups(place.platform)
+        people = await self._store.participants(conversation.id)
+        if groups:
+            people = await platform.grouped(place, people, groups)
+        return audience(rules, conversation, people, await platform.alone(place, conversation.starter, groups))
+
+    def _end(self, turn: Turn, said: ModelTurn, prose: Prose, requested: Requested, those: Audience) -> TurnEnd:
         conversation, name = turn.conversation, _name(turn)
         problem = said.problem
         stuck = _in_a_row(self._paused, conversation.id, said.paused) > PAUSES
         if stuck:
             del self._paused[conversation.id]
             problem = "I paused too often without getting on. Write “go on” and I try again."
-        calls = tuple(self._calls.called(conversation, block, requested) for block in said.calls)
+        calls = tuple(
+            self._calls.unread(block, said.unreadable[number])
+            if number in said.unreadable
+            else self._calls.called(conversation, block, requested, those)
+            for number, block in enumerate(said.calls)
+        )
         # Calls that failed at once go straight back to the model: it must not go on like that for ever.
         mistaken = bool(calls) and all(call.result is not None for call in calls)
         rest = _in_a_row(self._mistakes, conversation.id, mistaken) >= MISTAKES
@@ -323,26 +432,39 @@ class Agent:
             rest=rest,
             stops=conversation.stops,
             after=turn.history[-1].seq,
-            tokens=said.tokens,
         )
 
-    def _compose(
-        self,
-        earlier: Earlier,
-        calls: tuple[tuple[Call, Ask | None], ...],
-        written: tuple[Written, ...],
-        stopped_by: str | None,
-    ) -> Message:
+    def _compose(self, earlier: Earlier, news: News) -> Message:
         """The next message to the model: exactly one result for each call, then what people wrote."""
-        content: list[dict[str, JsonValue]] = [self._calls.result(call, ask) for call, ask in calls]
-        if written and stopped_by is not None:
-            content.append(stopped(stopped_by))
-        keys = {one.key for one in written}
-        context = spoken_earlier(tuple(one for one in earlier.said if one.key not in keys), earlier.problem)
+        keys = {one.key for one in news.written}
+        earlier = earlier.evolve(said=tuple(one for one in earlier.said if one.key not in keys))
+        halt = news.halt if news.written else None
+        authors = each(
+            (
+                *news.answering,
+                *(() if halt is None or halt.by is None else (halt.by,)),
+                *(one.author for one in earlier.said if not one.ours),
+                *(one.author for one in news.written),
+            )
+        )
+        voters = (vote.by for _, ask in news.calls if ask is not None and ask.outcome for vote in ask.outcome.votes)
+        namer = Namer((*news.known, *authors, *voters, *(one.author for one in earlier.said)))
+        content: list[dict[str, JsonValue]] = [self._calls.result(call, ask, namer) for call, ask in news.calls]
+        if halt is not None:
+            content.append(stopped(halt, namer))
+        context = spoken_earlier(earlier, namer)
         if context is not None:
             content.append(context)
-        content.extend(map(spoken, written))
-        return Message(seq=0, role="user", content=tuple(content))
+        content.extend(spoken(one, namer) for one in news.written)
+        return Message(seq=0, role="user", content=tuple(content), authors=authors)
+
+
+def _left_out(conversation_id: str, earlier: Earlier) -> Say | None:
+    """What people are told where messages of theirs were not read."""
+    if not earlier.left_out:
+        return None
+    text = LEFT_OUT.format("1 message" if earlier.left_out == 1 else f"{earlier.left_out} messages")
+    return Say(target=f"left_out:{conversation_id}", text=text, markdown=False)
 
 
 def _mood(end: TurnEnd) -> Mood:

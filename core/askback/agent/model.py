@@ -5,14 +5,16 @@ from __future__ import annotations
 __all__ = ["ModelTurn", "Request", "stream_turn"]
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from askback import telemetry
-from askback.agent.compaction import BETA, edits, is_wanted
+from askback.agent.answer import Answer
+from askback.agent.budget import CHARACTERS
+from askback.agent.compaction import BETA, characters, edits, is_wanted
+from askback.agent.meter import Meter
 from askback.store.errors import StoreError
 from askback.telemetry import ModelCall
 from askback.values import Value
@@ -21,7 +23,6 @@ from askback.values import Value
 if TYPE_CHECKING:
     import anthropic
     from anthropic import AsyncAnthropic
-    from anthropic.types import Message, Usage
 
 log = logging.getLogger("askback.model")
 
@@ -32,7 +33,7 @@ TOO_LONG = (
     "please say in a few words where we were."
 )
 
-
+OUT_OF_BUDGET = "The answer was cut off, since the budget is used up. Ask whoever runs me for more."
 NOT_ACCEPTED = (
     "The model's service did not accept my request. Whoever runs me: the log has its id. You can go on writing here."
 )
@@ -50,6 +51,14 @@ class Request(Value):
     """Tokens from which on the API puts a summary in the place of the conversation's beginning. None: never."""
     patience: float = 120.0
     """Seconds of silence after which the stream counts as broken; the service sends signs of life meanwhile."""
+    is_rationed: bool = False
+    """Whether `max_tokens` is what is left of a budget."""
+
+    @property
+    def most_read(self) -> int:
+        """Tokens that it reads, in an estimate that is not too low. A compaction reads it once more."""
+        read = -(-(characters(self.messages) + characters(self.tools) + len(self.system)) // CHARACTERS)
+        return 2 * read if is_wanted(self.messages, self.compact_at) else read
 
 
 class ModelTurn(Value):
@@ -63,8 +72,8 @@ class ModelTurn(Value):
     """A sentence for people about what went wrong."""
     forget: Literal["nothing", "last", "all"] = "nothing"
     paused: bool = False
-    tokens: int = 0
-    """What it used up, both ways, whatever was read from a cache included."""
+    unreadable: Mapping[int, str] = Field(default_factory=dict[int, str])
+    """Why the input of a call could not be read, by the number of the call; `content` has none for it."""
 
     @property
     def calls(self) -> Blocks:
@@ -75,10 +84,10 @@ class _Stream(Protocol):
     """What the package's two streams, plain and beta, have in common."""
 
     def __aiter__(self) -> AsyncIterator[Any]: ...
-    async def get_final_message(self) -> Message: ...
+    async def close(self) -> None: ...
 
 
-def _opened(client: AsyncAnthropic, request: Request) -> AbstractAsyncContextManager[_Stream]:
+async def _opened(client: AsyncAnthropic, request: Request) -> _Stream:
     import anthropic
 
     parameters: dict[str, Any] = {
@@ -89,90 +98,85 @@ def _opened(client: AsyncAnthropic, request: Request) -> AbstractAsyncContextMan
         "tools": list(request.tools),
         "cache_control": {"type": "ephemeral"},
         "timeout": anthropic.Timeout(request.patience, connect=min(request.patience, 10.0)),
+        "stream": True,
     }
     if is_wanted(request.messages, request.compact_at):
         parameters |= {"betas": [BETA], "context_management": edits(request.compact_at)}
-        return cast("AbstractAsyncContextManager[_Stream]", client.beta.messages.stream(**parameters))
-    return cast("AbstractAsyncContextManager[_Stream]", client.messages.stream(**parameters))
+        return cast("_Stream", await client.beta.messages.create(**parameters))
+    return cast("_Stream", await client.messages.create(**parameters))
 
 
-async def stream_turn(client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]]) -> ModelTurn:
-    """Call the model once; `follow` gets its text as it is written. Never raises for the model's sake."""
+async def stream_turn(
+    client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]], meter: Meter
+) -> ModelTurn:
+    """Call the model once; `follow` gets its text as it is written, and `meter` what it uses up.
+
+    Never raises for the model's sake.
+    """
     with telemetry.calling_model(request.model) as call:
-        return await _stream(client, request, follow, call)
+        return await _stream(client.with_middleware(meter.attempt), request, follow, meter, call)
 
 
 async def _stream(
-    client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]], call: ModelCall
+    client: AsyncAnthropic,
+    request: Request,
+    follow: Callable[[str], Awaitable[None]],
+    meter: Meter,
+    call: ModelCall,
 ) -> ModelTurn:
     import anthropic
 
     written: list[str] = []
+    answer = Answer()
     try:
-        async with _opened(client, request) as stream:
+        stream = await _opened(client, request)
+        try:
             async for event in stream:
-                if event.type == "text":
-                    written.append(event.text)
-                    await follow(event.text)
-                elif event.type == "content_block_stop" and event.content_block.type == "text":
-                    written.append("\n\n")
-                    await follow("\n\n")
-                elif event.type == "input_json":
-                    await follow("")
-            message = await stream.get_final_message()
+                meter.hear(event)
+                text = answer.hear(event)
+                if text is not None:
+                    written.append(text)
+                    await follow(text)
+        finally:
+            await stream.close()
     except StoreError:
         raise
     except anthropic.BadRequestError as error:
         if request.compact_at is None or not _is_about_compaction(error):
             return _broken(call, error, "".join(written).strip())
         log.warning("The model's service knows no compaction; going on without.", extra={"action": "no_compaction"})
-        return await _stream(client, request.evolve(compact_at=None), follow, call)
+        return await _stream(client, request.evolve(compact_at=None), follow, meter, call)
     except Exception as error:  # noqa: BLE001 - a stream that is no proper one surfaces as nearly anything in the SDK
         return _broken(call, error, "".join(written).strip())
-    if message.stop_reason is None:
+    if answer.stop_reason is None:
         # The connection ended as if all were well, but before the end of the answer.
         return _broken(call, ConnectionError("The stream ended before the message did."), "".join(written).strip())
-    return _said(call, message)
+    return _said(call, request, answer, answer.stop_reason, meter)
 
 
-def _said(call: ModelCall, message: Message) -> ModelTurn:
-    blocks = tuple(
-        # Without warnings: the SDK takes what it was sent, whatever its own types say.
-        _block(block.model_dump(mode="json", exclude_none=True, by_alias=True, warnings=False))
-        for block in message.content
-    )
+def _said(call: ModelCall, request: Request, answer: Answer, stop_reason: str, meter: Meter) -> ModelTurn:
+    blocks = tuple(map(_block, answer.blocks))
     content = tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
-    text = _text(content)
-    uncalled = tuple(block for block in content if block.get("type") != "tool_use")
     log.info(
         "The model stopped: %s.",
-        message.stop_reason,
+        stop_reason,
         extra={
             "action": "model_turn",
-            "stop_reason": message.stop_reason,
-            "input_tokens": message.usage.input_tokens,
-            "output_tokens": message.usage.output_tokens,
+            "stop_reason": stop_reason,
+            "input_tokens": meter.read,
+            "output_tokens": meter.written,
         },
     )
-    read, cached, written = _tokens(message.usage)
-    call.said(str(message.stop_reason), read=read, cached=cached, written=written)
-    return _turn(message, content, text, uncalled).evolve(tokens=read + cached + written)
+    call.said(stop_reason, read=meter.read, cached=meter.cached, written=meter.written)
+    calls = [index for index, block in enumerate(blocks) if block.get("type") == "tool_use"]
+    unreadable = {calls.index(index): why for index, why in answer.unreadable.items() if index in calls}
+    return _turn(request, stop_reason, content, unreadable)
 
 
-def _tokens(usage: Usage) -> tuple[int, int, int]:
-    """What was read anew, what the cache had, and what was written."""
-    # What a compaction took stands beside the sums and not in them.
-    rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
-    compactions = [one for one in rounds if one.type == "compaction"]
-    return (
-        usage.input_tokens + (usage.cache_creation_input_tokens or 0) + sum(one.input_tokens for one in compactions),
-        usage.cache_read_input_tokens or 0,
-        usage.output_tokens + sum(one.output_tokens for one in compactions),
-    )
-
-
-def _turn(message: Message, content: Blocks, text: str, uncalled: Blocks) -> ModelTurn:
-    match message.stop_reason:
+def _turn(request: Request, stop_reason: str, content: Blocks, unreadable: Mapping[int, str]) -> ModelTurn:
+    text = _text(content)
+    uncalled = tuple(block for block in content if block.get("type") != "tool_use")
+    match stop_reason:
         case "refusal":
             return ModelTurn(
                 text=text,
@@ -183,14 +187,16 @@ def _turn(message: Message, content: Blocks, text: str, uncalled: Blocks) -> Mod
             return ModelTurn(
                 content=uncalled,
                 text=_text(uncalled),
-                problem="The answer was cut off at its greatest length. Write “go on” and I continue.",
+                problem=OUT_OF_BUDGET
+                if request.is_rationed
+                else "The answer was cut off at its greatest length. Write “go on” and I continue.",
             )
         case "model_context_window_exceeded":
             return ModelTurn(text=text, problem=TOO_LONG, forget="all")
-        case "pause_turn" | "compaction":  # pyright: ignore[reportUnnecessaryComparison] - the beta's own
+        case "pause_turn" | "compaction":
             return ModelTurn(content=uncalled, text=text, paused=True)
         case _:
-            return ModelTurn(content=content, text=text)
+            return ModelTurn(content=content, text=text, unreadable=unreadable)
 
 
 def _text(content: Blocks) -> str:

@@ -7,35 +7,37 @@ people are told so. What a tool raises goes to the model and into the log, never
 
 from __future__ import annotations
 
-__all__ = ["Toolbox"]
+__all__ = ["State", "Toolbox"]
 
 import asyncio
 import inspect
 import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, cast
+from typing import Self, TypeVar, cast
 
 from pydantic import JsonValue
 
+from askback.agent.slots import Slots, person_of
 from askback.conversations import Call, CallsToRun, Conversation, Say, ToolCall
 from askback.errors import ModelError
+from askback.own import loops
 from askback.own.declare import ToolContext
 from askback.own.function import OwnTool
+from askback.own.loops import AsyncCall, ToolLoops
 from askback.own.results import Told, told, told_error
-from askback.own.threads import NoThread, Threads, ToolLoop
+from askback.own.threads import NoThread, Threads
 from askback.policy import Who
 from askback.store.store import Store
 from askback.tools import approval
 
 log = logging.getLogger("askback.toolbox")
 
-AT_ONCE = 16
-"""Calls that run at the same time, of all conversations."""
+T = TypeVar("T")
+
 THREADS = 32
 """Threads for functions that are no coroutines: as many again may hang as run at the same time."""
 TIMEOUT = 60.0
@@ -53,6 +55,24 @@ class _Ended:
     """What the tool raised."""
     refused: bool = False
     """Whether the input was wrong, so that it was not called."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the tools of a process are, in words for the operator."""
+
+    refused: str | None = None
+    """Why calls are refused."""
+    hung: tuple[str, ...] = ()
+    """What keeps a loop or a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """A call that did not end in time."""
+
+    is_begun: bool
+    """Whether it has begun; else it never will."""
 
 
 class Toolbox:
@@ -73,8 +93,8 @@ class Toolbox:
         self._timeout = timeout
         self._limit = result_limit
         self._threads = Threads(threads)
-        self._loop = ToolLoop(self._threads)
-        self._free = asyncio.Semaphore(AT_ONCE)
+        self._loops = ToolLoops(self._threads)
+        self._slots = Slots()
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -88,7 +108,7 @@ class Toolbox:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._loop.close()
+        await self._loops.close()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,13 +131,17 @@ class Toolbox:
         """
         tool = self._tools[call.tool]
         seconds = min(CHECK_SECONDS, self._timeout if tool.timeout is None else tool.timeout)
+        data, context = call.input, _context(conversation, call)
         try:
-            async with asyncio.timeout(seconds):
-                ended = await asyncio.wrap_future(self._check(tool, call.input, _context(conversation, call)))
-        except TimeoutError:
-            return f"{tool.name} was not run: its input could not be checked within {seconds:g} s."
+            if tool.is_async:
+                ended = await self._in_loop(tool, lambda: _checked(tool, data, context, self._limit), seconds)
+            else:
+                future = self._threads.submit(_checked_in_thread, tool, data, context, self._limit)
+                ended = await _within(asyncio.wrap_future(future), seconds)
         except NoThread as error:
             return f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
+        if isinstance(ended, _Late):
+            return f"{tool.name} was not run: its input could not be checked within {seconds:g} s."
         if ended is None:
             return None
         _log(ended, {"tool": tool.name, "conversation_id": conversation.id})
@@ -174,7 +198,7 @@ class Toolbox:
             why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
             await self._record(work, call, Told(text=why, is_error=True))
         else:
-            async with self._free:
+            async with self._slots.held(person_of(work.conversation.starter)):
                 if self._closing:
                     await asyncio.Event().wait()
                 with self._counted():
@@ -233,33 +257,65 @@ class Toolbox:
         fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
         seconds = self._timeout if tool.timeout is None else tool.timeout
         begun = time.monotonic()
+        data = call.input
         try:
-            async with asyncio.timeout(seconds):
-                ended = await asyncio.wrap_future(self._submit(tool, call.input, context))
-        except TimeoutError:
-            log.error("A tool did not end within %g s.", seconds, extra={"action": "tool_timeout", **fields})
-            return Told(text=f"{tool.name} did not end within {seconds:g} s; its outcome is unknown.", is_error=True)
+            if tool.is_async:
+                ended = await self._in_loop(tool, lambda: _contained(tool, data, context, self._limit), seconds)
+            else:
+                future = self._threads.submit(_contained_in_thread, tool, data, context, self._limit)
+                ended = await _within(asyncio.wrap_future(future), seconds)
         except NoThread as error:
             log.error(
-                "%s Restart this program, and mend the tools that hang.",
+                "%s Restart this program, and repair the tools that hang.",
                 error,
                 extra={"action": "tool_threads", **fields},
             )
             why = f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
             return Told(text=why, is_error=True)
+        if isinstance(ended, _Late):
+            if ended.is_begun:
+                log.error("A tool did not end within %g s.", seconds, extra={"action": "tool_timeout", **fields})
+                why = f"{tool.name} did not end within {seconds:g} s; its outcome is unknown."
+            else:
+                log.error("A tool could not begin within %g s.", seconds, extra={"action": "tool_late", **fields})
+                why = f"{tool.name} was not run: it could not begin within {seconds:g} s. You may call it again."
+            return Told(text=why, is_error=True)
         fields["seconds"] = round(time.monotonic() - begun, 3)
         _log(ended, fields)
         return ended.told
 
-    def _submit(self, tool: OwnTool, data: object, context: ToolContext) -> Future[_Ended]:
-        if tool.is_async:
-            return self._loop.submit(lambda: _contained(tool, data, context, self._limit))
-        return self._threads.submit(_contained_in_thread, tool, data, context, self._limit)
+    async def _in_loop(
+        self, tool: OwnTool, work: Callable[[], Coroutine[object, object, T]], seconds: float
+    ) -> T | _Late:
+        """Run a coroutine beside this loop, for so long at most. Raises `NoThread`."""
+        call = AsyncCall(tool.name, getattr(inspect.unwrap(tool.function), "__code__", None), work)
+        self._loops.submit(call)
+        end = time.monotonic() + seconds
+        try:
+            while not call.done.done() and (left := end - time.monotonic()) > 0:
+                await asyncio.wait({call.done}, timeout=min(left, loops.WATCH_SECONDS))
+                self._loops.watch()
+        except asyncio.CancelledError:
+            call.give_up()
+            raise
+        return call.done.result() if call.done.done() else _Late(call.give_up())
 
-    def _check(self, tool: OwnTool, data: object, context: ToolContext) -> Future[_Ended | None]:
-        if tool.is_async:
-            return self._loop.submit(lambda: _checked(tool, data, context, self._limit))
-        return self._threads.submit(_checked_in_thread, tool, data, context, self._limit)
+    def state(self) -> State:
+        """Look whether tools are blocked, or hang."""
+        self._loops.watch()
+        hung = self._loops.hung
+        if self._threads.is_full:
+            return State(f"all {self._threads.taken} threads for tools are taken", hung)
+        return State("all event loops of async tools are blocked" if self._loops.is_full else None, hung)
+
+
+async def _within(future: asyncio.Future[T], seconds: float) -> T | _Late:
+    """Wait for a call in a thread, which has begun."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await future
+    except TimeoutError:
+        return _Late(True)
 
 
 def _context(conversation: Conversation, call: Call | ToolCall) -> ToolContext:

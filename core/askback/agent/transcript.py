@@ -7,7 +7,6 @@ characters than its own, inputs that are no objects, results behind texts. So wh
 from __future__ import annotations
 
 __all__ = [
-    "begun_after",
     "merged",
     "rounds_alone",
     "sendable",
@@ -23,14 +22,20 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from askback.agent.earlier import Earlier
 from askback.agent.model import ModelTurn
-from askback.conversations import Blocks, Message, Said, Written
-from askback.identity import Actor
+from askback.agent.naming import Namer, body
+from askback.conversations import Blocks, Halt, Message, Said, Written
+from askback.text.literal import fit
 
 # https://docs.anthropic.com/en/api/messages: what ids and names of calls may be
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME: Final = 64
+BEFORE: Final = 2_000
+"""Characters of the version of an edited message that the model has read before."""
+
+LEFT_OUT: Final = "Of what was written in this thread before, {} by others who may not talk with you were left out."
 
 
 def with_new_ids(said: ModelTurn, history: tuple[Message, ...]) -> ModelTurn:
@@ -74,27 +79,32 @@ def _results_first(content: list[dict[str, JsonValue]]) -> Blocks:
     return tuple(sorted(content, key=lambda block: block.get("type") != "tool_result"))
 
 
-def spoken(written: Written | Said) -> dict[str, JsonValue]:
+def spoken(written: Written, namer: Namer) -> dict[str, JsonValue]:
     """What a person wrote, with who wrote it."""
-    files = f" [attached, and not readable here: {', '.join(map(_line, written.files))}]" if written.files else ""
-    return {"type": "text", "text": f"{_name(written.author)}: {written.text}{files}"}
+    edit = ""
+    if written.before is not None:
+        edit = f"[edited a message that you have read. Before: “{fit(written.before, BEFORE)}”. Now:] "
+    return {"type": "text", "text": f"{namer.name(written.author)}: {edit}{body(written.text)}{_files(written)}"}
 
 
-def spoken_earlier(said: tuple[Said, ...], problem: str | None) -> dict[str, JsonValue] | None:
+def spoken_earlier(earlier: Earlier, namer: Namer) -> dict[str, JsonValue] | None:
     """What stood in the thread before the first message to the model; None: nothing did."""
-    if problem is not None:
-        return _note("People wrote in this thread before. You cannot read that: " + problem)
-    if not said:
-        return None
-    lines = "\n".join(f"{_name(one.author)}: {_line(str(spoken(one)['text']).partition(': ')[2])}" for one in said)
+    if earlier.problem is not None:
+        return _note("People wrote in this thread before. You cannot read that: " + earlier.problem)
+    left_out = LEFT_OUT.format(_messages(earlier.left_out)) if earlier.left_out else ""
+    if not earlier.said:
+        return _note(left_out) if left_out else None
+    lines = "\n".join(f"{namer.name(one.author)}: {_line(f'{one.text}{_files(one)}')}" for one in earlier.said)
     return _note(
         f"What was written in this thread before, for you to know; oldest first:\n{lines}\nEnd of what was before."
+        f"{left_out and ' '}{left_out}"
     )
 
 
-def stopped(by: str) -> dict[str, JsonValue]:
+def stopped(halt: Halt, namer: Namer) -> dict[str, JsonValue]:
     """That somebody ended a turn: what was to be done then is not to be taken up again by itself."""
-    return _note(f"{_line(by)} stopped you here. What was asked before is off, unless they ask for it again.")
+    by = "Whoever runs you" if halt.by is None else namer.name(halt.by)
+    return _note(f"{by} stopped you here. What was asked before is off, unless they ask for it again.")
 
 
 def rounds_alone(history: tuple[Message, ...]) -> int:
@@ -108,21 +118,16 @@ def rounds_alone(history: tuple[Message, ...]) -> int:
     return rounds
 
 
-def begun_after(history: tuple[Message, ...]) -> int:
-    """The seq after which stands what the model is still at: that of the last message in which it called nothing."""
-    for message in reversed(history):
-        calls = any(block.get("type") == "tool_use" for block in message.content)
-        if message.role == "assistant" and not calls and not message.unfinished:
-            return message.seq
-    return -1
-
-
 def _note(text: str) -> dict[str, JsonValue]:
     return {"type": "text", "text": f"[{text}]"}
 
 
-def _name(author: Actor) -> str:
-    return _line(author.name or author.id)
+def _files(written: Written | Said) -> str:
+    return f" [attached, and not readable here: {', '.join(map(_line, written.files))}]" if written.files else ""
+
+
+def _messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count} messages"
 
 
 def _line(text: str) -> str:

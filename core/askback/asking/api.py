@@ -11,6 +11,7 @@ from typing import ParamSpec
 
 from askback.asking.request import AskRequest
 from askback.asking.result import AskOutcome
+from askback.asking.terms import Terms
 from askback.asking.waiting import Progress, ask_people
 from askback.asks import check_key
 from askback.errors import CallerError
@@ -49,12 +50,16 @@ async def ask_async(
     the question need not be given then. Cancelling it leaves the question open. Raises `CallerError` where the call is
     wrong, and `OperatorError` where settings, database or platform do not let it.
     """
+    progress = progress or Progress()
+    terms = progress.terms
     if key is not None:
         check_key(key)
     request = None
     if question is not None:
         if to is None:
-            raise CallerError("Say where to ask: a platform, a colon and a place, such as PLATFORM:#deploys (--to).")
+            raise CallerError(
+                f"Say where to ask: a platform, a colon and a place, such as PLATFORM:#deploys ({terms.name('to')})."
+            )
         request = AskRequest(
             question=question,
             to=to,
@@ -67,16 +72,18 @@ async def ask_async(
             reasons=reasons,
             requested_by=_names(requested_by),
             own=own,
-            wait=seconds("--wait", wait),
+            wait=_wait(wait, terms),
             remind=tuple(
-                _some("--remind", after) for after in ((remind,) if isinstance(remind, str | int | float) else remind)
+                _some("remind", after, terms)
+                for after in ((remind,) if isinstance(remind, str | int | float) else remind)
             ),
-            escalate={_some("--escalate", after): _names(names) for after, names in (escalate or {}).items()},
+            escalate={_some("escalate", after, terms): _names(names) for after, names in (escalate or {}).items()},
             details=details,
+            terms=terms,
         )
     elif key is None:
-        raise CallerError("Give the question, or the key of one that was asked before (--key).")
-    return await ask_people(request, key, progress or Progress())
+        raise CallerError(f"Give the question, or the key of one that was asked before ({terms.name('key')}).")
+    return await ask_people(request, key, progress)
 
 
 def _blocking(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> Callable[P, AskOutcome]:
@@ -95,21 +102,22 @@ ask = _blocking(ask_async)
 """The same where no event loop runs; it raises `CallerError` where one does."""
 
 
-def seconds(name: str, duration: Duration | None) -> float | None:
-    """A duration in seconds; None for one that has no end. Raises `CallerError`."""
+def _wait(duration: Duration | None, terms: Terms) -> float | None:
+    """Return the wait in seconds; None means for ever. Raises `CallerError`."""
     if duration is None or (isinstance(duration, str) and duration.strip().casefold() in {"forever", "never"}):
         return None
-    return _some(name, duration)
+    return _some("wait", duration, terms)
 
 
-def _some(name: str, duration: Duration) -> float:
+def _some(parameter: str, duration: Duration, terms: Terms) -> float:
+    given = terms.given(parameter, duration)
     try:
         length = seconds_of(duration) if isinstance(duration, str) else float(duration)
     except ValueError as error:
-        raise CallerError(f"{name} {duration} {error}.") from None
+        raise CallerError(f"{given} {error}.") from None
     if not 0 < length <= LONGEST_WAIT:
-        forever = ", or forever" if name == "--wait" else ""
-        raise CallerError(f"{name} {duration} is out of reach: take more than 0 seconds, up to ten years{forever}.")
+        forever = "" if parameter != "wait" else ", or forever" if terms.is_shell else ", or None for ever"
+        raise CallerError(f"{given} is out of reach: take more than 0 seconds, up to ten years{forever}.")
     return length
 
 

@@ -13,6 +13,7 @@ import typer
 
 from askback.errors import AskbackError, CallerError
 from askback.serving.process import run_to_end
+from askback.settings.option import Config, tell_unread
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -38,7 +39,7 @@ def _lines(*lines: str) -> str:
         "  [bold]    --requested-by @ada --wait 2h --remind 30m[/]",
         '  [bold]askback ask "Which version?" --to discord:@ada --wait forever[/]',
         '  [bold]git diff | askback ask "Merge this?" --to slack:#code --details -[/]',
-        "  [bold]    --option Yes --option No --approvers @leads --reason no[/]",
+        "  [bold]    --option Yes --option No --approvers @leads --reasons no[/]",
         "  [bold]askback ask --key 41c8e0    come back to a question[/]",
         "",
         "Prints one line of JSON: id, key, status, approved, answer, by, by_id,",
@@ -85,8 +86,9 @@ def ask(
     ] = None,
     quorum: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="So many have to choose the same.")] = 1,
     refusals: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="So many who refuse end it.")] = 1,
-    reason: Annotated[
-        Literal["none", "no", "yes", "both"], typer.Option(help="Which decisions need a reason.")
+    reasons: Annotated[
+        Literal["none", "no", "yes", "both"],
+        typer.Option("--reasons", "--reason", help="Which decisions need a reason."),
     ] = "none",
     requested_by: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Whose request it is: they may not decide about it.")
@@ -109,11 +111,14 @@ def ask(
             metavar="TEXT", help="Your own name for the question. Asked again with it, the same question is waited for."
         ),
     ] = None,
+    config: Config = None,
 ) -> None:
     """Ask people in Slack or Discord from a script, wait, and print the outcome.
 
     Works beside a running bot on the same database, or by itself. No key for a model is needed.
-    """
+
+    Trusts the environment, the settings file that --config or ASKBACK_CONFIG names (else the one in your configuration folder), and the database that they name (else the one in your state folder). Nothing in the working directory is read: neither askback.toml nor askback.db, .env or a module.
+    """  # noqa: E501 - typer keeps line breaks
     from askback.asking.api import ask_async
     from askback.asking.telling import Telling
     from askback.logs import configure_logging
@@ -121,6 +126,7 @@ def ask(
     from askback.settings.reading import given, load
 
     try:
+        tell_unread("askback ask")
         settings = load(Settings)
         configure_logging(settings.log_level if "log_level" in given(Settings) else "ERROR", settings.log_format)
         telling = Telling(_say)
@@ -133,7 +139,7 @@ def ask(
             approvers=approvers or (),
             quorum=quorum,
             refusals=refusals,
-            reasons=reason,
+            reasons=reasons,
             requested_by=requested_by or (),
             own=own,
             wait=wait,
@@ -154,14 +160,14 @@ def ask(
 async def _told(asking: Coroutine[object, object, AskOutcome], telling: Telling) -> int:
     import asyncio
 
-    from askback.asking.result import exit_code, sentence
+    from askback.asking.result import exit_code
 
     try:
         outcome = await asking
     except asyncio.CancelledError:
         _say(telling.farewell())
         raise
-    _say(sentence(outcome))
+    _say(telling.end(outcome))
     _print(outcome)
     return exit_code(outcome)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 
+from askback.asking.terms import PYTHON, Terms
 from askback.asks import Ask
 from askback.directory import ANYONE, Directory, Found, Named, plain
 from askback.errors import CallerError
@@ -57,6 +58,8 @@ class AskRequest(Value):
     remind: tuple[Seconds, ...] = ()
     escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
     details: str | None = None
+    terms: Terms = PYTHON
+    """What the caller calls all this."""
 
     def form(self) -> Form:
         """The question itself. Raises `CallerError` with everything that is wrong with it."""
@@ -69,12 +72,14 @@ class AskRequest(Value):
                 raise CallerError(f"The option {option} stands more than once: make each different.")
         if not self.options:
             for given, name in (
-                (self.quorum > 1, "--quorum"), (self.refusals > 1, "--refusals"), (self.no, "--no"),
-                (self.yes, "--yes"),
-                (self.reasons != "none", "--reason"), (self.requested_by, "--requested-by"), (self.own, "--own"),
+                (self.quorum > 1, "quorum"), (self.refusals > 1, "refusals"), (self.no, "no"), (self.yes, "yes"),
+                (self.reasons != "none", "reasons"), (self.requested_by, "requested_by"), (self.own, "own"),
             ):  # fmt: skip
                 if given:
-                    raise CallerError(f"{name} is for a choice: give the question options, with --option.")
+                    raise CallerError(
+                        f"{self.terms.name(name)} is for a choice: give the question options, with "
+                        f"{self.terms.name('options')}."
+                    )
         options = tuple(Option(value=option, label=option) for option in self.options)
         question = Question(
             id=QUESTION_ID,
@@ -89,28 +94,32 @@ class AskRequest(Value):
         """The options that are a "no". Raises `CallerError` where something is said about those and there is none."""
         found = self._refusing()
         if self.options and not found:
-            for given, name in ((self.refusals > 1, "--refusals"), (self.reasons == "no", "--reason no")):
+            for given, name in (
+                (self.refusals > 1, self.terms.name("refusals")),
+                (self.reasons == "no", self.terms.given("reasons", "no")),
+            ):
                 if given:
                     raise CallerError(
-                        f"{name} is for options that are a “no”, and there is none: name one with --no, or leave "
-                        f"{name} out."
+                        f"{name} is for options that are a “no”, and there is none: name one with "
+                        f"{self.terms.name('no')}, or leave {name} out."
                     )
         return found
 
     def _refusing(self) -> tuple[str, ...]:
         if self.no is not None:
-            return self._named("--no", self.no)
-        yes = () if self.yes is None else self._named("--yes", self.yes)
+            return self._named("no", self.no)
+        yes = () if self.yes is None else self._named("yes", self.yes)
         return tuple(option for option in self._called(NO) if option not in yes)
 
     def approving(self) -> tuple[str, ...]:
         """The options that are a "yes"; none where nothing says so. Raises `CallerError`."""
         refusing = self.refusing()
         if self.yes is not None:
-            both = [option for option in self._named("--yes", self.yes) if option in refusing]
+            both = [option for option in self._named("yes", self.yes) if option in refusing]
             if both:
-                raise CallerError(f"{both[0]} cannot be both: name it with --yes, or with --no, or with neither.")
-            return self._named("--yes", self.yes)
+                yes, no = self.terms.name("yes"), self.terms.name("no")
+                raise CallerError(f"{both[0]} cannot be both: name it with {yes}, or with {no}, or with neither.")
+            return self._named("yes", self.yes)
         others = tuple(option for option in self.options if option not in refusing)
         if refusing and len(others) == 1:
             return others
@@ -119,11 +128,12 @@ class AskRequest(Value):
     def _called(self, words: frozenset[str]) -> tuple[str, ...]:
         return tuple(option for option in self.options if plain(option).rstrip("!. ") in words)
 
-    def _named(self, flag: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _named(self, parameter: str, names: tuple[str, ...]) -> tuple[str, ...]:
         known = {plain(option): option for option in self.options} | {option: option for option in self.options}
         strange = [name for name in names if name not in known and plain(name) not in known]
         if strange:
-            raise CallerError(f"{flag} {strange[0]}: there is no such option. Name one of {', '.join(self.options)}.")
+            given = self.terms.given(parameter, strange[0])
+            raise CallerError(f"{given}: there is no such option. Name one of {', '.join(self.options)}.")
         return tuple(known.get(name) or known[plain(name)] for name in names)
 
     def approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
@@ -162,18 +172,20 @@ class Prepared:
         return manager.new_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
-def address(to: str, platforms: Sequence[str]) -> tuple[str | None, str]:
+def address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:
     """The platform (None: it is not said) and the name of a place there."""
     platform, colon, name = to.partition(":")
     if colon and platform.casefold() in platforms:
         platform = platform.casefold()
         if not name.strip():
-            raise CallerError(f"--to {to} names no place: write {platform}:#channel, or {platform}:@person.")
+            raise CallerError(
+                f"{terms.given('to', to)} names no place: write {platform}:#channel, or {platform}:@person."
+            )
         return platform, name.strip()
     if colon and platform.isalpha():
         raise CallerError(f"There is no platform {platform!r}: write one of {', '.join(sorted(platforms))}.")
     if not to.strip():
-        raise CallerError("Say where to ask: --to is empty.")
+        raise CallerError(f"Say where to ask: {terms.name('to')} is empty.")
     return None, to.strip()
 
 
@@ -190,16 +202,17 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
     if not request.approvers and found.person is not None:
         approvers = [Named(name=found.name, person=found.person)]
     elif not request.approvers:
-        raise CallerError("Say who may answer: --approvers @release, --approvers @ada, or --approvers anyone.")
+        examples = [request.terms.given("approvers", name) for name in ("@release", "@ada", "anyone")]
+        raise CallerError(f"Say who may answer: {examples[0]}, {examples[1]}, or {examples[2]}.")
     requesters = await _named(request.requested_by, found, directory)
     people = [one.person for one in requesters if one is not None and one.person is not None]
     if len(people) < len(requesters):
-        raise CallerError("--requested-by names people: a group requests nothing.")
+        raise CallerError(f"{request.terms.name('requested_by')} names people: a group requests nothing.")
     later = {after: await _named(names, found, directory) for after, names in request.escalate.items()}
     everybody = [*approvers, *(one for names in later.values() for one in names)]
     approval = request.approval(tuple(people))
     if not again:
-        _check_possible(everybody, approval, found)
+        _check_possible(everybody, approval, found, request.terms)
     return Prepared(
         form=form,
         found=found,
@@ -250,14 +263,14 @@ def _listed(named: Iterable[Named | None]) -> str:
     return ", ".join(ANYONE if one is None else one.name for one in named)
 
 
-def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found) -> None:
+def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found, terms: Terms) -> None:
     """Raises `CallerError` where these could never decide."""
     if approval is None and _possible(named, ()) == 0:
         raise CallerError(f"Nobody is in {_listed(named)}: name others who may answer.")
     if approval is not None:
         _check_numbers(named, approval)
     if found.person is not None:
-        _check_alone(named, approval, found.person, found.name)
+        _check_alone(named, approval, found.person, found.name, terms)
 
 
 def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
@@ -276,14 +289,17 @@ def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
             )
 
 
-def _check_alone(named: Sequence[Named | None], approval: Approval | None, person: Actor, name: str) -> None:
+def _check_alone(
+    named: Sequence[Named | None], approval: Approval | None, person: Actor, name: str, terms: Terms
+) -> None:
     """Only this person sees the question: it has to be for them to decide."""
     groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
     person = person.evolve(groups=tuple(group for group in groups if group is not None))
     why = Policy(who=_who(named), approval=approval).refusal_alone(person)
     if why is not None:
         raise CallerError(
-            f"Nobody could decide this: {why}. Ask in a channel where they are, with --to, or let {name} decide alone."
+            f"Nobody could decide this: {why}. Ask in a channel where they are, with {terms.name('to')}, or let {name} "
+            "decide alone."
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["OTHER_WAIT", "check_names", "check_question", "waits_otherwise"]
+__all__ = ["check_names", "check_question", "other_wait", "waits_otherwise"]
 
 from askback.asking.request import Prepared
+from askback.asking.terms import Terms
 from askback.asks import Ask
 from askback.errors import CallerError
 from askback.operate.asked import people, where
@@ -12,12 +13,18 @@ from askback.policy import Approval, Who
 from askback.questions import Form, Option
 
 OWN_KEY = "Give this one a key of its own; to come back to that one, leave the question out."
-OTHER_WAIT = "When this was first asked, its --wait was another one, which stays: this one changes nothing."
 SECONDS = 1.0
 """By how much two waits may differ and be the same: an ask is made a moment after its deadline was reckoned."""
 
 
-def check_question(known: Ask, form: Form, approval: Approval | None) -> None:
+def other_wait(terms: Terms) -> str:
+    """Say that another wait changes nothing any more."""
+    return (
+        f"When this was first asked, its {terms.name('wait')} was another one, which stays: this one changes nothing."
+    )
+
+
+def check_question(known: Ask, form: Form, approval: Approval | None, terms: Terms) -> None:
     """Raises `CallerError` where another question was asked, or the same one under other rules."""
     if form != known.interview.form:
         raise CallerError(
@@ -27,12 +34,12 @@ def check_question(known: Ask, form: Form, approval: Approval | None) -> None:
     options = form.questions[0].options
     if _rules(approval, options) != _rules(known.policy.approval, options):
         raise CallerError(
-            f"By the key {known.key!r}, this question was asked under other rules (--quorum, --refusals, --yes, --no, "
-            f"--reason or --own). {OWN_KEY}"
+            f"By the key {known.key!r}, this question was asked under other rules "
+            f"({terms.names('quorum', 'refusals', 'yes', 'no', 'reasons')} or {terms.name('own')}). {OWN_KEY}"
         )
 
 
-def check_names(known: Ask, wanted: Prepared) -> None:
+def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
     """Raises `CallerError` where it was asked in another place, for other people, or at the request of others.
 
     Compared is what the names stood for then and stand for now. Who is asked later on counts as asked: once the time
@@ -40,16 +47,18 @@ def check_names(known: Ask, wanted: Prepared) -> None:
     """
     asked = f"By the key {known.key!r}, this question was asked"
     if wanted.found.place != known.place:
-        raise CallerError(f"{asked} in another place than --to names now ({where(known)}). {OWN_KEY}")
+        raise CallerError(f"{asked} in another place than {terms.name('to')} names now ({where(known)}). {OWN_KEY}")
     now, before = wanted.who, known.policy.everybody
     for others in wanted.escalate.values():
         now = now.with_others(others)
     if _ids(now) != _ids(before):
-        raise CallerError(f"{asked} for others than --approvers and --escalate name now ({people(before)}). {OWN_KEY}")
+        both = f"{terms.name('approvers')} and {terms.name('escalate')}"
+        raise CallerError(f"{asked} for others than {both} name now ({people(before)}). {OWN_KEY}")
     requesters = _requesters(known.policy.approval)
     if _ids(_requesters(wanted.approval)) != _ids(requesters):
         named = "nobody" if requesters is None else people(requesters)
-        raise CallerError(f"{asked} at the request of others than --requested-by names now ({named}). {OWN_KEY}")
+        requested = terms.name("requested_by")
+        raise CallerError(f"{asked} at the request of others than {requested} names now ({named}). {OWN_KEY}")
 
 
 def waits_otherwise(known: Ask, wait: float | None) -> bool:
@@ -57,7 +66,7 @@ def waits_otherwise(known: Ask, wait: float | None) -> bool:
     deadline = known.policy.deadline
     if wait is None or deadline is None:
         return wait is not None or deadline is not None
-    return abs((deadline - known.created_at).total_seconds() - wait) > SECONDS
+    return abs((deadline - known.counts_from).total_seconds() - wait) > SECONDS
 
 
 def _rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval | None:

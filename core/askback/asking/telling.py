@@ -9,7 +9,8 @@ from datetime import datetime
 from shlex import quote
 
 from askback.asking.request import Prepared
-from askback.asking.result import approving
+from askback.asking.result import AskOutcome, approving, sentence
+from askback.asking.terms import SHELL
 from askback.asking.waiting import Progress
 from askback.asks import Ask
 from askback.clock import utc_now
@@ -20,6 +21,8 @@ from askback.text.terminal import harmless
 
 class Telling(Progress):
     """Says it in sentences, each once."""
+
+    terms = SHELL
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -54,6 +57,12 @@ class Telling(Progress):
 
     def note(self, sentence: str) -> None:
         self._say(sentence)
+
+    def end(self, outcome: AskOutcome) -> str:
+        """Return the outcome in words. Nobody failed to answer what could never be posted."""
+        if outcome.status == "timed_out" and self._key is not None and not self._is_posted:
+            return "It could not be posted in time, so nobody was asked."
+        return sentence(outcome)
 
     def farewell(self) -> str:
         """What is said when the wait is broken off."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Progress", "Unknown", "ask_people"]
+__all__ = ["Progress", "UnknownKey", "ask_people"]
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -13,7 +14,8 @@ from pathlib import Path
 
 from askback.asking.request import AskRequest, Prepared, address, prepare
 from askback.asking.result import AskOutcome, outcome_of
-from askback.asking.same import OTHER_WAIT, check_names, check_question, waits_otherwise
+from askback.asking.same import check_names, check_question, other_wait, waits_otherwise
+from askback.asking.terms import PYTHON, Terms
 from askback.asks import Ask
 from askback.bots import Bot, bot_named, bot_names, bots
 from askback.errors import AskbackError, CallerError, OperatorError
@@ -22,6 +24,7 @@ from askback.serving.host import running
 from askback.serving.nudge import nudge
 from askback.settings.core import Settings
 from askback.settings.reading import load
+from askback.settings.unread import unread_database, unread_file
 from askback.store import asks
 from askback.store.beside import NoDatabase, NotReady, Older, Where, look, served_beside, worker_of, writing
 from askback.store.postgres.address import PostgresAddress
@@ -29,6 +32,8 @@ from askback.store.signals import LISTENING_BESIDE, Signal
 from askback.store.sqlite.lockfile import ASKING, InUse
 from askback.store.store import Store
 from askback.store.url import database_of
+
+log = logging.getLogger("askback.ask")
 
 LOOK_SECONDS = 0.5
 """How often it is looked whether people have answered, where nothing tells of it, or voted."""
@@ -42,12 +47,15 @@ DRAW_SECONDS = 30.0
 """How long the card of a question that is over may take to show it."""
 
 
-class Unknown(CallerError):
+class UnknownKey(CallerError):
     """Nothing was ever asked by that key."""
 
 
 class Progress:
     """What whoever waits is told meanwhile: nothing, unless they want to know."""
+
+    terms: Terms = PYTHON
+    """How they write what a question is asked with."""
 
     def begun(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
         """It is stored. `prepared`: with what was looked up for it; `again`: it was asked before, by that key."""
@@ -62,25 +70,31 @@ class Progress:
 async def ask_people(request: AskRequest | None, key: str | None, progress: Progress) -> AskOutcome:
     """Ask, or come back to what was asked by this key, and wait for the outcome. Cancelling it leaves it open.
 
-    Raises `Unknown` or another `CallerError` where the request is wrong, and `OperatorError`.
+    Raises `UnknownKey` or another `CallerError` where the request is wrong, and `OperatorError`.
     """
     form = approval = None
     if request is not None:
         form, approval = request.form(), request.approval()  # what is wrong is told before anything is opened
     settings = load(Settings)
+    if not progress.terms.is_shell:  # the command has said so itself
+        for unread in filter(None, (unread_file(), unread_database(settings))):
+            log.warning("%s", unread, extra={"action": "unread_file"})
     where = database_of(settings.database_url)
     known = None if key is None else await asyncio.to_thread(_by_key, where, key, alone=request is None)
     if known is not None:
         if request is not None and form is not None:
-            check_question(known, form, approval)
+            check_question(known, form, approval, request.terms)
             await _check_names(known, request, progress)
         if (outcome := outcome_of(known)) is not None:
             return outcome
         if request is not None and waits_otherwise(known, request.wait):
-            progress.note(OTHER_WAIT)
+            progress.note(other_wait(progress.terms))
         return await _Waiting(settings, where, known, progress).run()
     if request is None:
-        raise Unknown(f"Nothing was asked by the key {key!r} in this database: write the question, and --to.")
+        raise UnknownKey(
+            f"Nothing was asked by the key {key!r} in this database: write the question, and "
+            f"{progress.terms.name('to')}."
+        )
     prepared = await _prepared(request, key or secrets.token_hex(8))
     return await _Waiting(settings, where, prepared, progress).run()
 
@@ -92,20 +106,20 @@ async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> N
     except AskbackError:
         progress.note("This was asked before. Its key alone leads back to it, and looks no names up.")
         raise
-    check_names(known, prepared)
+    check_names(known, prepared, request.terms)
 
 
 async def _prepared(request: AskRequest, key: str, *, again: bool = False) -> Prepared:
-    platform, place = address(request.to, bot_names())
-    bot = _only_bot() if platform is None else bot_named(platform)
+    platform, place = address(request.to, bot_names(), request.terms)
+    bot = _only_bot(request.terms) if platform is None else bot_named(platform)
     async with bot.directory() as directory:
         return await prepare(request, place, directory, key, again=again)
 
 
-def _only_bot() -> Bot:
+def _only_bot(terms: Terms) -> Bot:
     configured = [bot for bot in bots().values() if bot.is_configured()]
     if len(configured) != 1:
-        names = " or ".join(f"--to {name}:#channel" for name in sorted(bot_names()))
+        names = " or ".join(terms.given("to", f"{name}:#channel") for name in sorted(bot_names()))
         raise CallerError(f"Say on which platform: {names}.")
     return configured[0]
 
@@ -190,10 +204,10 @@ class _Waiting:
             stored = await manager.put(wanted)
             again, prepared = stored.id != wanted.id, subject
             if again:
-                check_question(stored, wanted.interview.form, wanted.policy.approval)
-                check_names(stored, subject)
+                check_question(stored, wanted.interview.form, wanted.policy.approval, self._progress.terms)
+                check_names(stored, subject, self._progress.terms)
                 if waits_otherwise(stored, subject.wait) and stored.outcome is None:
-                    self._progress.note(OTHER_WAIT)
+                    self._progress.note(other_wait(self._progress.terms))
         else:
             again, prepared, stored = True, None, subject
         self._subject = stored
@@ -246,7 +260,7 @@ class _Waiting:
         """None: nobody works on it any more."""
         await self._ready()
         async with writing(self._where) as database:
-            ask = await self._put(QuestionManager(Store(database)))
+            ask = await self._put(QuestionManager(Store(database), self._settings.limits))
         if not isinstance(self._where, PostgresAddress):
             nudge(self._where)
         alone_since: float | None = None

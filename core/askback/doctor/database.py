@@ -19,10 +19,11 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from askback.clock import now
-from askback.doctor.findings import Finding, broken, good, warning
+from askback.doctor.findings import Finding, broken, good, told_by, warning
 from askback.errors import OperatorError
 from askback.store.beside import is_older, opened, served_beside, version_of, worker_of
 from askback.store.migrate import NEWEST
+from askback.store.sqlite.files import check_files
 
 MEGABYTE = 1_000_000
 SCARCE = 200 * MEGABYTE
@@ -42,10 +43,12 @@ def examine_database(path: Path, *, patience: float, stop: threading.Event) -> l
 
     `patience`: the seconds that a commit is tried for. One tiny one is made, in a row of its own.
     """
-    if not path.exists():
+    try:
+        mode = check_files(path)
+    except OperatorError as error:
+        return list(told_by("file", error, ANOTHER))
+    if mode is None:
         return [*_to_be_made(path), *_lock(path)]
-    if not path.is_file():
-        return [broken("file", f"{path} is not a regular file.", ANOTHER)]
     found = [*_mode(path), *_lock(path), *_space(path)]
     try:
         with _spoken(path, found), opened(path, patience=patience) as connection:
@@ -86,7 +89,7 @@ def _lock(path: Path) -> list[Finding]:
     try:
         worker = worker_of(path)
     except OperatorError as error:
-        return [broken("lock", str(error), f"Make it readable for this user: chmod 600 {shlex.quote(f'{path}.lock')}")]
+        return list(told_by("lock", error, "Look who made that file, and remove it while no bot runs."))
     if worker is None:
         return [good("lock", "No bot runs on it now.")]
     which = f"process {worker}" if worker else "another process"

@@ -55,7 +55,7 @@ def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list
     )
     found: list[Finding] = []
     try:
-        with closing(connect(address)) as connection:
+        with closing(_connected(address)) as connection:
             connection.autocommit = True
             for look in looks:
                 if stop.is_set():
@@ -64,6 +64,17 @@ def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list
     except psycopg.Error as error:
         found.append(_refused(address, error, begun=bool(found)))
     return found
+
+
+def _connected(address: PostgresAddress) -> psycopg.Connection:
+    """A connection to the server that takes commits. Where there is none, to any: what is wrong with it is told."""
+    try:
+        return connect(address)
+    except psycopg.OperationalError as error:
+        try:
+            return connect(address, target_session_attrs="any")
+        except psycopg.OperationalError:
+            raise error from None
 
 
 def _refused(address: PostgresAddress, error: psycopg.Error, *, begun: bool) -> Finding:
@@ -97,15 +108,18 @@ def _encoding(connection: psycopg.Connection) -> list[Finding]:
 
 def _primary(connection: psycopg.Connection) -> list[Finding]:
     if _one(connection, "SELECT pg_is_in_recovery()"):
-        cure = "Name the primary, or all servers with ?target_session_attrs=read-write at the end of the URL."
+        cure = "Name the primary, or all servers (host1,host2): the one that takes commits is chosen."
         return [broken("primary", "The server is a standby: it takes no commit.", cure)]
+    if _one(connection, "SHOW default_transaction_read_only") == "on":
+        cure = "ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf(); or the same of the database."
+        return [broken("primary", "The server was made read-only: no new connection may commit.", cure)]
     return [good("primary", "The server is the primary.")]
 
 
 def _pooler(address: PostgresAddress, connection: psycopg.Connection) -> Finding:
     """Whether a connection is one session: hear on one of them what is said on another."""
     channel = f"{CHANNEL}_doctor_{secrets.token_hex(4)}"
-    with closing(connect(address)) as listener:
+    with closing(connect(address, target_session_attrs="any")) as listener:
         listener.autocommit = True
         listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         connection.execute("SELECT pg_notify(%s, '')", (channel,))

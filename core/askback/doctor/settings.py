@@ -9,12 +9,14 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from shlex import quote
 
 from askback.doctor.findings import Finding, good, told_by, warning
 from askback.errors import OperatorError
 from askback.own.loading import load_tools
 from askback.settings.core import Settings
-from askback.settings.reading import FILE, load, name_in_environment
+from askback.settings.reading import file, load, name_in_environment
+from askback.settings.unread import unread_database, unread_file
 
 PREFIX = "ASKBACK_"
 SECRET = ("token", "key", "secret")
@@ -23,23 +25,36 @@ OTHERS = ("ASKBACK_CONFIG",)
 
 def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding]]:
     """The settings, if they can be read, and what there is to say of them. `bots`: whose names begin their own."""
-    path = Path(os.environ.get("ASKBACK_CONFIG") or FILE)
-    found = _unknown(bots)
+    path = file()
+    named = "the environment" if path is None else str(path)
+    found = [*_unknown(bots), *_told("settings", unread_file("askback doctor"))]
     settings: Settings | None = None
     try:
         settings = load(Settings)
     except OperatorError as error:
-        found += told_by("settings", error, f"Mend it in {path}.")
+        found += told_by("settings", error, f"Mend it in {named}.")
     else:
         try:
             load_tools(settings.tools, settings.folder, settings.approval_tools)
         except OperatorError as error:
-            found += told_by("tools", error, f"Mend it in {path}.")
-    found += _readable(path)
+            found += told_by("tools", error, f"Mend it in {named}.")
+    if path is not None:
+        found += _open_to_others(path)
+    if settings is not None:
+        found += _told("database", unread_database(settings))
     if settings is not None and not found:
-        file = f"{path} and the environment" if path.exists() else "the environment"
-        found.append(good("settings", f"Every setting from {file} is understood."))
+        both = path is not None and path.exists()
+        sources = f"{path} and the environment" if both else "the environment"
+        found.append(good("settings", f"Every setting from {sources} is understood."))
     return settings, found
+
+
+def _told(what: str, sentence: str | None) -> list[Finding]:
+    """A file in the working directory that is not used."""
+    if sentence is None:
+        return []
+    says, _, cure = sentence.partition(" If it is yours, ")
+    return [warning(what, says, f"If it is yours, {cure}")]
 
 
 def _unknown(bots: Iterable[str]) -> list[Finding]:
@@ -56,15 +71,17 @@ def _unknown(bots: Iterable[str]) -> list[Finding]:
     return found
 
 
-def _readable(path: Path) -> list[Finding]:
-    """A file with secrets in it that others can read."""
+def _open_to_others(path: Path) -> list[Finding]:
+    """A file that others can change, or whose secrets they can read."""
     try:
         mode = path.stat().st_mode
         text = path.read_text(encoding="utf-8").lower()
     except (OSError, ValueError):
         return []  # that it cannot be read is told by whoever loads it
+    cure = f"Run: chmod 600 {quote(str(path))}"
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        says = f"Others on this machine can change {path}, which decides whom the bot trusts."
+        return [warning("settings", says, cure)]
     if mode & (stat.S_IRWXG | stat.S_IRWXO) and any(word in text for word in SECRET):
-        return [
-            warning("settings", f"Others on this machine can read the secrets in {path}.", f"Run: chmod 600 {path}")
-        ]
+        return [warning("settings", f"Others on this machine can read the secrets in {path}.", cure)]
     return []

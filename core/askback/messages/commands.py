@@ -4,13 +4,20 @@ from __future__ import annotations
 
 __all__ = ["Command", "command_of"]
 
+import re
 from typing import Final, Literal, TypeAlias
 
-Command: TypeAlias = Literal["new", "stop"]
+Command: TypeAlias = Literal["new", "stop", "show"]
 
 _WORDS: Final[dict[str, Command]] = {"new": "new", "stop": "stop", "cancel": "stop"}
+_SHOW: Final = re.compile(r"(?:show (?:me )?(?:the )?|where(?: is|'s|’s| are) the |the )?(?:questions?|card)")
 
 
 def command_of(text: str) -> Command | None:
-    """What a message orders, if it is nothing but that word: "Stop!" is an order, "stop the server" is not."""
-    return _WORDS.get(text.strip().removeprefix("/").rstrip(".! ").casefold())
+    """Return what a message orders, if it is nothing but that: "Stop!" is an order, "stop the server" is not."""
+    words = text.strip().removeprefix("/").casefold()
+    plain = " ".join(words.rstrip(".!? ").split())
+    # "Card" alone may well be an answer.
+    if plain != "card" and _SHOW.fullmatch(plain):
+        return "show"
+    return _WORDS.get(words.rstrip(".! "))

@@ -7,7 +7,7 @@ __all__ = ["heard", "notice", "over", "text"]
 import hashlib
 
 from askback.actions import Action, Choose, Decline, Write
-from askback.asks import Ask
+from askback.asks import Admits, Ask
 from askback.conversations import Heard
 from askback.interview import has_counted
 from askback.text.literal import fit
@@ -30,7 +30,7 @@ def text(action: Action) -> str:
             return ""
 
 
-def heard(ask: Ask, action: Action) -> Heard | None:
+def heard(ask: Ask, action: Action, admits: Admits) -> Heard | None:
     """What is kept of an action on an ask that is over: a text of somebody who might have answered.
 
     The same text of the same person is one message, however often it is delivered or sent.
@@ -38,7 +38,7 @@ def heard(ask: Ask, action: Action) -> Heard | None:
     written = text(action)
     if has_counted(ask.interview, action):
         return None  # it was the answer, or a part of it
-    if ask.outcome is None or ask.conversation_id is None or not written or ask.policy.refusal(action.actor):
+    if ask.outcome is None or ask.conversation_id is None or not written or ask.refusal(action.actor, admits):
         return None
     interview = ask.interview
     prompt = f"“{fit(interview.question.prompt, PROMPT)}”" if interview.form.is_single else "your questions"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from askback.identity import MessageRef
-from askback.platform import Gone, Messages
+from askback.platform import Gone, Messages, Undeliverable
 
 P = TypeVar("P")
 
@@ -38,7 +38,11 @@ async def bring(
             else:
                 shown.append(known[number])
                 continue
-        shown.append(await post(part, number))
+        try:
+            shown.append(await post(part, number))
+        except Gone as gone:
+            # What it was to be posted to, such as a thread: the messages of the card themselves may stand.
+            raise Undeliverable(str(gone)) from gone
     for surplus in known[len(parts) :]:
         await remove(surplus)
     return tuple(shown)

@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-__all__ = ["Reception"]
+__all__ = ["NOT_HERE", "NOT_STOPPED", "Reception"]
 
-import asyncio
 import logging
-import time
 from collections.abc import Mapping
 
 from askback import telemetry
 from askback.agent.loop import Agent
-from askback.asks import Ask
 from askback.clock import utc_now
-from askback.conversations import Conversation, Heard, Received, Say, Taken
+from askback.conversations import Conversation, Heard, NotStopped, Received, Say, Taken
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.messages.access import Access
+from askback.messages.cards import Cards
 from askback.messages.commands import command_of
 from askback.messages.replies import Replies
 from askback.messages.typed import TypedReplies
-from askback.platform import Gone, Platform, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.platform import Platform
 from askback.store.store import Store
 from askback.text.literal import fit
+from askback.throttle import Throttle
 
 log = logging.getLogger("askback.reception")
 
-LINK_SECONDS = 1.0
-"""How long the address of a question is waited for: the platform waits for the ack of what was written."""
 REFUSED_AGAIN_SECONDS = 3600.0
 """Whoever may not talk is told so once in this time."""
-REMEMBERED = 5000
-
 NAMED = 10
 """People, or files, that are named in a sentence: more are counted."""
 LONGEST_FILE = 80
 """Characters of a file's name in a sentence: it has to fit into a message, whoever chose it."""
 
 NOTHING_TO_STOP = "There is nothing to stop here."
+NOT_STOPPED = NotStopped(notice=NOTHING_TO_STOP, nothing=True)
+NOT_HERE = NotStopped(
+    notice="That went to a process of this app that only asks for a program. If the work does not end, try again.",
+    known=False,
+)
 NEW = "This is a new conversation: I have set aside what was said before."
 FILES = "I cannot read files, so I do not know what is in {names}. If it matters, please paste the text here."
 
@@ -54,21 +53,22 @@ class Reception:
         platforms: Mapping[str, Platform],
         access: Mapping[str, Access] | None = None,
         typed: TypedReplies = "offer",
+        cards: Cards | None = None,
     ) -> None:
         """`access`: the rules by platform; without any for a platform, whoever the bot hears may talk."""
         self.replies = Replies(store, manager, typed)
         self._store = store
         self._manager = manager
         self._agent = agent
-        self._platforms = platforms
+        self._cards = cards or Cards(store, manager, platforms)
         self._access: Mapping[str, Access] = access if access is not None else {}
-        self._refused: Recent[tuple[str, str], float] = Recent(REMEMBERED)
+        self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
 
     async def hear(self, heard: Heard, *, begin: bool) -> Taken:
         """Take a message from a person. When this returns, it is stored. `begin`: start a conversation if need be."""
-        refusal = self._refusal(heard)
+        refusal = self.refusal(heard)
         if refusal is not None:
-            return Taken(new=False, notice=self._once(heard.author, refusal) if begin else None)
+            return Taken(new=False, notice=self._once(heard, refusal) if begin else None)
         hearing = telemetry.Hearing(heard.place.platform)
         if hearing.trace is not None:
             heard = heard.evolve(trace=hearing.trace)
@@ -79,6 +79,8 @@ class Reception:
             return await self._stop_by_word(heard, begin=begin)
         if command == "new":
             return await self._start_over(heard, hearing, begin=begin)
+        if command == "show" and await self._cards.show(heard):
+            return Taken(new=False)
         received = await self.replies.receive(heard, begin=begin)
         if received is None or received.duplicate:
             return Taken(new=False)
@@ -104,23 +106,23 @@ class Reception:
             self._agent.rests(received.ended)
         return Taken(new=True)
 
-    async def stop(self, place: Place, by: Actor, *, key: str) -> str | None:
+    async def stop(self, place: Place, by: Actor, *, key: str) -> NotStopped | None:
         """End what goes on in a place: the turn, its tools and its questions. Returns why not, for this person.
 
         `key`: the platform's own name for this stop, which may be delivered again, also to another process.
         """
         conversation = await self._store.conversation(place)
         if conversation is None:
-            return NOTHING_TO_STOP
+            return NOT_STOPPED
         heard = Heard(place=conversation.place, author=by, text="stop", dedupe_key=f"stop:{key}", at=utc_now())
         return await self._stop(conversation, by, heard)
 
-    async def _stop(self, conversation: Conversation, by: Actor, heard: Heard) -> str | None:
+    async def _stop(self, conversation: Conversation, by: Actor, heard: Heard) -> NotStopped | None:
         if not self._may_stop(conversation, by):
-            return _not_yours(conversation, "stop it")
+            return NotStopped(notice=_not_yours(conversation, "stop it"))
         stopped = await self._store.stop(conversation.id, by, heard=heard)
         if stopped is None:
-            return NOTHING_TO_STOP
+            return NOT_STOPPED
         if stopped.duplicate:
             return None  # what goes on now began after it
         self._manager.settled(stopped.asks)
@@ -131,26 +133,29 @@ class Reception:
         conversation = await self._store.conversation(heard.place)
         if conversation is None:
             return Taken(new=False, notice=NOTHING_TO_STOP if begin else None)
-        return Taken(new=False, notice=await self._stop(conversation, heard.author, heard))
+        refused = await self._stop(conversation, heard.author, heard)
+        return Taken(new=False, notice=None if refused is None else refused.notice)
 
     def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
         access = self._access.get(by.platform)
         return conversation.starter.is_same_person(by) or (access is not None and access.is_admin(by))
 
-    def _refusal(self, heard: Heard) -> str | None:
+    def refusal(self, heard: Heard) -> str | None:
+        """Return why this person may not talk to the bot there; None if they may."""
         access = self._access.get(heard.place.platform)
         return None if access is None else access.refusal(heard.author, heard.place, direct=heard.direct)
 
-    def _once(self, author: Actor, refusal: str) -> str | None:
+    def _once(self, heard: Heard, refusal: str) -> str | None:
         """The refusal, unless this person was told lately."""
-        now, key = time.monotonic(), (author.platform, author.id)
-        if key in self._refused and now - self._refused[key] < REFUSED_AGAIN_SECONDS:
+        author, access = heard.author, self._access.get(heard.place.platform)
+        if not self._refused.allows((author.platform, author.id)):
             return None
-        self._refused[key] = now
-        log.info(
-            "Somebody who may not talk to the bot was told so.",
-            extra={"action": "stranger_refused", "platform": author.platform},
-        )
+        line = None if access is None else access.line(author, heard.place, direct=heard.direct)
+        extra = {"action": "stranger_refused", "platform": author.platform, "set": line}
+        if line is not None:
+            log.warning("Somebody was refused, since nobody may talk to the bot yet: set %s", line, extra=extra)
+        else:
+            log.info("Somebody who may not talk to the bot was told so.", extra=extra)
         return refusal
 
     async def _tell_files(self, conversation: Conversation, heard: Heard) -> None:
@@ -162,25 +167,21 @@ class Reception:
     async def _tell_waiting(self, received: Received, heard: Heard) -> None:
         """Say once what the conversation waits for: what people write meanwhile is kept for later."""
         ask = received.waiting_for[0]
-        people = ask.policy.who.people
-        whose = "your" if any(one.is_same_person(heard.author) for one in people) else _whose(people)
+        who = ask.policy.who
+        # Where many may answer, the one in front is only the first of them.
+        whose = "your" if who.names(heard.author) else _whose(who.people if who.open_to is None else ())
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
-        text = f"I have noted that. I am waiting for {whose} answer to the question above{count} and go on after it."
-        say = Say(target=f"wait:{ask.id}", text=text, markdown=False, link=await self._link(ask))
-        await self._store.tell_waiting(received.conversation.id, say)
-
-    async def _link(self, ask: Ask) -> str | None:
-        platform = self._platforms.get(ask.place.platform)
-        if platform is None or not ask.messages:
-            return None
-        try:
-            async with asyncio.timeout(LINK_SECONDS):
-                return await platform.link(ask.messages[0])
-        except (Undeliverable, Gone, TryLater, TimeoutError) as error:
-            why = str(error) or "the platform does not answer."
-            log.warning("The link to a question is not to be had: %s", why, extra={"action": "no_link"})
-            return None
+        sight = await self._cards.look(ask)
+        waiting = f"I am waiting for {whose} answer to"
+        if sight.posted_again:
+            text = (
+                f"I have noted that. {waiting} a question that was deleted{count}: I post it again, and go on after it."
+            )
+        else:
+            text = f"I have noted that. {waiting} the question above{count} and go on after it."
+        say = Say(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
+        await self._store.tell_waiting(received.conversation.id, say, ask.id)
 
 
 def _not_yours(conversation: Conversation, what: str) -> str:

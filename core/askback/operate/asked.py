@@ -15,6 +15,7 @@ from askback.asks import Ask
 from askback.errors import OperatorError
 from askback.identity import Actor
 from askback.policy import Who
+from askback.standing import OPEN_TO
 from askback.store import asks, audit
 from askback.text.literal import fit
 from askback.text.terminal import harmless
@@ -64,7 +65,8 @@ def people(who: Who) -> str:
     if who.anyone:
         return "anyone"
     named = [name_of(person) for person in who.people]
-    return ", ".join([*named, *(f"group {harmless(group)}" for group in who.groups)])
+    others = [] if who.open_to is None else [f"or {OPEN_TO[who.open_to]}"]
+    return ", ".join([*named, *(f"group {harmless(group)}" for group in who.groups), *others])
 
 
 def name_of(person: Actor) -> str:

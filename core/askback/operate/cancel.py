@@ -5,7 +5,6 @@ from __future__ import annotations
 __all__ = ["cancel", "cancel_from_outside"]
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -13,12 +12,9 @@ from rich.text import Text
 from askback.asks import Ask
 from askback.manager import QuestionManager
 from askback.operate.asked import gist, one_beginning, when
-from askback.serving.nudge import nudge
-from askback.store.beside import Where, look, worker_of, writing
-from askback.store.postgres.address import PostgresAddress
+from askback.operate.telling import tell
+from askback.store.beside import Where, look, writing
 from askback.store.store import Store
-
-NOBODY = "No bot runs on this database: the card is settled when one starts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +55,5 @@ async def cancel(where: Where, prefix: str, reason: str | None, console: Console
         console.print(Text(f"Nothing was changed: {ask.id} was {how} already{at}."))
         return 1
     console.print(Text(f"Cancelled {ask.id}: {gist(ask)}"))
-    console.print(Text(_told_in_the_commit(where) if isinstance(where, PostgresAddress) else _told(where)))
+    console.print(Text(tell(where, "settles the card", "the card is settled")))
     return 0
-
-
-def _told(path: Path) -> str:
-    told = nudge(path)
-    if told:
-        return "The running bot has been told, and settles the card."
-    worker = worker_of(path)
-    if worker is None:
-        return NOBODY
-    return f"The running bot (process {worker}) could not be told: it notices within half a minute."
-
-
-def _told_in_the_commit(address: PostgresAddress) -> str:
-    from askback.store.postgres.beside import processes
-
-    there = look(address, processes)
-    if there.hearing:
-        return "The running bot has been told, and settles the card."
-    if there.serving:
-        return "The running bot does not hear at the moment: it notices within some seconds."
-    return NOBODY

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from askback.serving.process import run_to_end
+from askback.settings.option import Config, tell_unread
 
 if TYPE_CHECKING:
     from askback.store.beside import Where
@@ -33,6 +34,7 @@ def doctor(
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, max=600, help="How long each call over the network may take.")
     ] = 5.0,
+    config: Config = None,
 ) -> None:
     """Look at everything that the bot needs, and say what is wrong and how to mend it.
 
@@ -45,28 +47,42 @@ def doctor(
 
 
 @commands.command(epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
-def pending(as_json: AsJson = False) -> None:
+def pending(as_json: AsJson = False, config: Config = None) -> None:
     """List the questions that wait for people: what, whom, where, since when.
 
     Reads the database beside a running bot, without disturbing it.
     """
     from askback.operate.pending import pending
 
-    raise typer.Exit(pending(_database(), _console(), as_json=as_json))
+    raise typer.Exit(pending(_database("pending"), _console(), as_json=as_json))
 
 
 @commands.command(
     context_settings=_IDS,
-    epilog="Examples:\n  [bold]askback show x2f[/]\n  [bold]askback show x2fH1vQdTzqk3Y0m8JbW7A --json[/]",
+    epilog="Examples:\n  [bold]askback show x2f[/]\n  [bold]askback show x2fH1vQdTzqk3Y0m8JbW7A --json[/]\n"
+    "  [bold]askback show x2f --post[/]",
 )
-def show(ask_id: AskId, as_json: AsJson = False) -> None:
+def show(
+    ask_id: AskId,
+    as_json: AsJson = False,
+    post: Annotated[
+        bool, typer.Option("--post", help="Bring its card up to date, and post it again where it was deleted.")
+    ] = False,
+    config: Config = None,
+) -> None:
     """Show one question: its form, who was asked, where it stands, and who did what when.
 
-    Ends with 2 where there is no such question.
+    Ends with 2 where there is no such question, and with --post with 1 where it was settled already.
     """
+    from askback.operate.post import post as post_again
     from askback.operate.show import show
 
-    raise typer.Exit(show(_database(), ask_id, _console(), as_json=as_json))
+    database = _database("show ID")
+    if post:
+        if as_json:
+            raise typer.BadParameter("Give --json or --post: what was posted again is not known at once.")
+        raise typer.Exit(run_to_end(post_again(database, ask_id, _console())))
+    raise typer.Exit(show(database, ask_id, _console(), as_json=as_json))
 
 
 @commands.command(
@@ -76,6 +92,7 @@ def show(ask_id: AskId, as_json: AsJson = False) -> None:
 def cancel(
     ask_id: AskId,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Told to the agent, and on the card.")] = None,
+    config: Config = None,
 ) -> None:
     """End a question without an answer, and settle its card. One of the agent's ends with the whole turn.
 
@@ -86,7 +103,7 @@ def cancel(
     text = None if reason is None or not reason.strip() else reason.strip()
     if text is not None and len(text) > LONGEST_REASON:
         raise typer.BadParameter(f"A reason has {LONGEST_REASON} characters at most; this one has {len(text)}.")
-    raise typer.Exit(run_to_end(cancel(_database(), ask_id, text, _console())))
+    raise typer.Exit(run_to_end(cancel(_database("cancel ID"), ask_id, text, _console())))
 
 
 @commands.command(
@@ -95,6 +112,7 @@ def cancel(
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What the back-up is to be called.")],
     force: Annotated[bool, typer.Option("--force", help="Replace FILE, should it be there.")] = False,
+    config: Config = None,
 ) -> None:
     """Copy the database to FILE, as it is at this moment, while the bot goes on.
 
@@ -105,16 +123,18 @@ def backup(
     from askback.settings.reading import load
     from askback.store.url import database_path
 
+    tell_unread("askback backup FILE")
     url = load(Settings).database_url
     refuse_postgres(url, file)
     raise typer.Exit(backup(database_path(url), file, _console(), force=force))
 
 
-def _database() -> Where:
+def _database(command: str) -> Where:
     from askback.settings.core import Settings
     from askback.settings.reading import load
     from askback.store.url import database_of
 
+    tell_unread(f"askback {command}")
     return database_of(load(Settings).database_url)
 
 

@@ -9,14 +9,19 @@ import sys
 import traceback
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Final, cast
 
 from askback.errors import CallerError, OperatorError
 from askback.own.function import OwnTool
 from askback.tools import TOOLS, QuestionTool, ToolInput, is_import_path
+
+EVERY: Final = "*"
+"""The one pattern that may match nothing: it cannot be misspelt."""
+_WILD: Final = "*?[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +32,13 @@ class Tools:
     own: tuple[OwnTool, ...]
 
 
-def load_tools(names: Sequence[str], folder: Path, approval: Sequence[str] = ()) -> Tools:
-    """Import what is named; what lies in `folder` can be imported from then on.
+def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str] = ()) -> Tools:
+    """Import what is named; what lies in `folder` can be imported from then on. None: only what is installed can.
 
     `approval`: names of own tools whose calls people have to approve, or patterns such as `db_*`. Raises
     `OperatorError` with a line for each tool that cannot be had.
     """
-    if any(map(is_import_path, names)) and (path := str(folder.resolve())) not in sys.path:
+    if folder is not None and any(map(is_import_path, names)) and (path := str(folder.resolve())) not in sys.path:
         sys.path.insert(0, path)
         importlib.invalidate_caches()
     problems: list[str] = []
@@ -63,17 +68,39 @@ def load_tools(names: Sequence[str], folder: Path, approval: Sequence[str] = ())
 
 def _with_approval(tool: OwnTool, approval: Sequence[str]) -> OwnTool:
     """What the tool says of itself is not weakened by the setting, nor the other way round."""
-    return replace(tool, approval=tool.approval or any(fnmatchcase(tool.name, pattern) for pattern in approval))
+    return replace(tool, approval=tool.approval or any(_matches(tool.name, pattern) for pattern in approval))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a tool is meant, in any case of letters: a slip there must not let it run without approval."""
+    return fnmatchcase(name.casefold(), pattern.casefold())
 
 
 def _misnamed(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
     """What is wrong with the names of tools that need approval: one that is misspelt would run without."""
+    asking = {name.casefold() for name in TOOLS}
     for pattern in approval:
-        if pattern in TOOLS:
+        if pattern.casefold() in asking:
             yield f"approval_tools names {pattern}, which asks people by itself. Take it out."
-        elif not any(fnmatchcase(name, pattern) for name in own) and not any(one in pattern for one in "*?["):
+        elif pattern != EVERY and not any(_matches(name, pattern) for name in own):
+            no = (
+                "no tool of yours matches it" if _is_pattern(pattern) else "there is no tool of yours that is called so"
+            )
             there = f"There are: {', '.join(own)}." if own else "There is none: name one in `tools`."
-            yield f"approval_tools names {pattern}, but there is no tool of yours that is called so. {there}"
+            yield f"approval_tools names {pattern}, but {no}. {_meant(pattern, own)}{there}"
+
+
+def _is_pattern(name: str) -> bool:
+    return any(one in name for one in _WILD)
+
+
+def _meant(pattern: str, own: Collection[str]) -> str:
+    """A question that offers the nearest names; empty where none is near."""
+    stem = "".join(one for one in pattern.casefold() if one not in _WILD)
+    # A pattern is often the beginning of a name.
+    named = {short: name for name in own for short in (name.casefold(), name.casefold()[: len(stem)])}
+    near = dict.fromkeys(named[one] for one in get_close_matches(stem, named))
+    return f"Did you mean {' or '.join(near)}? " if near else ""
 
 
 def _tools_at(path: str) -> Iterator[OwnTool]:
@@ -105,7 +132,7 @@ def _module(path: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if name == missing or name.startswith(f"{missing}."):
-            cure = "Put it beside askback.toml, or install it where askback is installed."
+            cure = "Put it beside the settings file (--config), or install it where askback is installed."
             raise OperatorError(f"The tool {path} is not there: there is no module {missing}. {cure}") from None
         raise OperatorError(
             f"The tool {path} cannot be imported: {name} needs the module {missing}, which is not there. "

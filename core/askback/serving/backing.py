@@ -6,7 +6,7 @@ __all__ = ["Backing", "Recheck", "backing", "recheck"]
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -42,6 +42,8 @@ class Backing(ABC):
     """Whether other processes may work on it at the same time."""
     look_again: float
     """How many seconds the worker sleeps at most."""
+    parts: Sequence[asyncio.Task[None]] = ()
+    """Tasks that run as long as it hears of others."""
 
     @abstractmethod
     def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Ending"]
+__all__ = ["Ending", "end_tasks"]
 
 import asyncio
 import logging
@@ -10,11 +10,16 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterable
+from typing import Any
 
 log = logging.getLogger("askback.serve")
 
 LAST_SECONDS = 9.0
 """After that, the process ends whatever goes on: nothing that was committed is lost by it."""
+
+LOST_SECONDS = 1.0
+"""After so long without an end, a task is cancelled again."""
 
 
 class Ending:
@@ -26,8 +31,10 @@ class Ending:
         self._over = asyncio.Event()
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._signalled, number)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            # `nohup` lets it live on when its terminal closes.
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, self._signalled, number)
 
     async def wait(self) -> None:
         """Until the first signal."""
@@ -43,6 +50,14 @@ class Ending:
         last.start()
         if not self.can_drain and self._task is not None:
             self._task.cancel()
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """End tasks. A cancellation can get lost on its way through a library (`asyncio.wait_for` before Python 3.12)."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=LOST_SECONDS)
 
 
 def _end_late() -> None:

@@ -7,13 +7,14 @@ __all__ = ["Health"]
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from aiohttp import web
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import text
 
+from askback.agent.toolbox import State
 from askback.bots import Connection
 from askback.store.database import Database
 from askback.store.errors import StoreError
@@ -36,15 +37,21 @@ class Health:
         self._database = database
         self._connections: Mapping[str, Connection] = {}
         self._parts: Sequence[asyncio.Task[None]] = ()
+        self._tools: Callable[[], State] | None = None
         self._ticked = time.monotonic()
         self._commit = asyncio.Lock()
         self._committed: tuple[float, bool] = (float("-inf"), False)
         self.is_draining = False
         """Whether the process is about to end, and takes nothing new."""
 
-    def watch(self, parts: Sequence[asyncio.Task[None]], connections: Mapping[str, Connection]) -> None:
-        """Look at these from now on: tasks that go on as long as the process, and the bots."""
-        self._parts, self._connections = parts, connections
+    def watch(
+        self,
+        parts: Sequence[asyncio.Task[None]],
+        connections: Mapping[str, Connection],
+        tools: Callable[[], State] | None = None,
+    ) -> None:
+        """Look at these from now on: tasks that go on as long as the process, the bots, and the operator's tools."""
+        self._parts, self._connections, self._tools = parts, connections, tools
 
     @asynccontextmanager
     async def ticking(self) -> AsyncGenerator[None]:
@@ -76,12 +83,13 @@ class Health:
 
     async def _readyz(self, request: web.Request) -> web.Response:
         del request
-        return _answer(await self.ready())
+        return _answer(await self.ready(), () if self._tools is None else self._tools().hung)
 
     def alive(self) -> dict[str, str]:
         """Each part and what is wrong with it; "ok" where nothing is."""
         still = time.monotonic() - self._ticked
         found = {"event loop": "ok" if still < STILL_SECONDS else f"stood still for {still:.0f} s"}
+        found["database"] = self._database.defect() or "ok"
         for task in self._parts:
             # While it drains, a bot may have ended as it should.
             ended = task.done() and not self.is_draining
@@ -95,6 +103,9 @@ class Health:
             found[name] = "ok" if connection.is_connected() else "is not connected"
         if not self._connections:
             found["bots"] = "are not there yet"
+        if self._tools is not None:
+            refused = self._tools().refused
+            found["tools"] = "ok" if refused is None else f"calls are refused: {refused}"
         if self.is_draining:
             found["process"] = "is ending"
         return found
@@ -120,9 +131,11 @@ def _touch(transaction: Transaction) -> None:
     transaction.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = version_num"))  # noqa: S608
 
 
-def _answer(found: Mapping[str, str]) -> web.Response:
+def _answer(found: Mapping[str, str], notes: Sequence[str] = ()) -> web.Response:
+    """`notes`: what the operator should know, and takes no work away."""
     well = all(state == "ok" for state in found.values())
     lines = "".join(f"{part}: {state}\n" for part, state in found.items() if state != "ok")
+    lines += "".join(f"note: {note}\n" for note in notes)
     return web.Response(
-        status=200 if well else 503, text="ok\n" if well else lines, headers={"Cache-Control": "no-store"}
+        status=200 if well else 503, text=f"ok\n{lines}" if well else lines, headers={"Cache-Control": "no-store"}
     )

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import cast
 
 from askback import telemetry
@@ -18,22 +19,29 @@ from askback.agent.budget import Budget
 from askback.agent.client import ModelClient
 from askback.agent.loop import Agent, AgentSettings
 from askback.agent.toolbox import Toolbox
-from askback.bots import Bot, Connection, Doors
-from askback.conversations import Chosen, Heard, Taken
+from askback.bots import Bot, Connection, Doors, bot_names
+from askback.conversations import Chosen, Heard, NotStopped, Taken
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
 from askback.messages.access import Access
-from askback.messages.reception import Reception
+from askback.messages.card_replies import CardReplies
+from askback.messages.cards import Cards
+from askback.messages.changes import Changes
+from askback.messages.reception import NOT_HERE, Reception
+from askback.messages.replies import UNKNOWN
 from askback.own.loading import Tools, load_tools
 from askback.platform import Platform
 from askback.policy import Limits
 from askback.serving.backing import backing, recheck
+from askback.serving.ending import end_tasks
 from askback.serving.health import Health
 from askback.serving.listen import listening as serving
+from askback.serving.sweep import Sweep
 from askback.serving.worker import Worker
 from askback.settings.address import Address
 from askback.settings.core import Settings
 from askback.settings.reading import load
+from askback.settings.unread import check_database, check_file
 from askback.store.store import Store
 
 log = logging.getLogger("askback.host")
@@ -45,10 +53,6 @@ LEAVE_SECONDS = 7.0
 """When, after that began, nothing more is shown: what is left of ten seconds is for closing."""
 TOOL_SECONDS = 3.0
 """How long tools that run may take to end before they are cancelled: the outcome of those is unknown."""
-
-
-LOST_SECONDS = 1
-"""After so long without an end, a task is cancelled again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,20 @@ async def running(
     when a bot cannot go on; the block is cancelled then.
     """
     try:
-        async with _running(bots, settings or load(Settings), agent=agent, limits=limits, holder=holder) as host:
+        settings = settings or _loaded()
+        async with _running(bots, settings, agent=agent, limits=limits, holder=holder) as host:
             yield host
     except BaseExceptionGroup as group:
         # Task groups wrap whatever passes through them: what is alone in there comes out as itself.
         raise _alone(group) from None
+
+
+def _loaded() -> Settings:
+    """Read the settings. Raises `OperatorError` where those or the database of an earlier release would be lost."""
+    check_file()
+    settings = load(Settings)
+    check_database(settings)
+    return settings
 
 
 def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -102,22 +115,23 @@ async def _running(
     async with AsyncExitStack() as stack:
         served = frozenset(bot.name for bot in bots)
         kept = await stack.enter_async_context(backing(settings.database_url, holder, served))
-        store = Store(kept.database, served)
+        store = Store(kept.database, served, frozenset(bot_names()) | served)
         health = Health(kept.database)
         await stack.enter_async_context(health.ticking())
         if settings.health is not None:
             address = await stack.enter_async_context(serving(health.application(), Address.read(settings.health)))
             log.info("Telling at http://%s/healthz and /readyz how it goes.", address, extra={"action": "health"})
-        manager = QuestionManager(store, limits)
+        manager = QuestionManager(store, limits or settings.limits)
         stack.enter_context(telemetry.counting_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
+        access: dict[str, Access] = {}
         brain = toolbox = model = None
         if agent:
             model = await stack.enter_async_context(ModelClient(settings.model_key))
             tools = load_tools(settings.tools, settings.folder, settings.approval_tools)
             toolbox = Toolbox(store, tools.own, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit)
             await stack.enter_async_context(toolbox)
-            brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox)
+            brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox, access)
         retention = None if settings.retention is None else timedelta(seconds=settings.retention)
         turns = None if brain is None else kept.turns(store, brain.advance, served)
         worker = Worker(
@@ -131,12 +145,22 @@ async def _running(
         )
         await stack.enter_async_context(kept.hearing(recheck(manager, worker, brain)))
 
-        access: dict[str, Access] = {}
+        manager.access = access
+        cards = Cards(store, manager, platforms)
         reception = (
-            None if brain is None else Reception(store, manager, brain, platforms, access, settings.typed_replies)
+            None
+            if brain is None
+            else Reception(store, manager, brain, platforms, access, settings.typed_replies, cards)
         )
+        changes = Changes(store, manager, cards, reception)
+        sweep = Sweep(store, cards, platforms)
+
+        under_cards = CardReplies(store, manager, settings.typed_replies, cards, agent=reception is not None)
 
         async def hear(heard: Heard, *, begin: bool) -> Taken:
+            counted = await under_cards.hear(heard, begin=begin)
+            if counted is not None:
+                return counted
             if reception is None:
                 return Taken(new=False)
             taken = await reception.hear(heard, begin=begin)
@@ -144,30 +168,44 @@ async def _running(
                 worker.wake()
             return taken
 
-        async def stop(place: Place, by: Actor, *, key: str) -> str | None:
-            return None if reception is None else await reception.stop(place, by, key=key)
+        async def stop(place: Place, by: Actor, *, key: str) -> NotStopped | None:
+            return NOT_HERE if reception is None else await reception.stop(place, by, key=key)
 
         manager.may_end = lambda actor: actor.platform in access and access[actor.platform].is_admin(actor)
 
         async def choose(offer_id: str, by: Actor, *, use: bool) -> Chosen:
-            return Chosen(over=True) if reception is None else await reception.replies.choose(offer_id, by, use=use)
+            if reception is None:
+                return Chosen(over=False, notice=UNKNOWN, known=False)
+            return await reception.replies.choose(offer_id, by, use=use)
 
-        doors = Doors(manager=manager, hear=hear, stop=stop, choose=choose, routes=health.routes())
-        connections = [await stack.enter_async_context(bot.connect(doors)) for bot in bots]
+        def doors(name: str) -> Doors:
+            return Doors(
+                manager=manager,
+                hear=hear,
+                stop=stop,
+                choose=choose,
+                changes=changes,
+                missed=partial(sweep.missed, name),
+                routes=health.routes(),
+            )
+
+        connections = [await stack.enter_async_context(bot.connect(doors(bot.name))) for bot in bots]
         for connection in connections:
             name = connection.platform.name
             platforms[name], access[name] = connection.platform, connection.access
             if reception is not None:
-                log.info("%s", connection.access.describe(), extra={"action": "access", "platform": name})
+                level = logging.WARNING if connection.access.is_closed else logging.INFO
+                log.log(level, "%s", connection.access.describe(), extra={"action": "access", "platform": name})
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         started = [tasks.create_task(worker.run(), name="askback worker")]
         started += [
             tasks.create_task(connection.serve(), name=f"askback {connection.platform.name}")
             for connection in connections
         ]
+        started.append(tasks.create_task(sweep.run(), name="askback sweep"))
         loading = [] if model is None else [tasks.create_task(model.load(), name="askback model")]
         by_name = {connection.platform.name: connection for connection in connections}
-        health.watch(started, by_name)
+        health.watch((*started, *kept.parts), by_name, None if toolbox is None else toolbox.state)
         leave_at: float | None = None
 
         async def drain() -> None:
@@ -193,15 +231,7 @@ async def _running(
                 if toolbox is not None:
                     await toolbox.finish(TOOL_SECONDS)
             finally:
-                await _ended([*started, *loading])
-
-
-async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """End tasks. A cancellation can get lost on its way through a library (`asyncio.wait_for` before Python 3.12)."""
-    while pending := [task for task in tasks if not task.done()]:
-        for task in pending:
-            task.cancel()
-        await asyncio.wait(pending, timeout=LOST_SECONDS)
+                await end_tasks((*started, *loading))
 
 
 def _agent_settings(settings: Settings, tools: Tools) -> AgentSettings:
@@ -212,6 +242,7 @@ def _agent_settings(settings: Settings, tools: Tools) -> AgentSettings:
         max_tokens=settings.max_tokens,
         timeout=settings.timeout,
         approvals=settings.approvals,
+        answerers=settings.asked,
         compact_at=settings.compact_at,
         rounds=settings.rounds,
         budget=Budget(conversation=settings.budget_conversation, day=settings.budget_day),

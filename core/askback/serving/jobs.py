@@ -14,20 +14,31 @@ __all__ = ["JobTurns", "unless_cancelled"]
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeAlias
 
 import psycopg
-from procrastinate import App, PsycopgConnector
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import DeleteJobCondition
+from procrastinate.jobs import DeleteJobCondition, Job, Status
+from procrastinate.manager import JobManager
+from procrastinate.tasks import Task
 from procrastinate.worker import Worker
+from psycopg_pool import AsyncConnectionPool
 
-from askback.clock import utc_now
-from askback.serving.turns import AT_ONCE, Advance, Advancing
+from askback.agent.slots import AT_ONCE
+from askback.serving.ending import end_tasks
+from askback.serving.turns import Advance, Advancing
 from askback.store.database import Database
 from askback.store.errors import StoreError
+from askback.store.outage import REPEAT_SECONDS, is_away
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.jobs import TURN, give_back, held, is_known, queue_of, sweep
+from askback.store.postgres.jobs import TURN, beats, give_back, held, queue_of, sweep
 from askback.store.postgres.link import conninfo
+from askback.store.postgres.silence import BoundedConnection
 from askback.store.served import STALLED_SECONDS, announce
 from askback.store.store import Store
 
@@ -39,10 +50,95 @@ ANNOUNCE_SECONDS = 0.1
 """How often it is looked whether the others can be told what this process serves."""
 POLL_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
+OPEN_SECONDS = 3.0
+"""How long it may take to connect, and to get one of the connections."""
+CONNECTIONS = 4
 LEFT_SECONDS = 10.0
 """A job of ours that nobody works on for so long: that it was done could not be said."""
+NEWER_SECONDS = 5
+"""How long a job that only a newer process knows is let be."""
+STILL_SECONDS = 5.0
+"""How long a heart may stand still in the database, once that is noticed, before the jobs get new connections."""
+STOP_SECONDS = 1.0
+"""How long a session that is to begin again may take to end by itself."""
+JOBS = 3 * AT_ONCE
+"""Jobs in hand: their turns are under way, their tools run, or they wait for a slot. The rest is for others."""
+JOBS_EACH = JOBS // 2
+"""Jobs in hand for the conversations of one person."""
 LEAVE_SECONDS = 0.1
 """How long turns may go on when the process ends without having rested: they are taken again by others."""
+
+
+_LIBRARIES = ("procrastinate.worker", "procrastinate.utils", "psycopg.pool")
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether a library says more than that a connection was lost, which is told of here."""
+    error = record.exc_info[1] if record.exc_info else None
+    is_loss = record.name == "psycopg.pool" or isinstance(error, ConnectorException | psycopg.Error)
+    return not is_loss or logging.getLogger().isEnabledFor(logging.DEBUG)
+
+
+class _NewerError(Exception):
+    """A job of a newer release, which this one does not know."""
+
+
+class _Again(BaseRetryStrategy):
+    """Without an end: a turn that was broken off by the end of a process is anybody's, at once."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision:
+        if isinstance(exception, _NewerError):
+            _log_newer(job.task_name)
+            return RetryDecision(retry_in={"seconds": NEWER_SECONDS})
+        # At once, by the database's clock.
+        return RetryDecision()
+
+
+_AnyTask: TypeAlias = Task[Any, Any, Any]
+
+
+class _Manager(JobManager):
+    """Leaves a job whose end cannot be said to those who look for such ones: it was told of, and nobody waits."""
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        with suppress(ConnectorException):
+            await super().finish_job(job, status, delete_job)
+
+    async def retry_job(
+        self,
+        job: Job,
+        retry_at: datetime | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        lock: str | None = None,
+    ) -> None:
+        with suppress(ConnectorException):
+            await super().retry_job(job, retry_at, priority, queue, lock)
+
+
+class _Tasks(dict[str, _AnyTask]):
+    """The tasks that are known here; a job of any other is left to the processes that know it."""
+
+    def __init__(self, known: Mapping[str, _AnyTask], other: _AnyTask) -> None:
+        super().__init__(known)
+        self._other = other
+
+    def get(self, key: str, default: object = None) -> _AnyTask:  # type: ignore[override]
+        del default
+        return super().get(key, self._other)
+
+
+@cache
+def _log_newer(task: str) -> None:
+    log.warning(
+        "A job that a newer askback deferred waits for a process of it: finish the upgrade, replace this process.",
+        extra={"action": "left_to_newer", "kind": "job", "task": task},
+    )
+
+
+async def _unknown(**arguments: object) -> None:
+    del arguments
+    raise _NewerError
 
 
 class JobTurns:
@@ -54,11 +150,17 @@ class JobTurns:
         self._database = database
         self._served = served
         self._announced: int | None = None
-        self._advancing = Advancing(store, advance)
-        self._app = App(connector=PsycopgConnector(kwargs=conninfo(address), min_size=1, max_size=4, timeout=5.0))
-        # For ever: a turn that was broken off by the end of a process is anybody's, at once.
-        self._app.task(name=TURN, retry=True)(self._turn)
+        self._advancing = Advancing(store, advance, JOBS_EACH)
+        self._address = address
+        for name in _LIBRARIES:
+            logging.getLogger(name).addFilter(_is_news)
+        self._logged = float("-inf")
+        """When the log said last that the jobs cannot be read."""
         self._worker: Worker | None = None
+        self._session: asyncio.Task[None] | None = None
+        """Works as long as the connections do."""
+        self._still_since: float | None = None
+        """Since when the others do not see the heart of this process beat."""
         self._left: dict[int, float] = {}
         """Since when jobs of ours have had nobody who works on them, by a clock that does not jump."""
 
@@ -76,25 +178,61 @@ class JobTurns:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._sweep_forever(), name="askback sweep")
             while not self._advancing.is_resting:
+                self._session = asyncio.create_task(self._open_and_work(), name="askback jobs")
                 try:
-                    async with self._app.open_async():
-                        await self._work()
-                except (ConnectorException, psycopg.Error, TimeoutError) as error:
-                    log.warning(
-                        "The jobs cannot be read, trying again: %s", _said(error), extra={"action": "store_failed"}
-                    )
-                unless_cancelled()
+                    await asyncio.wait((self._session,))
+                finally:
+                    await end_tasks((self._session,))
+                self._note(self._session)
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _turn(self, conversation_id: str) -> None:
+    def _note(self, session: asyncio.Task[None]) -> None:
+        """Log why a session has ended, unless the log says so already. Raises what is a fault of ours."""
+        error = asyncio.CancelledError() if session.cancelled() else session.exception()
+        if error is None:
+            return
+        if not isinstance(error, ConnectorException | psycopg.Error | TimeoutError | asyncio.CancelledError):
+            raise error
+        if is_away() or time.monotonic() - self._logged < REPEAT_SECONDS:
+            return
+        self._logged = time.monotonic()
+        log.warning("The jobs cannot be read, trying again: %s", _said(error), extra={"action": "store_failed"})
+
+    async def _open_and_work(self) -> None:
+        """Take jobs over connections of their own. Each time over new ones: those of before may lead elsewhere."""
+        pool = AsyncConnectionPool(
+            kwargs=conninfo(self._address),
+            connection_class=BoundedConnection,
+            min_size=1,
+            max_size=CONNECTIONS,
+            timeout=OPEN_SECONDS,
+            check=AsyncConnectionPool.check_connection,
+            open=False,
+        )
+        try:
+            await pool.open(wait=True, timeout=OPEN_SECONDS)
+            connector = PsycopgConnector()
+            app = App(connector=connector)
+            app.job_manager = _Manager(connector)
+            app.task(name=TURN, retry=_Again())(self._turn)
+            known: Any = app.tasks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            app.tasks = _Tasks(known, app.task(name="askback.unknown", retry=_Again())(_unknown))
+            async with app.open_async(pool):
+                await self._work(app)
+        finally:
+            await pool.close()
+
+    async def _turn(self, conversation_id: str | None = None, **newer: object) -> None:
+        if conversation_id is None or newer:
+            raise _NewerError
         await self._advancing.advance(conversation_id)
 
-    async def _work(self) -> None:
+    async def _work(self, app: App) -> None:
         """Take jobs until the process is to rest, or the connection is lost."""
         self._worker = Worker(
-            self._app,
+            app,
             queues=[queue_of(platform) for platform in sorted(self._served)],
-            concurrency=AT_ONCE,
+            concurrency=JOBS,
             install_signal_handlers=False,
             delete_jobs=DeleteJobCondition.ALWAYS,
             fetch_job_polling_interval=POLL_SECONDS,
@@ -152,7 +290,7 @@ class JobTurns:
 
     async def _sweep(self) -> int:
         own = None if self._worker is None else self._worker.worker_id
-        return await self._database.run(lambda connection: sweep(connection, utc_now(), self._served, own))
+        return await self._database.run(lambda connection: sweep(connection, self._served, own))
 
     async def _announce(self) -> bool:
         """Tell the others what is served here, once they know this process. False: they do not yet."""
@@ -163,10 +301,30 @@ class JobTurns:
         if worker_id != self._announced:
             await self._database.run(lambda connection: announce(connection, worker_id, self._served))
             self._announced = worker_id
-        elif not await self._database.read(lambda connection: is_known(connection, worker_id)):
+        else:
+            await self._see_to_heart(worker, await self._database.read(lambda connection: beats(connection, worker_id)))
+        return True
+
+    async def _see_to_heart(self, worker: Worker, beats: bool | None) -> None:
+        if beats:
+            self._still_since = None
+            return
+        now = time.monotonic()
+        self._still_since = now if self._still_since is None else self._still_since
+        if beats is None:
             # Held up for so long that others took it for dead: its heart would beat for nobody until the next job.
             worker.stop()
-        return True
+        elif now - self._still_since >= STILL_SECONDS:
+            # Its connections lead nowhere: not held up, since this runs.
+            await self._begin_again(worker)
+
+    async def _begin_again(self, worker: Worker) -> None:
+        """End the session, so that the next one begins. One that hangs is broken off."""
+        worker.stop()
+        session = self._session
+        if session is not None:
+            await asyncio.wait((session,), timeout=STOP_SECONDS)
+            session.cancel()
 
 
 def unless_cancelled() -> None:

@@ -15,6 +15,7 @@ from askback.serving.ending import Ending
 from askback.serving.host import running
 from askback.settings.core import Settings
 from askback.settings.reading import load
+from askback.settings.unread import check_database
 
 log = logging.getLogger("askback.serve")
 
@@ -25,6 +26,7 @@ async def serve(bots: Sequence[Bot]) -> int:
     settings: Settings | None = None
     try:
         settings = load(Settings)
+        check_database(settings)
         _ = settings.model_key
         load_tools(settings.tools, settings.folder, settings.approval_tools)
     except OperatorError as error:

@@ -6,18 +6,22 @@ __all__ = ["SharedBacking", "hearing"]
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
 
 from askback.serving.backing import Backing, Recheck
+from askback.serving.ending import end_tasks
 from askback.serving.jobs import JobTurns, unless_cancelled
 from askback.serving.turns import Advance, Turns
+from askback.store.outage import REPEAT_SECONDS, is_away
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.link import conninfo
 from askback.store.postgres.refusals import reason
+from askback.store.postgres.silence import BoundedConnection
 from askback.store.signals import LISTENING, Signal
 from askback.store.store import Store
 
@@ -42,41 +46,82 @@ class SharedBacking(Backing):
     def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
         return JobTurns(self._address, self._database, store, advance, served)
 
+    @asynccontextmanager
+    async def _hearing(self, recheck: Recheck) -> AsyncGenerator[None]:
+        async with hearing(self._address, recheck, LISTENING) as task:
+            self.parts = (task,)
+            yield
+
     def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
-        return hearing(self._address, recheck, LISTENING)
+        return self._hearing(recheck)
 
 
 @asynccontextmanager
-async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) -> AsyncGenerator[None]:
+async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) -> AsyncGenerator[asyncio.Task[None]]:
     """Hear, until the block ends, of what processes commit. `listening`: the statement that makes the server tell."""
-    task = asyncio.create_task(_listen_forever(address, recheck, listening), name="askback signals")
+    task = asyncio.create_task(_Hearing(address, recheck, listening).run(), name="askback signals")
     try:
-        yield
+        yield task
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await end_tasks((task,))
 
 
-async def _listen_forever(address: PostgresAddress, recheck: Recheck, listening: str) -> None:
-    while True:
-        try:
-            await _listen(address, recheck, listening)
-        except (psycopg.Error, OSError) as error:
-            log.warning(
-                "Other processes are not heard: %s; trying again.", reason(error), extra={"action": "no_signals"}
-            )
-        unless_cancelled()
-        await asyncio.sleep(PAUSE_SECONDS)
+class _Hearing:
+    """Hears of what other processes commit, over one connection after the other."""
 
+    def __init__(self, address: PostgresAddress, recheck: Recheck, listening: str) -> None:
+        self._address = address
+        self._recheck = recheck
+        self._listening = listening
+        self._deaf_since: float | None = None
+        self._logged = float("-inf")
 
-async def _listen(address: PostgresAddress, recheck: Recheck, listening: str) -> None:
-    told = conninfo(address)
-    async with await psycopg.AsyncConnection.connect(
-        autocommit=True,
-        **told,  # pyright: ignore[reportArgumentType] - any keyword of libpq
-    ) as connection:
-        await connection.execute(listening.encode())
-        # Whatever was said while nobody listened.
-        recheck(Signal(kind="look"))
-        async for notify in connection.notifies():
-            recheck(Signal.decoded(notify.payload))
+    async def run(self) -> None:
+        """Hear until cancelled, whatever goes wrong."""
+        while True:
+            try:
+                await self._hear()
+            except (psycopg.Error, OSError, TimeoutError) as error:
+                self._failed(reason(error))
+            except Exception:
+                # Ours, then: without this task nothing would hear any more, and nobody would know.
+                log.exception(
+                    "What another process told could not be taken in; hearing again.",
+                    extra={"action": "signals_failed"},
+                )
+            unless_cancelled()
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _hear(self) -> None:
+        told = conninfo(self._address)
+        async with await BoundedConnection.connect(
+            autocommit=True,
+            **told,  # pyright: ignore[reportArgumentType] - any keyword of libpq
+        ) as connection:
+            await connection.execute(self._listening.encode())
+            self._succeeded()
+            # Whatever was said while nobody listened.
+            self._recheck(Signal(kind="look"))
+            while True:
+                async for notify in connection.notifies():
+                    self._recheck(Signal.decoded(notify.payload))
+                # The same once more: what a connection asked last tells the others that it hears.
+                await connection.execute(self._listening.encode())
+
+    def _failed(self, why: str) -> None:
+        now = time.monotonic()
+        self._deaf_since = now if self._deaf_since is None else self._deaf_since
+        if now - self._logged < REPEAT_SECONDS or is_away():
+            return
+        self._logged = now
+        log.warning(
+            "Other processes are not heard: %s. What they change is found by looking, within %.0f s.",
+            why,
+            LOOK_AGAIN,
+            extra={"action": "no_signals"},
+        )
+
+    def _succeeded(self) -> None:
+        if self._deaf_since is not None and self._logged >= self._deaf_since:
+            log.info("Other processes are heard again.", extra={"action": "signals"})
+        self._deaf_since = None

@@ -7,31 +7,37 @@ __all__ = ["Worker"]
 import asyncio
 import logging
 import time
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from askback import telemetry
+from askback import clock, telemetry
 from askback.asks import Ask
 from askback.clock import utc_now
+from askback.errors import AskbackError
 from askback.identity import Actor, Place
 from askback.manager import QuestionManager
+from askback.messages.cards import CardGone, Cards
 from askback.platform import Gone, Messages, Platform, TryLater, Undeliverable
+from askback.serving.breaker import Breaker
 from askback.serving.turns import LOOK_AGAIN, Turns, sleep
 from askback.store.errors import StoreError
-from askback.store.outbox import OutboxItem
+from askback.store.left import Unreadable
+from askback.store.outbox import LONGEST_PAUSE, OutboxItem
 from askback.store.pruning import Pruned
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")
 
-AT_ONCE = 16
-"""Deliveries in flight at the same time."""
 GIVE_UP = timedelta(seconds=60)
-"""How long a card or a text that nobody has seen is tried."""
-SETTLE_FOR = timedelta(hours=24)
-"""How long a card that people look at is tried to be brought up to date."""
+"""How long something new is tried that a fault of our own keeps from being shown: no waiting mends that."""
+KEEP_FOR = timedelta(hours=24)
+"""How long a delivery is kept that the platform fails to take. The card of an open question has no such limit."""
 FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 60.0
+LOOK_PAUSE = 600.0
+"""Seconds between two looks for a card that may stand where nothing may be read."""
+TOLD_A_MINUTE = 6
+"""Log lines a minute, at most, about deliveries that are tried again."""
 STORE_PAUSE = 1.0
 WATCH_SECONDS = 1.0
 """How often it is looked whether the wall clock was set; one that is off by no more is let be."""
@@ -43,6 +49,10 @@ PRUNE_SECONDS = 3600.0
 PRUNED_AT_ONCE = 20
 UNSERVED_SECONDS = 30.0
 """How often it is looked whether something waits that nobody serves, and how long it has to have waited."""
+
+
+class _Hidden(AskbackError):
+    """Whether a card stands there cannot be seen for now."""
 
 
 class Worker:
@@ -63,8 +73,9 @@ class Worker:
     ) -> None:
         """`alone`: no other process works on this store, so that whatever is taken was taken by one that ended.
 
-        `look_again`: how many seconds to sleep at most. `give_up`: how long what nobody has seen is tried, at first
-        after `first_pause` seconds. `retention`: how long what rests is kept; None: for ever.
+        `look_again`: how many seconds to sleep at most. `give_up`: how long a fault of our own may keep something new
+        from being shown. `first_pause`: the seconds before the first retry. `retention`: how long what rests is kept;
+        None: for ever.
         """
         self._retention = retention
         self._give_up = give_up
@@ -72,6 +83,7 @@ class Worker:
         self._store = store
         self._manager = manager
         self._platforms = platforms
+        self._cards = Cards(store, manager, platforms)
         self._turns = turns
         self._alone = alone
         self._look_again = look_again
@@ -80,8 +92,15 @@ class Worker:
         self._idle = asyncio.Event()
         self._delivering: dict[str, bool] = {}
         """What is under way, and whether it has to be looked at once more after that."""
+        self._in_flight: Counter[str] = Counter()
+        """Deliveries under way on each platform."""
+        self._breakers: dict[str, Breaker] = {}
         self._failing: dict[str, float] = {}
-        """Since when something could not be shown, by a clock that does not jump."""
+        """Since when the platform fails to take something, by a clock that does not jump."""
+        self._faulty: dict[str, float] = {}
+        """Since when a fault of our own keeps something from being shown."""
+        self._told: deque[float] = deque(maxlen=TOLD_A_MINUTE)
+        """When the last log lines about retries were written."""
         manager.on_work(self._nudge)
         manager.members = self._members
         if turns is not None:
@@ -144,25 +163,25 @@ class Worker:
                 log.exception("The outbox could not be taken over; trying again.", extra={"action": "store_failed"})
                 await asyncio.sleep(STORE_PAUSE)
 
-    async def _forever(self, what: str, nudged: asyncio.Event, work: Callable[[], Awaitable[datetime | None]]) -> None:
-        """Do the work, then sleep until the moment that it names, or a nudge."""
+    async def _forever(self, what: str, nudged: asyncio.Event, work: Callable[[], Awaitable[timedelta | None]]) -> None:
+        """Do the work, then sleep for as long as it says, or until a nudge."""
         while True:
             nudged.clear()
             try:
-                until = await work()
+                pause = await work()
             except StoreError:
                 log.exception("The %s could not be read; trying again.", what, extra={"action": "store_failed"})
-                until = utc_now() + timedelta(seconds=STORE_PAUSE)
-            await sleep(nudged, until, self._look_again)
+                pause = timedelta(seconds=STORE_PAUSE)
+            await sleep(nudged, pause, self._look_again)
 
     # Deadlines
 
-    async def _attend_due(self) -> datetime | None:
+    async def _attend_due(self) -> timedelta | None:
         await self._manager.resolve_doubts()
-        while due := await self._store.due(utc_now()):
+        while due := await self._store.due():
             for ask_id in due:
                 await self._manager.attend(ask_id)
-        return await self._store.next_moment(utc_now() + timedelta(seconds=self._look_again))
+        return await self._store.next_moment(timedelta(seconds=self._look_again))
 
     async def _members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
         platform = self._platforms.get(place.platform)
@@ -180,7 +199,7 @@ class Worker:
                 self._nudge()
 
     async def _keep_time(self) -> None:
-        """When the wall clock goes back, nothing waits in the outbox until it has caught up."""
+        """When the store's clock goes back, nothing waits in the outbox until it has caught up."""
         while True:
             try:
                 count = await self._store.set_right()
@@ -189,7 +208,7 @@ class Worker:
             else:
                 if count:
                     log.warning(
-                        "The clock of this machine went back: %d deliveries that waited for a time far off are made "
+                        "The clock went back: %d deliveries that waited for a time far off are made "
                         "now. Deadlines go by the clock as it is.",
                         count,
                         extra={"action": "clock_back", "count": count},
@@ -205,7 +224,7 @@ class Worker:
         while True:
             await asyncio.sleep(UNSERVED_SECONDS)
             try:
-                unserved = await self._store.unserved(utc_now() - timedelta(seconds=UNSERVED_SECONDS))
+                unserved = await self._store.unserved(timedelta(seconds=UNSERVED_SECONDS))
             except StoreError:
                 log.exception("It could not be looked at what waits.", extra={"action": "store_failed"})
                 continue
@@ -251,23 +270,32 @@ class Worker:
         """Each delivery is a task of its own: one that the platform keeps waiting holds up no other."""
         async with asyncio.TaskGroup() as tasks:
 
-            async def begin_due() -> datetime | None:
-                while free := AT_ONCE - len(self._delivering):
-                    idle = self._idle
-                    items = await self._store.lease(free)
-                    if not items:
-                        if not self._delivering:
-                            idle.set()
-                        return await self._store.next_due()
-                    for item in items:
-                        if item.target in self._delivering:
-                            self._delivering[item.target] = True
-                        else:
-                            self._delivering[item.target] = False
-                            tasks.create_task(self._deliver_one(item), name=f"askback deliver {item.target}")
-                return None
+            async def begin_due() -> timedelta | None:
+                idle, pauses = self._idle, [await self._begin_on(name, tasks) for name in tuple(self._platforms)]
+                if not self._delivering:
+                    idle.set()
+                return min((pause for pause in pauses if pause is not None), default=None)
 
             await self._forever("outbox", self._outbox, begin_due)
+
+    async def _begin_on(self, platform: str, tasks: asyncio.TaskGroup) -> timedelta | None:
+        """Begin what is due on one platform. Returns in how long to look again; None: when something ends."""
+        breaker = self._breaker(platform)
+        while free := breaker.room(self._in_flight[platform]):
+            items = await self._store.lease(free, platform)
+            if not items:
+                return await self._store.next_due(platform)
+            for item in items:
+                if item.target in self._delivering:
+                    self._delivering[item.target] = True
+                else:
+                    self._delivering[item.target] = False
+                    self._in_flight[platform] += 1
+                    tasks.create_task(self._deliver_one(item, platform), name=f"askback deliver {item.target}")
+        return timedelta(seconds=breaker.seconds_to_probe()) if breaker.is_open else None
+
+    def _breaker(self, platform: str) -> Breaker:
+        return self._breakers.setdefault(platform, Breaker(platform))
 
     async def _hold_forever(self) -> None:
         """What takes long is still being shown: nobody else is to take it for left behind."""
@@ -279,67 +307,114 @@ class Worker:
                 except StoreError:
                     log.exception("The outbox could not be held.", extra={"action": "store_failed"})
 
-    async def _deliver_one(self, item: OutboxItem) -> None:
+    async def _deliver_one(self, item: OutboxItem, platform: str) -> None:
         try:
             try:
-                await self._deliver(item)
+                await self._deliver(item, platform)
             finally:
+                self._in_flight[platform] -= 1
                 again = self._delivering.pop(item.target)
             if again:
                 # It changed, or its lease ran out, while it was under way: nobody holds it now.
                 await self._store.release(item.target)
+        except Unreadable as error:
+            await self._leave(item, error)
         except StoreError:
             # The lease runs out, and it is delivered then; what was posted is found again by its name.
             log.exception("A delivery could not be recorded.", extra={"action": "store_failed", "target": item.target})
         finally:
             self._outbox.set()
 
-    async def _deliver(self, item: OutboxItem) -> None:
+    async def _leave(self, item: OutboxItem, error: Unreadable) -> None:
         try:
-            if item.kind == "card" and item.ask_id is not None:
-                await self._deliver_card(item, item.ask_id)
-            else:
-                await self._deliver_say(item)
+            await self._store.leave(item, error)
+        except StoreError:
+            log.exception("A delivery could not be left to others.", extra={"action": "store_failed"})
+
+    async def _deliver(self, item: OutboxItem, platform: str) -> None:
+        try:
+            reached = await (self._deliver_card(item) if item.kind == "card" else self._deliver_say(item))
             telemetry.delivered(item.kind, item.first_failed_at or item.due_at, utc_now())
-            self._failing.pop(item.target, None)
+            self._forget(item)
+            if reached:
+                await self._answered(platform)
         except TryLater as later:
-            await self._later(item, str(later), later.seconds)
-        except Undeliverable as refusal:
-            await self._refused(item, str(refusal))
-        except Gone as gone:
-            if item.kind == "card" and item.ask_id is not None and await self._is_open(item.ask_id):
-                log.warning(
-                    "The card of an open question is gone from the platform; it is posted anew.",
-                    extra={"action": "card_gone", "ask_id": item.ask_id},
-                )
-                await self._store.lost(item.ask_id)
-                await self._store.release(item.target)
+            if later.seconds is None:
+                self._breaker(platform).failed(str(later))
             else:
+                await self._answered(platform)
+            self._faulty.pop(item.target, None)
+            await self._later(item, str(later), later.seconds)
+        except _Hidden as hidden:
+            await self._answered(platform)
+            await self._later(item, str(hidden), None, LOOK_PAUSE)
+        except Undeliverable as refusal:
+            await self._answered(platform)
+            await self._refused(item, str(refusal))
+        except CardGone as gone:
+            await self._answered(platform)
+            if not await self._cards.lost(gone.ask):
                 await self._refused(item, str(gone))
+        except Gone as gone:
+            await self._answered(platform)
+            await self._refused(item, str(gone))
         except StoreError:
             raise
         except Exception as error:
             log.exception("A delivery failed.", extra={"action": "delivery_failed", "target": item.target})
             # Only its kind: its words may quote what was to be shown.
-            await self._later(item, f"there was a fault in the bot ({type(error).__name__}).", None)
+            await self._fault(item, f"there was a fault in the bot ({type(error).__name__}).")
 
-    async def _deliver_card(self, item: OutboxItem, ask_id: str) -> None:
+    async def _answered(self, platform: str) -> None:
+        """The platform answered, whatever it said: what failed while it was down is due at once."""
+        if self._breaker(platform).answered():
+            await self._store.hurry(platform)
+
+    async def _deliver_card(self, item: OutboxItem) -> bool:
+        """Draw a card. Returns whether the platform was called."""
+        if item.ask_id is None:
+            await self._store.drop(item)
+            return False
+        reached = False
+
         async def paint(ask: Ask) -> Messages:
+            nonlocal reached
             platform = self._platforms[ask.place.platform]
             if not ask.messages and item.attempts > 1:
-                ask = ask.evolve(messages=await platform.find(ask.place, ask.id))
+                reached = True
+                ask = ask.evolve(messages=await self._find_card(platform, ask, item))
             if not ask.messages and ask.outcome is not None:
                 return ()  # over before anybody saw it
+            reached = True
             with telemetry.delivering(ask.trace, ask.place.platform):
-                return await platform.show(ask)
+                try:
+                    return await platform.show(ask)
+                except Gone as gone:
+                    raise CardGone(ask, gone) from gone
 
-        await self._manager.redraw(ask_id, paint)
+        await self._manager.redraw(item.ask_id, paint)
         # Somebody else may have drawn it meanwhile; then only the row is left over.
-        ask = await self._store.get(ask_id)
+        ask = await self._store.get(item.ask_id)
         if ask is None or ask.is_drawn:
             await self._store.drop(item)
+        return reached
 
-    async def _deliver_say(self, item: OutboxItem) -> None:
+    async def _find_card(self, platform: Platform, ask: Ask, item: OutboxItem) -> Messages:
+        """Look for the card that an earlier try may have posted."""
+        try:
+            return await platform.find(ask.place, ask.id)
+        except (Undeliverable, Gone) as refusal:
+            # The first try was refused for good, and nothing came of it.
+            if ask.outcome is not None and item.attempts > 2:
+                raise _Hidden(
+                    f"A card with live buttons may stand there, and cannot be looked for: {refusal}"
+                ) from None
+            # Posting twice is better than not at all.
+            log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+            return ()
+
+    async def _deliver_say(self, item: OutboxItem) -> bool:
+        """Say a text, or take one away. Returns whether the platform was called."""
         say, conversation_id = item.say, item.conversation_id
         if item.ask_id is not None:
             # About a question: over by now, nobody is to hear of it.
@@ -349,10 +424,14 @@ class Worker:
             place = None if conversation_id is None else await self._store.place(conversation_id)
         if say is None or place is None:
             await self._store.drop(item)
-            return
+            return False
         platform = self._platforms[place.platform]
         if item.attempts > 1:
-            found = await platform.find(place, say.target)
+            try:
+                found = await platform.find(place, say.target, say=say, since=item.tried_at)
+            except (Undeliverable, Gone) as refusal:
+                log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+                found = ()
             say = say.evolve(messages=max(say.messages, found, key=len))
         try:
             messages = await platform.say(place, say)
@@ -361,33 +440,59 @@ class Worker:
         if say.offer is not None:
             await self._store.offered(say.offer.id, messages)
         await self._store.drop(item)
+        return True
 
     async def _is_open(self, ask_id: str) -> bool:
         ask = await self._store.get(ask_id)
         return ask is not None and ask.outcome is None
 
-    async def _later(self, item: OutboxItem, error: str, seconds: float | None) -> None:
+    async def _later(self, item: OutboxItem, error: str, seconds: float | None, pause: float | None = None) -> None:
+        """Try a delivery again: after `seconds`, where the platform asked for them, which counts as no failure."""
         growing = self._first_pause * 2 ** min(item.attempts - 1, 16)
-        pause = seconds if seconds is not None else min(growing, LONGEST_PAUSE)
-        now = time.monotonic()
-        if item.first_failed_at is None:
-            self._failing.pop(item.target, None)
-        since = timedelta(seconds=now - self._failing.setdefault(item.target, now))
+        after = next(one for one in (seconds, pause, min(growing, LONGEST_PAUSE.total_seconds())) if one is not None)
+        if seconds is None:
+            now = clock.monotonic()
+            if item.first_failed_at is None:
+                self._failing.pop(item.target, None)
+            since = timedelta(seconds=now - self._failing.setdefault(item.target, now))
+            waits = item.kind == "card" and item.ask_id is not None and await self._is_open(item.ask_id)
+            if not waits and since + timedelta(seconds=after) > KEEP_FOR:
+                await self._refused(item, f"{error} (tried for {int(since.total_seconds())} s)")
+                return
+        self._tell_later(item, error, after)
+        await self._store.retry(item, timedelta(seconds=after), error, failed=seconds is None)
+
+    async def _fault(self, item: OutboxItem, error: str) -> None:
+        """A fault of our own: what people see already is tried on, anything new is given up soon."""
+        now = clock.monotonic()
+        since = now - self._faulty.setdefault(item.target, now)
         ask = None if item.ask_id is None else await self._store.get(item.ask_id)
         unseen = ask is None or not ask.messages
-        if since + timedelta(seconds=pause) > (self._give_up if unseen else SETTLE_FOR):
-            await self._refused(item, f"{error} (tried for {int(since.total_seconds())} s)")
-            return
-        log.warning(
+        if unseen and since + self._first_pause * 2 ** min(item.attempts - 1, 16) > self._give_up.total_seconds():
+            await self._refused(item, f"{error} (tried for {int(since)} s)")
+        else:
+            await self._later(item, error, None)
+
+    def _tell_later(self, item: OutboxItem, error: str, after: float) -> None:
+        """Log a retry, where not too many were logged within a minute."""
+        now = clock.monotonic()
+        is_quiet = len(self._told) == TOLD_A_MINUTE and now - self._told[0] < 60.0
+        if not is_quiet:
+            self._told.append(now)
+        log.log(
+            logging.DEBUG if is_quiet else logging.WARNING,
             "Something could not be shown for now; trying again in %.1f s: %s",
-            pause,
+            after,
             error,
             extra={"action": "delivery_later", "target": item.target, "attempts": item.attempts},
         )
-        await self._store.retry(item, timedelta(seconds=pause), error)
+
+    def _forget(self, item: OutboxItem) -> None:
+        self._failing.pop(item.target, None)
+        self._faulty.pop(item.target, None)
 
     async def _refused(self, item: OutboxItem, reason: str) -> None:
-        self._failing.pop(item.target, None)
+        self._forget(item)
         log.error("Something cannot be shown: %s", reason, extra={"action": "delivery_refused", "target": item.target})
         if item.kind == "card" and item.ask_id is not None:
             ask = await self._store.get(item.ask_id)

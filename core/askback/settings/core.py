@@ -1,4 +1,4 @@
-"""Settings from the environment and an optional `askback.toml`."""
+"""Settings from the environment and an optional settings file."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from askback.agent.approvals import ApprovalRules
+from askback.agent.audience import WORDS, Answerers
 from askback.agent.budget import ROUNDS
 from askback.agent.compaction import COMPACT_AT, LEAST
 from askback.agent.prompt import SYSTEM_PROMPT
 from askback.errors import OperatorError
 from askback.messages.typed import TypedReplies
-from askback.policy import LONGEST_WAIT, Reasons
+from askback.policy import LONGEST_WAIT, Limits, Reasons
 from askback.settings.address import checked_address
 from askback.settings.approvers import approver, approvers
 from askback.settings.durations import seconds_of
+from askback.settings.places import default_database
 from askback.settings.reading import TomlSettings, file
+from askback.store.url import anchored
 from askback.tools import TOOLS, is_import_path
 
 _APPROVERS = (
@@ -61,6 +64,10 @@ class Settings(TomlSettings):
         description="Give names of tools of your own, or patterns such as db_*, in a list.",
     )
     approvers: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description=_APPROVERS)
+    answerers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("participants",),
+        description=f"Give one of {', '.join(WORDS)}; or ids in a list, as for approvers.",
+    )
     approval_quorum: int = Field(default=1, ge=1, description="Give how many approvers have to agree.")
     approval_refusals: int = Field(default=1, ge=1, description="Give how many approvers have to refuse.")
     approval_reasons: Reasons = Field(
@@ -113,6 +120,16 @@ class Settings(TomlSettings):
         ge=LEAST,
         description=f'Give the tokens from which on a conversation is compacted, {LEAST} at least, or "never".',
     )
+    open_questions: int = Field(
+        default=10, ge=1, description="Give how many questions may be open in one conversation or channel."
+    )
+    question_pace: float | None = Field(
+        default=None,
+        ge=0,
+        le=LONGEST_WAIT,
+        allow_inf_nan=False,
+        description='Give how long after one question the next is posted in the same place, such as "5s".',
+    )
     retention: float | None = Field(
         default=None,
         ge=3600,
@@ -126,7 +143,7 @@ class Settings(TomlSettings):
     )
     system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give what the model is told about its task.")
     database_url: str = Field(
-        default="askback.db",
+        default_factory=default_database,
         min_length=1,
         # It may hold a password.
         repr=False,
@@ -139,9 +156,21 @@ class Settings(TomlSettings):
     )
 
     @property
-    def folder(self) -> Path:
-        """Where the file lies, or would: what is named by an import path is looked for there first."""
-        return file().parent
+    def folder(self) -> Path | None:
+        """The settings file's folder, where tools of your own are imported from. None: there is no such file."""
+        path = file()
+        return path.parent if path is not None and path.exists() else None
+
+    @classmethod
+    def anchored(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
+        url = values.get("database_url")
+        return {**values, "database_url": anchored(url, folder)} if isinstance(url, str) else values
+
+    @property
+    def limits(self) -> Limits:
+        """How much may be asked."""
+        limits = Limits(pending_per_place=self.open_questions)
+        return limits if self.question_pace is None else limits.evolve(seconds_between_asks=self.question_pace)
 
     @property
     def approvals(self) -> ApprovalRules:
@@ -158,6 +187,14 @@ class Settings(TomlSettings):
             escalate_after=self.approval_escalate_after,
             escalate_to=approvers(self.approval_escalate_to, _platforms()),
         )
+
+    @property
+    def asked(self) -> Answerers:
+        """Who may answer the agent's questions."""
+        for word in WORDS:
+            if self.answerers == (word,):
+                return Answerers(kind=word)
+        return Answerers(kind="given", given=approvers(self.answerers, _platforms()))
 
     @property
     def model_key(self) -> str:
@@ -200,6 +237,18 @@ class Settings(TomlSettings):
                 raise ValueError(f"has an entry (number {number}) that {error}") from None
         return entries
 
+    @field_validator("answerers", mode="before")
+    @classmethod
+    def _answerers(cls, value: object) -> object:
+        entries = _listed(value)
+        if entries is None:
+            return value
+        if not entries:
+            raise ValueError("names nobody")
+        if len(entries) == 1 and entries[0].lower() in WORDS:
+            return (entries[0].lower(),)
+        return cls._approvers(entries)
+
     @field_validator("approval_quorum", "approval_refusals")
     @classmethod
     def _many(cls, value: int, info: ValidationInfo) -> int:
@@ -234,7 +283,13 @@ class Settings(TomlSettings):
         return value
 
     @field_validator(
-        "timeout", "tool_timeout", "approval_timeout", "approval_escalate_after", "retention", mode="before"
+        "timeout",
+        "tool_timeout",
+        "approval_timeout",
+        "approval_escalate_after",
+        "question_pace",
+        "retention",
+        mode="before",
     )
     @classmethod
     def _kept(cls, value: object) -> object:

@@ -1,9 +1,12 @@
-"""Where settings come from: the environment first, then one file; and what is said of a wrong one."""
+"""Where settings come from: the environment first, then one file; and what is said of a wrong one.
+
+The file is the one that `--config` or ASKBACK_CONFIG names, else the one in the user's configuration folder. A file in
+the working directory is read only where it is named: a pipeline's checkout is written by others.
+"""
 
 from __future__ import annotations
 
 __all__ = [
-    "FILE",
     "TomlSettings",
     "file",
     "given",
@@ -31,9 +34,8 @@ from pydantic_settings import (
 )
 
 from askback.errors import OperatorError
+from askback.settings.places import FILE, config_folder
 from askback.text.redaction import hide
-
-FILE = "askback.toml"
 
 S = TypeVar("S", bound="TomlSettings")
 
@@ -53,6 +55,12 @@ class TomlSettings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, InitSettingsSource(settings_cls, _read(cls))
+
+    @classmethod
+    def anchored(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
+        """Return what the file in `folder` sets, with relative paths taken from that folder."""
+        del folder
+        return values
 
     def model_post_init(self, context: object, /) -> None:
         """No secret of any settings that were read is shown anywhere."""
@@ -93,20 +101,26 @@ def load(kind: type[S], **fixed: str | None) -> S:
         raise OperatorError("\n".join(dict.fromkeys(lines))) from None
 
 
-def file() -> Path:
-    """Where the file that all parts share lies, or would."""
-    return Path(os.environ.get("ASKBACK_CONFIG") or FILE)
+def file() -> Path | None:
+    """Return where the file that all parts share lies, or would. None: there can be none."""
+    named = os.environ.get("ASKBACK_CONFIG")
+    if named:
+        return None if named == os.devnull else Path(named)
+    folder = config_folder()
+    return None if folder is None else folder / FILE
 
 
 def _read(kind: type[TomlSettings]) -> dict[str, object]:
     """What stands in the file for this part. Raises `OperatorError`."""
     path = file()
+    if path is None:
+        return {}
     try:
         with path.open("rb") as opened:
             values: dict[str, object] = tomllib.load(opened)
     except FileNotFoundError:
         if os.environ.get("ASKBACK_CONFIG"):
-            raise OperatorError(f"ASKBACK_CONFIG names {path}, but there is no such file.") from None
+            raise OperatorError(f"There is no file {path}, which --config or ASKBACK_CONFIG names.") from None
         return {}
     except OSError as error:
         raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
@@ -120,7 +134,7 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
             near = difflib.get_close_matches(key.lower(), known, n=1)
             hint = f"Is it meant to be `{near[0]}`?" if near else f"There are: {', '.join(known)}."
             raise OperatorError(f"{path} sets `{key}`, which is no setting. {hint}")
-    return {known[key]: value for key, value in values.items() if key in known}
+    return kind.anchored({known[key]: value for key, value in values.items() if key in known}, path.parent)
 
 
 def _part_of(key: str) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["calls_of", "is_approved"]
+__all__ = ["answering", "calls_of", "is_approved", "past_of", "words_of"]
+
+from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Connection
 
 from askback.asks import Ask
 from askback.conversations import Call
+from askback.identity import Actor
+from askback.requesters import Past, Words, authors_of
 from askback.store import asks, conversations
 from askback.tools import approval
 
@@ -21,6 +25,39 @@ def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[tu
             found.append((call.evolve(approved=ask), ask))
         else:
             found.append((call, ask))
+    return tuple(found)
+
+
+def answering(connection: Connection, calls: Iterable[tuple[Call, Ask | None]]) -> Iterator[Actor]:
+    """Yield whose words are in the outcomes of what people were asked about these calls."""
+    for _, ask in calls:
+        if ask is not None:
+            yield from authors_of(ask, asks.writers(connection, ask.id))
+
+
+def words_of(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
+    """Return whose words each message to the model holds, oldest first."""
+    return tuple(
+        message
+        if message.complete
+        else message.evolve(
+            authors=(
+                *message.authors,
+                # Results answer the calls of the message before.
+                *answering(connection, calls_of(connection, conversation_id, message.seq - 1)),
+            )
+        )
+        for message in conversations.words(connection, conversation_id)
+    )
+
+
+def past_of(connection: Connection, conversation_id: str, answered: Iterable[Ask]) -> tuple[Past, ...]:
+    """Return the calls that the model made so far; `answered`: the answered asks of the conversation."""
+    granted = {ask.id for ask in answered if approval.granted(ask)}
+    found: list[Past] = []
+    for seq, tool, ask_id in conversations.all_calls(connection, conversation_id):
+        found.append(Past(seq=seq, tool=tool, approved=ask_id in granted))
+        granted.discard(ask_id or "")  # later calls that it lets run were not looked at
     return tuple(found)
 
 

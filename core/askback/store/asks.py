@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 __all__ = [
-    "answered_of", "by_key", "count_open", "due", "get", "insert", "latest_post", "log_action", "next_moment",
-    "open_in", "open_of", "pending", "put_off", "save",
+    "answered_of", "by_key", "count_open", "due", "get", "insert", "latest_post", "log_action", "newest_shown",
+    "next_moment", "open_in", "open_of", "pending", "put_off", "save", "writers",
 ]  # fmt: skip
 
 import json
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from functools import lru_cache
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
 from sqlalchemy import insert as insert_into
 
 from askback.actions import Action
 from askback.asks import Ask
 from askback.clock import from_micros, to_micros
-from askback.errors import InvalidValue
-from askback.identity import Actor, MessageRef, Place
+from askback.identity import Actor, MessageRef, Place, each
 from askback.interview import Interview
 from askback.policy import Policy
 from askback.questions import Form, Outcome
-from askback.store.errors import StoreUnavailable
+from askback.store import placing
+from askback.store.left import Left, Unreadable, reading
 from askback.store.schema import actions, asks
 from askback.store.served import Served, is_served
 from askback.store.statement import Row, Statement
+from askback.store.times import NOW, given_now
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 
@@ -77,6 +79,8 @@ def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
     changed = {} if after is before else _changing(after, before)
     if changed:
         _SAVE.change(connection, ask=after.id, **changed)
+    if "messages" in changed:
+        placing.note(connection, after.id, after.messages)
     return frozenset(changed)
 
 
@@ -90,12 +94,33 @@ def by_key(connection: Connection, key: str) -> Ask | None:
     return None if row is None else _ask(row)
 
 
-def pending(connection: Connection, place: Place | None = None) -> tuple[Ask, ...]:
-    """Open asks, oldest first."""
+def pending(connection: Connection, place: Place | None = None, left: Left | None = None) -> tuple[Ask, ...]:
+    """Open asks, oldest first. Those that a newer release has stored are added to `left`, where that is given."""
     query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
     if place is not None:
         query = query.where(asks.c.place_key == place.key)
-    return tuple(_ask(row) for row in connection.execute(query).mappings())
+    return tuple(_readable(connection.execute(query).mappings(), left))
+
+
+def _readable(rows: Iterable[RowMapping], left: Left | None) -> Iterator[Ask]:
+    for row in rows:
+        try:
+            yield _ask(row)
+        except Unreadable as error:
+            if left is None:
+                raise
+            left.add("ask", row["id"], error)
+
+
+def newest_shown(connection: Connection, platform: str, at_most: int) -> tuple[str, ...]:
+    """Return the ids of open asks whose cards people see on a platform, the newest first."""
+    query = (
+        select(asks.c.id)
+        .where(asks.c.status == "open", asks.c.messages != "[]", is_served(asks.c.place_key, frozenset({platform})))
+        .order_by(asks.c.created_at.desc(), asks.c.id)
+        .limit(at_most)
+    )
+    return tuple(connection.execute(query).scalars())
 
 
 def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
@@ -137,15 +162,18 @@ def latest_post(connection: Connection, place: Place) -> datetime | None:
     return None if newest is None else from_micros(newest)
 
 
-def due(connection: Connection, now: datetime, at_most: int, served: Served = None) -> tuple[str, ...]:
-    """Ids of open asks on these platforms for which there is something to do."""
+def due(connection: Connection, at_most: int, served: Served = None, left: Left | None = None) -> tuple[str, ...]:
+    """Ids of open asks on these platforms for which there is something to do, without those that cannot be read."""
+    left = left or Left()
     query = (
-        select(asks.c.id)
-        .where(asks.c.status == "open", asks.c.attend_at <= to_micros(now), is_served(asks.c.place_key, served))
+        select(asks)
+        .where(asks.c.status == "open", asks.c.attend_at <= NOW, is_served(asks.c.place_key, served))
+        .where(asks.c.id.not_in(left.ids("ask", str)))
         .order_by(asks.c.attend_at)
         .limit(at_most)
     )
-    return tuple(connection.execute(query).scalars())
+    rows = connection.execute(query, {"now": given_now(connection)}).mappings()
+    return tuple(ask.id for ask in _readable(rows, left))
 
 
 def put_off(connection: Connection, ask: Ask) -> None:
@@ -153,14 +181,19 @@ def put_off(connection: Connection, ask: Ask) -> None:
     _SAVE.change(connection, ask=ask.id, attend_at=_attend_at(ask))
 
 
-def next_moment(connection: Connection, until: datetime, served: Served = None) -> datetime | None:
-    """When there is something to do about the first of those, where that is before `until`: what is far off is not
-    read, however much there is on other platforms."""
-    query = select(func.min(asks.c.attend_at)).where(
-        asks.c.status == "open", asks.c.attend_at <= to_micros(until), is_served(asks.c.place_key, served)
+def next_moment(
+    connection: Connection, within: timedelta, served: Served = None, left: Left | None = None
+) -> timedelta | None:
+    """In how long there is something to do about the first of those, where that is `within` this time: what is far off
+    is not read, however much there is on other platforms."""
+    until = NOW + within // timedelta(microseconds=1)
+    query = select(func.min(asks.c.attend_at) - NOW).where(
+        asks.c.status == "open", asks.c.attend_at <= until, is_served(asks.c.place_key, served)
     )
-    nearest = connection.execute(query).scalar_one()
-    return None if nearest is None else from_micros(nearest)
+    if left is not None:
+        query = query.where(asks.c.id.not_in(left.ids("ask", str)))
+    nearest = connection.execute(query, {"now": given_now(connection)}).scalar_one()
+    return None if nearest is None else timedelta(microseconds=nearest)
 
 
 def log_action(connection: Connection, action: Action, verdict: str, revision: int) -> None:
@@ -174,6 +207,18 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
         revision=revision,
         at=to_micros(action.at),
     )
+
+
+def writers(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
+    """Return everybody who wrote a text into the form of an ask, also one that was replaced later."""
+    query = (
+        select(actions.c.actor)
+        .where(
+            actions.c.ask_id == ask_id, actions.c.action.startswith('{"kind":"write"'), actions.c.verdict != "unchanged"
+        )
+        .order_by(actions.c.id)
+    )
+    return each(Actor.model_validate_json(actor) for actor in connection.execute(query).scalars())
 
 
 def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
@@ -195,6 +240,8 @@ def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
         columns["messages"] = _MESSAGES.dump_json(ask.messages).decode()
     if before is None or ask.drawn_revision != before.drawn_revision:
         columns["drawn_revision"] = ask.drawn_revision
+    if before is None or ask.posted_at != before.posted_at:
+        columns["posted_at"] = None if ask.posted_at is None else to_micros(ask.posted_at)
     if before is None or ask.post_after != before.post_after:
         columns["post_after"] = to_micros(ask.post_after)
     return columns
@@ -209,13 +256,8 @@ def _differs(one: object, other: object) -> bool:
 
 
 def _ask(row: Row | RowMapping) -> Ask:
-    try:
+    with reading(f"The question {row['id']}"):
         return _read(row)
-    except (ValidationError, InvalidValue) as error:
-        # Rather no answer than one by half of the rules.
-        raise StoreUnavailable(
-            f"The question {row['id']} cannot be read: replace this process where a newer askback works here, too."
-        ) from error
 
 
 def _read(row: Row | RowMapping) -> Ask:
@@ -238,5 +280,6 @@ def _read(row: Row | RowMapping) -> Ask:
         drawn_revision=row["drawn_revision"],
         created_at=from_micros(row["created_at"]),
         post_after=from_micros(row["post_after"]),
+        posted_at=None if row["posted_at"] is None else from_micros(row["posted_at"]),
         trace=row["trace"],
     )

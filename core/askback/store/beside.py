@@ -27,6 +27,8 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.extra import extra
 from askback.store.served import Served, read_served
 from askback.store.sqlite.database import SqliteDatabase
+from askback.store.sqlite.files import check_files, open_beside
+from askback.store.sqlite.lockfile import lock_path, read_lock
 
 T = TypeVar("T")
 
@@ -54,7 +56,7 @@ def opened(path: Path, *, patience: float = PATIENCE) -> Generator[Connection]:
 
     Raises `NoDatabase`; whatever SQLite says comes out as it is.
     """
-    if not path.exists():
+    if check_files(path) is None:
         raise NoDatabase(f"There is no database {path}: nothing was asked there yet. {ELSEWHERE}")
     address = f"{path.absolute().as_uri()}?mode=rw"  # never "create"
     engine = create_engine(
@@ -142,19 +144,16 @@ def is_older(version: str) -> bool:
 
 def worker_of(path: Path) -> int | None:
     """The number of the process that works on a database; 0 where it cannot be told, None where there is none."""
-    lock = path.with_name(path.name + ".lock")
-    try:
-        told = lock.read_text(encoding="ascii", errors="replace").partition("\n")[0].strip()
-        status = lock.stat()
-    except FileNotFoundError:
+    found = read_lock(path)
+    if found is None:
         return None
-    except OSError as error:
-        raise OperatorError(f"The lock file {lock} cannot be read: {error.strerror}.") from error
-    written = int(told) if told.isdigit() else 0
+    said, status = found
+    told = said.partition("\n")[0].strip()
+    written = int(told) if told.isascii() and told.isdigit() else 0
     try:
         held = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
     except OSError:
-        return written if _is_locked(lock) else None
+        return written if _is_locked(path) else None
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
     for line in held.splitlines():
         # 1: FLOCK  ADVISORY  WRITE 4242 fd:01:131 0 EOF; with "->" whoever waits for it.
@@ -171,17 +170,14 @@ def worker_of(path: Path) -> int | None:
 
 def served_beside(path: Path) -> Served:
     """Of which platforms whoever works on a database, or did so last, takes work; None where it did not say."""
-    lock = path.with_name(path.name + ".lock")
-    try:
-        told = lock.read_text(encoding="ascii", errors="replace").split("\n")
-    except OSError as error:
-        raise OperatorError(f"The lock file {lock} cannot be read: {error.strerror}.") from error
+    found = read_lock(path)
+    told = [] if found is None else found[0].split("\n")
     return read_served(told[2]) if len(told) > 2 else None
 
 
-def _is_locked(lock: Path) -> bool:
+def _is_locked(database: Path) -> bool:
     """Where the system does not list its locks: by taking it for an instant, shared."""
-    descriptor = os.open(lock, os.O_RDONLY)
+    descriptor = open_beside(lock_path(database), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

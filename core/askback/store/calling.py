@@ -8,8 +8,8 @@ import logging
 
 from sqlalchemy import Connection
 
-from askback.clock import utc_now
 from askback.conversations import Blocks, CallsToRun, Requested, Say
+from askback.requesters import requesters_of
 from askback.store import approvals, asks, conversations, outbox
 from askback.store.transactions import Transactions
 
@@ -38,13 +38,19 @@ class Calling(Transactions):
 
         return await self._database.read(work)
 
-    async def requested(self, conversation_id: str, after: int, until: int) -> Requested:
-        """What stands behind a call: who wrote what the transcript rows after `after` took up, `until` included."""
+    async def requested(self, conversation_id: str, tools: frozenset[str]) -> Requested:
+        """Return what stands behind calls of these tools that the model makes next."""
 
         def work(connection: Connection) -> Requested:
+            conversation = conversations.get(connection, conversation_id)
+            settled = asks.answered_of(connection, conversation_id)
+            if conversation is None:
+                return Requested(settled=settled)
+            read = approvals.words_of(connection, conversation_id)
+            past = approvals.past_of(connection, conversation_id, settled)
             return Requested(
-                authors=conversations.authors(connection, conversation_id, after, until),
-                settled=asks.answered_of(connection, conversation_id),
+                requesters={tool: requesters_of(tool, conversation.starter, read, past) for tool in tools},
+                settled=settled,
             )
 
         return await self._database.read(work)
@@ -96,7 +102,7 @@ class Calling(Transactions):
                 connection, conversation_id, seq, tool_use_id, result, is_error=is_error, blocks=blocks
             )
             if ended and notice is not None:
-                outbox.put_say(connection, notice, conversation_id, utc_now(), None)
+                outbox.put_say(connection, notice, conversation_id)
             return ended
 
         return await self._database.run(work)

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 __all__ = [
-    "add_call", "add_message", "authors", "calls_of", "close", "end_call", "find", "first_of_ask", "forget", "get",
-    "hear", "history", "last_assistant", "last_message", "next_turn", "put_off", "runnable", "set_prose", "set_stopped",
-    "set_told", "set_trace", "spend", "spent", "start", "start_call", "stopped_by", "take_inbox", "told", "untaken",
-    "want_turn", "wants_turn", "was_heard",
+    "add_call", "add_message", "all_calls", "authors", "calls_of", "close", "end_call", "find", "first_of_ask",
+    "forget", "get", "halt", "hear", "history", "last_assistant", "last_message", "next_turn", "put_off", "runnable",
+    "set_prose", "set_stopped", "set_told", "set_trace", "start", "start_call", "take_inbox", "told", "untaken",
+    "want_turn", "wants_turn", "was_heard", "words",
 ]  # fmt: skip
 
 import json
 import secrets
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, or_, select, update
 
 from askback.clock import from_micros, now, to_micros
-from askback.conversations import Blocks, Call, Conversation, Heard, Message, Written
-from askback.identity import Actor, MessageRef, Place
-from askback.store.outbox import FARTHEST
-from askback.store.schema import calls, conversations, inbox, transcript, usage
+from askback.conversations import Blocks, Call, Conversation, Halt, Heard, Message, Written
+from askback.identity import Actor, MessageRef, Place, each
+from askback.requesters import Words
+from askback.store import edits
+from askback.store.left import reading
+from askback.store.schema import calls, conversations, inbox, transcript
 from askback.store.served import Served, is_served
 from askback.store.statement import Row, Statement
+from askback.store.times import NOW, given_now
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
 _OPERATOR = "operator"
 _BLOCKS = TypeAdapter(tuple[dict[str, JsonValue], ...])
+_PEOPLE = TypeAdapter(tuple[Actor, ...])
+
+FARTHEST = timedelta(minutes=10)
+"""No turn is put off for longer."""
 
 # Built once: each turn of the model needs these, and each click that ends a question of an agent the second.
 _GET = Statement(select(conversations).where(conversations.c.id == bindparam("of")))
@@ -44,12 +51,6 @@ _UNTAKEN = inbox.c.conversation_id == bindparam("of"), inbox.c.taken_seq.is_(Non
 _HEARD = Statement(select(inbox).where(*_UNTAKEN).order_by(inbox.c.received_at, inbox.c.id))
 _TAKE = Statement(update(inbox).where(*_UNTAKEN))
 _IS_HEARD = Statement(select(inbox.c.id).where(*_UNTAKEN).limit(1))
-_SPEND = Statement(
-    update(usage)
-    .where(usage.c.conversation_id == bindparam("of"), usage.c.day == bindparam("on"))
-    .values(tokens=usage.c.tokens + bindparam("more"))
-)
-_SPEND_FIRST = Statement(insert(usage))
 
 
 def find(connection: Connection, place: Place) -> Conversation | None:
@@ -101,8 +102,19 @@ def was_heard(connection: Connection, place: Place, dedupe_key: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def hear(connection: Connection, conversation_id: str, heard: Heard, *, taken: bool = False) -> int:
-    """Keep what a person wrote; `taken`: only to know it again. Returns its row."""
+def hear(
+    connection: Connection,
+    conversation_id: str,
+    heard: Heard,
+    *,
+    taken: bool = False,
+    ask_id: str | None = None,
+    edit_of: int | None = None,
+) -> int:
+    """Keep what a person wrote; `taken`: only to know it again. Returns its row.
+
+    `ask_id`: the question that it answered. `edit_of`: the row of the message of which this is a further version.
+    """
     result = connection.execute(
         insert(inbox).values(
             conversation_id=conversation_id,
@@ -112,6 +124,8 @@ def hear(connection: Connection, conversation_id: str, heard: Heard, *, taken: b
             received_at=to_micros(heard.at),
             taken_seq=-1 if taken else None,
             files=json.dumps(heard.files, ensure_ascii=False) if heard.files else None,
+            ask_id=ask_id,
+            edit_of=edit_of,
         )
     )
     (row,) = result.inserted_primary_key or (0,)
@@ -149,10 +163,13 @@ def next_turn(connection: Connection, at: datetime, served: Served = None) -> da
     return None if nearest is None else from_micros(nearest)
 
 
-def put_off(connection: Connection, conversation_id: str, until: datetime) -> None:
-    """What is to be done there is not tried again before then."""
+def put_off(connection: Connection, conversation_id: str, pause: timedelta) -> None:
+    """What is to be done there is not tried again before that pause is over."""
     connection.execute(
-        update(conversations).where(conversations.c.id == conversation_id).values(turn_after=to_micros(until))
+        update(conversations)
+        .where(conversations.c.id == conversation_id)
+        .values(turn_after=NOW + pause // timedelta(microseconds=1)),
+        {"now": given_now(connection)},
     )
 
 
@@ -165,25 +182,58 @@ def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[
     """What people wrote since the last turn, as they wrote it; it now belongs to transcript row `seq`."""
     rows = _HEARD.rows(connection, of=conversation_id)
     _TAKE.change(connection, of=conversation_id, taken_seq=seq)
+    with reading(f"What people wrote in the conversation {conversation_id}"):
+        return tuple(
+            Written(
+                key=row["dedupe_key"],
+                author=Actor.model_validate_json(row["author"]),
+                text=row["text"],
+                files=() if row["files"] is None else tuple(json.loads(row["files"])),
+                before=None if row["edit_of"] is None else edits.read_before(connection, row["edit_of"], seq),
+            )
+            for row in rows
+        )
+
+
+def words(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
+    """Return whose words each message to the model holds, oldest first, also of messages that are no longer sent.
+
+    A row of an earlier release does not tell; of that, the authors of the messages that it took up.
+    """
+    query = (
+        select(transcript.c.seq, transcript.c.authors)
+        .where(transcript.c.conversation_id == conversation_id, transcript.c.role == "user")
+        .order_by(transcript.c.seq)
+    )
+    rows = connection.execute(query).all()
+    taken = _taken(connection, conversation_id) if any(row.authors is None for row in rows) else {}
     return tuple(
-        Written(
-            key=row["dedupe_key"],
-            author=Actor.model_validate_json(row["author"]),
-            text=row["text"],
-            files=() if row["files"] is None else tuple(json.loads(row["files"])),
+        Words(
+            seq=row.seq,
+            authors=taken.get(row.seq, ()) if row.authors is None else _PEOPLE.validate_json(row.authors),
+            complete=row.authors is not None,
         )
         for row in rows
     )
 
 
-def authors(connection: Connection, conversation_id: str, after: int, until: int) -> tuple[Actor, ...]:
-    """Who wrote what the transcript rows after `after` took up, `until` included, each once."""
+def authors(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
+    """Return everybody whose words the model has read in a conversation, each account once, bots included."""
+    return each(author for message in words(connection, conversation_id) for author in message.authors)
+
+
+def _taken(connection: Connection, conversation_id: str) -> dict[int, tuple[Actor, ...]]:
+    """Return the authors of what people wrote, by the transcript row that took it up."""
     query = (
-        select(inbox.c.author)
-        .where(inbox.c.conversation_id == conversation_id, inbox.c.taken_seq > after, inbox.c.taken_seq <= until)
+        select(inbox.c.taken_seq, inbox.c.author)
+        .where(inbox.c.conversation_id == conversation_id, inbox.c.taken_seq >= 0)
         .order_by(inbox.c.id)
     )
-    return tuple(Actor.model_validate_json(one) for one in dict.fromkeys(connection.execute(query).scalars()))
+    found: dict[int, tuple[Actor, ...]] = {}
+    with reading(f"Who wrote in the conversation {conversation_id}"):
+        for row in connection.execute(query):
+            found[row.taken_seq] = (*found.get(row.taken_seq, ()), Actor.model_validate_json(row.author))
+    return found
 
 
 def last_message(connection: Connection, conversation_id: str) -> Message | None:
@@ -204,8 +254,14 @@ def add_message(connection: Connection, conversation_id: str, message: Message) 
         role=message.role,
         content=_BLOCKS.dump_json(message.content).decode(),
         unfinished=message.unfinished,
+        authors=None if message.authors is None else _people(message.authors),
         created_at=now(),
     )
+
+
+def _people(people: tuple[Actor, ...]) -> str:
+    """Return them as text, without groups: those were true at one moment only."""
+    return _PEOPLE.dump_json(tuple(person.evolve(groups=()) for person in people)).decode()
 
 
 def forget(connection: Connection, conversation_id: str, *, from_seq: int = 0) -> None:
@@ -235,19 +291,30 @@ def add_call(connection: Connection, conversation_id: str, seq: int, position: i
 
 def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Call, ...]:
     """The tool calls of one assistant row, in the model's order."""
-    return tuple(
-        Call(
-            tool_use_id=row["tool_use_id"],
-            tool=row["tool"],
-            input=json.loads(row["input"]),
-            ask_id=row["ask_id"],
-            result=row["result"],
-            is_error=row["is_error"],
-            started=row["started_at"] is not None,
-            blocks=() if row["blocks"] is None else _BLOCKS.validate_json(row["blocks"]),
+    with reading(f"A call of the conversation {conversation_id}"):
+        return tuple(
+            Call(
+                tool_use_id=row["tool_use_id"],
+                tool=row["tool"],
+                input=json.loads(row["input"]),
+                ask_id=row["ask_id"],
+                result=row["result"],
+                is_error=row["is_error"],
+                started=row["started_at"] is not None,
+                blocks=() if row["blocks"] is None else _BLOCKS.validate_json(row["blocks"]),
+            )
+            for row in _CALLS.rows(connection, of=conversation_id, row=seq)
         )
-        for row in _CALLS.rows(connection, of=conversation_id, row=seq)
+
+
+def all_calls(connection: Connection, conversation_id: str) -> tuple[tuple[int, str, str | None], ...]:
+    """Return row, tool and ask of every call of a conversation, in the model's order."""
+    query = (
+        select(calls.c.seq, calls.c.tool, calls.c.ask_id)
+        .where(calls.c.conversation_id == conversation_id)
+        .order_by(calls.c.seq, calls.c.position)
     )
+    return tuple((row.seq, row.tool, row.ask_id) for row in connection.execute(query))
 
 
 def first_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> tuple[int, str] | None:
@@ -343,48 +410,38 @@ def set_stopped(connection: Connection, conversation_id: str, by: Actor | None) 
     )
 
 
-def stopped_by(connection: Connection, conversation_id: str, *, clear: bool) -> str | None:
-    """Who ended the turn before, in words, where the model was not told of that yet."""
+def halt(connection: Connection, conversation_id: str, *, clear: bool) -> Halt | None:
+    """Return the stop that ended the turn before, where the model was not told of it yet."""
     chosen = conversations.c.id == conversation_id
     found = connection.execute(select(conversations.c.stopped_by).where(chosen)).scalar_one_or_none()
     if found is None:
         return None
     if clear:
         connection.execute(update(conversations).where(chosen).values(stopped_by=None))
-    if found == _OPERATOR:
-        return "Whoever runs you"
-    by = Actor.model_validate_json(found)
-    return by.name or by.id
-
-
-def spend(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
-    """Count what the model used up."""
-    if _SPEND.change(connection, of=conversation_id, on=day, more=tokens) == 0:
-        _SPEND_FIRST.change(connection, conversation_id=conversation_id, day=day, tokens=tokens)
-
-
-def spent(connection: Connection, conversation_id: str | None, day: int | None) -> int:
-    """What was used up, in one conversation or in all, on one day or on all."""
-    query = select(func.coalesce(func.sum(usage.c.tokens), 0))
-    if conversation_id is not None:
-        query = query.where(usage.c.conversation_id == conversation_id)
-    if day is not None:
-        query = query.where(usage.c.day == day)
-    return int(connection.execute(query).scalar_one())
+    return Halt(by=None if found == _OPERATOR else Actor.model_validate_json(found))
 
 
 def _conversation(row: Row | RowMapping) -> Conversation:
-    return Conversation(
-        id=row["id"],
-        place=Place.model_validate_json(row["place"]),
-        starter=Actor.model_validate_json(row["starter"]),
-        prose=() if row["prose"] is None else _REFS.validate_json(row["prose"]),
-        stops=row["stops"],
-        midway=row["midway"],
-        trace=row["trace"],
-    )
+    with reading(f"The conversation {row['id']}"):
+        return Conversation(
+            id=row["id"],
+            place=Place.model_validate_json(row["place"]),
+            starter=Actor.model_validate_json(row["starter"]),
+            prose=() if row["prose"] is None else _REFS.validate_json(row["prose"]),
+            stops=row["stops"],
+            midway=row["midway"],
+            trace=row["trace"],
+        )
 
 
 def _message(row: Row) -> Message:
-    content: Blocks = _BLOCKS.validate_json(row["content"])
-    return Message(seq=row["seq"], role=row["role"], content=content, unfinished=row["unfinished"])
+    with reading(f"A message of the conversation {row['conversation_id']}"):
+        content: Blocks = _BLOCKS.validate_json(row["content"])
+        authors = row["authors"]
+        return Message(
+            seq=row["seq"],
+            role=row["role"],
+            content=content,
+            unfinished=row["unfinished"],
+            authors=None if authors is None else _PEOPLE.validate_json(authors),
+        )

@@ -31,6 +31,11 @@ class Database(Protocol):
         """Run a work that only reads, on one snapshot. Raises `StoreError`."""
         ...
 
+    def defect(self) -> str | None:
+        """Return what a restart of this process alone cures, in a few words. None: nothing is wrong, or it may cure
+        itself, such as a server that is away."""
+        ...
+
     async def close(self) -> None:
         """Refuse new works, finish those that are there, let go of everything."""
         ...

@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 
 from askback.actions import Action
 from askback.asks import Ask
-from askback.clock import utc_now
 from askback.conversations import Heard, Step
 from askback.store import asks, conversations, offers, outbox
 from askback.store.signals import Signal, tell
@@ -28,13 +27,12 @@ def change(connection: Connection, before: Ask, after: Ask, action: Action | Non
         verdict = "settled" if settled else "changed" if changed else "unchanged"
         asks.log_action(connection, action, verdict, after.interview.revision)
     if not after.is_drawn and not changed.isdisjoint(("interview", "messages")):
-        now = utc_now()
         # Whoever clicked looks at the card already; what nobody saw yet keeps its time.
-        due = now if after.messages else max(now, after.post_after)
+        not_before = None if after.messages else after.post_after
         # Without a message nobody looks at it, such as a caller of the library.
         clicked = action is not None and action.message is not None
-        by_click = now + timedelta(seconds=DRAW_SECONDS) if clicked else None
-        outbox.put_card(connection, after, due, by_click)
+        by_click = timedelta(seconds=DRAW_SECONDS) if clicked else None
+        outbox.put_card(connection, after, not_before=not_before, lease=by_click)
     if after.interview.turn != before.interview.turn:
         offers.withdraw(connection, after)
     if settled:

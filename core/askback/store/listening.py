@@ -13,7 +13,8 @@ from askback.asks import Ask
 from askback.clock import utc_now
 from askback.conversations import Conversation, Heard, Reading, Received, Say, StartedOver, Step
 from askback.identity import MessageRef, Place
-from askback.store import asks, conversations, decisions, locks, offers, outbox
+from askback.store import asks, conversations, decisions, locks, offers, outbox, participants
+from askback.store.left import Left
 from askback.store.offers import Offered
 from askback.store.stopping import end_all, goes_on
 from askback.store.transactions import CLICK_SECONDS, Transactions
@@ -48,11 +49,12 @@ class Listening(Transactions):
                 )
             if conversations.was_heard(connection, heard.place, heard.dedupe_key):
                 return Received(conversation=conversation, duplicate=True)
-            reading = Reading() if read is None else read(asks.pending(connection, heard.place))
+            reading = Reading() if read is None else read(_open_in(connection, heard.place, self._left))
             if reading.steps:
-                conversations.hear(connection, conversation.id, heard, taken=True)
+                answered = reading.steps[-1].after
+                conversations.hear(connection, conversation.id, heard, taken=True, ask_id=answered.id)
                 settled = decisions.follow(connection, reading.steps)
-                return Received(conversation=conversation, answered=reading.steps[-1].after, settled=settled)
+                return Received(conversation=conversation, answered=answered, settled=settled)
             inbox_id = conversations.hear(connection, conversation.id, heard)
             if heard.trace is not None and not goes_on(connection, conversation):
                 conversations.set_trace(connection, conversation.id, heard.trace)
@@ -63,7 +65,7 @@ class Listening(Transactions):
                 told = True
                 if reading.say.offer is not None:
                     offers.keep(connection, reading.say.offer, conversation.id, inbox_id)
-                outbox.put_say(connection, reading.say, conversation.id, utc_now(), None)
+                outbox.put_say(connection, reading.say, conversation.id)
             return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
 
         return await self._database.run(work)
@@ -78,11 +80,13 @@ class Listening(Transactions):
             locks.lock_offer(connection, offer_id)
             offered = offers.find(connection, offer_id)
             ask = None if offered is None else asks.get(connection, offered.ask_id)
+            if ask is not None:
+                ask = participants.with_participants(connection, ask)
             answer, state, steps = decision(offered, ask)
             if offered is not None and state is not None and offered.state == "open":
                 offers.close(connection, offered, state)
                 if state == "answer":
-                    offers.take_out(connection, offered.inbox_id)
+                    offers.take_out(connection, offered.inbox_id, offered.ask_id)
             return answer, steps[-1].after if steps else ask, decisions.follow(connection, steps)
 
         return await self._database.run(work, within=CLICK_SECONDS)
@@ -107,15 +111,15 @@ class Listening(Transactions):
 
         await self._database.run(work)
 
-    async def tell_waiting(self, conversation_id: str, say: Say) -> None:
-        """Say what the conversation waits for, once for each time that it waits."""
+    async def tell_waiting(self, conversation_id: str, say: Say, ask_id: str) -> None:
+        """Say what the conversation waits for, once for each time that it waits, and only while it still does."""
 
         def work(connection: Connection) -> None:
             locks.lock_conversation(connection, conversation_id)
             last = conversations.last_message(connection, conversation_id)
             if last is not None and conversations.told(connection, conversation_id) != last.seq:
                 conversations.set_told(connection, conversation_id, last.seq)
-                outbox.put_say(connection, say, conversation_id, utc_now(), None)
+                outbox.put_say(connection, say, conversation_id, ask_id=ask_id)
 
         await self._database.run(work)
 
@@ -139,7 +143,7 @@ class Listening(Transactions):
             conversation = conversations.start(connection, heard.place, heard.author, trace=heard.trace)
             conversations.hear(connection, conversation.id, heard, taken=True)
             say = Say(target=f"new:{conversation.id}", text=welcome, markdown=False)
-            outbox.put_say(connection, say, conversation.id, utc_now(), None)
+            outbox.put_say(connection, say, conversation.id)
             return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
 
         return await self._database.run(work)
@@ -166,6 +170,10 @@ class Listening(Transactions):
             return conversation.place if conversations.last_message(connection, conversation_id) is None else None
 
         return await self._database.read(work)
+
+
+def _open_in(connection: Connection, place: Place, left: Left) -> tuple[Ask, ...]:
+    return tuple(participants.with_participants(connection, ask) for ask in asks.pending(connection, place, left))
 
 
 def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:

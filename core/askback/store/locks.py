@@ -2,13 +2,13 @@
 
 In SQLite one thread writes, so that everything is serial. PostgreSQL runs transactions side by side: those that
 decide by what they read take the lock of their place first, and hold it until they are committed. A transaction
-takes one of these locks, so that none waits for another in a circle; `lock_key` alone may come before it, and
-`lock_places` takes several of them in one order.
+takes one of these locks, so that none waits for another in a circle; `lock_key` alone may come before it,
+`lock_usage` alone after it, and `lock_places` takes several of them in one order.
 """
 
 from __future__ import annotations
 
-__all__ = ["lock_ask", "lock_conversation", "lock_key", "lock_offer", "lock_place", "lock_places"]
+__all__ = ["lock_ask", "lock_conversation", "lock_key", "lock_offer", "lock_place", "lock_places", "lock_usage"]
 
 from collections.abc import Iterable
 
@@ -67,6 +67,12 @@ def lock_places(connection: Connection, place_keys: Iterable[str]) -> None:
     if _is_shared(connection):
         for key in sorted({key.partition("#")[0] for key in place_keys}):
             connection.execute(_LOCK, {"name": key})
+
+
+def lock_usage(connection: Connection) -> None:
+    """Nobody else counts a call of the model in advance. Taken after the lock of a place."""
+    if _is_shared(connection):
+        connection.execute(_LOCK, {"name": "usage"})
 
 
 def _is_shared(connection: Connection) -> bool:

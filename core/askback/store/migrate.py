@@ -16,7 +16,7 @@ from askback.store.schema import metadata
 if TYPE_CHECKING:
     from alembic.config import Config
 
-NEWEST = "0004_team_approvals"
+NEWEST = "0005_trust"
 """The newest migration here. Written down so that a start without one need not import alembic (0.2 s)."""
 
 VERSION_TABLE = "askback_version"

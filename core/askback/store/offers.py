@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["Offered", "close", "find", "keep", "take_out", "told", "withdraw"]
+__all__ = ["Offered", "close", "find", "keep", "open_about", "take_out", "told", "withdraw"]
 
 from typing import Literal
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from askback.asks import Ask
-from askback.clock import now, utc_now
+from askback.clock import now
 from askback.conversations import OFFER, Offer, Say
 from askback.identity import Actor, MessageRef
 from askback.store import outbox
+from askback.store.left import reading
 from askback.store.schema import inbox, offers
 from askback.store.statement import Row, Statement
 from askback.values import Value
@@ -94,9 +95,18 @@ def withdraw(connection: Connection, ask: Ask) -> None:
             close(connection, offered, "message")
 
 
-def take_out(connection: Connection, inbox_id: int) -> None:
-    """The message has served as an answer: no turn takes it up."""
-    connection.execute(update(inbox).where(inbox.c.id == inbox_id, inbox.c.taken_seq.is_(None)).values(taken_seq=-1))
+def take_out(connection: Connection, inbox_id: int, ask_id: str) -> None:
+    """The message has served as an answer to this ask: no turn takes it up."""
+    chosen = inbox.c.id == inbox_id, inbox.c.taken_seq.is_(None)
+    connection.execute(update(inbox).where(*chosen).values(taken_seq=-1, ask_id=ask_id))
+
+
+def open_about(connection: Connection, conversation_id: str, inbox_id: int) -> tuple[Offered, ...]:
+    """Return the offers about a message that wait for a choice."""
+    query = _ALL.where(
+        offers.c.conversation_id == conversation_id, offers.c.inbox_id == inbox_id, offers.c.state == "open"
+    )
+    return tuple(_offered(row) for row in connection.execute(query).mappings())
 
 
 def _is_past(offered: Offered, ask: Ask) -> bool:
@@ -110,7 +120,7 @@ def _remove(connection: Connection, offered: Offered) -> None:
     else:
         outbox.delete(connection, f"{OFFER}{offered.id}")
         say = Say(target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True)
-        outbox.put_say(connection, say, offered.conversation_id, utc_now(), None, kind="removal")
+        outbox.put_say(connection, say, offered.conversation_id, kind="removal")
 
 
 def _open(connection: Connection, ask_id: str) -> tuple[Offered, ...]:
@@ -119,15 +129,16 @@ def _open(connection: Connection, ask_id: str) -> tuple[Offered, ...]:
 
 
 def _offered(row: Row | RowMapping) -> Offered:
-    return Offered(
-        id=row["id"],
-        ask_id=row["ask_id"],
-        conversation_id=row["conversation_id"],
-        inbox_id=row["inbox_id"],
-        turn=row["turn"],
-        state=row["state"],
-        author=Actor.model_validate_json(row["author"]),
-        text=row["text"],
-        taken=row["taken_seq"] is not None,
-        message=None if row["message"] is None else MessageRef.model_validate_json(row["message"]),
-    )
+    with reading(f"The offer {row['id']}"):
+        return Offered(
+            id=row["id"],
+            ask_id=row["ask_id"],
+            conversation_id=row["conversation_id"],
+            inbox_id=row["inbox_id"],
+            turn=row["turn"],
+            state=row["state"],
+            author=Actor.model_validate_json(row["author"]),
+            text=row["text"],
+            taken=row["taken_seq"] is not None,
+            message=None if row["message"] is None else MessageRef.model_validate_json(row["message"]),
+        )

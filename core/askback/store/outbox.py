@@ -8,15 +8,17 @@ confirmed it.
 from __future__ import annotations
 
 __all__ = [
-    "FARTHEST", "OutboxItem", "delete", "free", "hold", "lease", "next_due", "put_card", "put_say", "release",
-    "retry", "set_right", "take_back",
+    "LONGEST_PAUSE", "OutboxItem", "delete", "free", "hold", "hurry", "lease", "leave", "next_due", "put_card",
+    "put_say", "release", "retry", "set_right", "take_back", "text_waits",
 ]  # fmt: skip
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Literal
 
 from sqlalchemy import (
+    BigInteger,
     BindParameter,
     ColumnElement,
     Connection,
@@ -38,13 +40,20 @@ from sqlalchemy.orm import aliased
 from askback.asks import Ask
 from askback.clock import from_micros, to_micros
 from askback.conversations import Say
+from askback.store.left import Left, Unreadable, reading
 from askback.store.schema import asks, conversations, outbox
 from askback.store.served import Served, is_served
 from askback.store.statement import Statement
+from askback.store.times import NOW, given_now
 from askback.values import Value
 
-FARTHEST = timedelta(minutes=10)
-"""Nothing is leased for longer than that, nor put off, nor a turn, but for the pace at which cards are posted."""
+TOLERANCE = timedelta(seconds=1)
+"""A clock that goes back by no more is left alone."""
+LONGEST_WAIT = timedelta(hours=2)
+"""The longest pause between two tries, also where the platform asks for more."""
+LONGEST_PAUSE = timedelta(seconds=60)
+"""The longest pause between two tries for which the platform did not ask."""
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class OutboxItem(Value):
@@ -61,16 +70,28 @@ class OutboxItem(Value):
     """How often it was leased, this time included: above 1 an earlier try may have got through."""
     first_failed_at: datetime | None
     due_at: datetime
+    tried_at: datetime | None = None
+    """When it was leased for the first time; None: this is the first time."""
 
 
 def _overtakes() -> ColumnElement[bool]:
-    """Whether a text of the same conversation waits in front of a row."""
+    """Whether something of the same conversation has to be shown before a row.
+
+    That is a text that was queued before it, or the card of an open question that is due and that nobody has seen.
+    """
     earlier = aliased(outbox)
+    unseen = (
+        select(asks.c.id)
+        .where(asks.c.id == earlier.c.ask_id, asks.c.status == "open", asks.c.messages == "[]")
+        .correlate(earlier)
+        .exists()
+    )
+    is_due = or_(earlier.c.due_at <= NOW, earlier.c.attempts > 0)
     return (
         select(earlier.c.id)
-        .where(
-            earlier.c.conversation_id == outbox.c.conversation_id, earlier.c.id < outbox.c.id, earlier.c.kind == "say"
-        )
+        .where(earlier.c.conversation_id == outbox.c.conversation_id, earlier.c.id < outbox.c.id)
+        .where(or_(earlier.c.kind == "say", and_(earlier.c.kind == "card", is_due, unseen)))
+        .correlate(outbox)
         .exists()
     )
 
@@ -88,29 +109,43 @@ def _is_served(served: Served) -> ColumnElement[bool]:
 
 # Built once: each click, each text and each look at the outbox needs these.
 _NEWER: BindParameter[int] = bindparam("newer")
+_LEASE: BindParameter[int] = bindparam("lease", type_=BigInteger())
+_AFTER: BindParameter[int] = bindparam("after", type_=BigInteger())
+# NULL where nobody holds it: adding to NULL is NULL.
+_LEASED_UNTIL = NOW + _LEASE
+_NOT_BEFORE: BindParameter[int] = bindparam("not_before", type_=BigInteger())
+_DUE_AT = case((_NOT_BEFORE > NOW, _NOT_BEFORE), else_=NOW)
 _REDRAW = Statement(
     update(outbox)
     .where(outbox.c.target == bindparam("of"))
     .values(
         revision=case((outbox.c.revision < _NEWER, _NEWER), else_=outbox.c.revision),
-        leased_until=bindparam("until"),
-        due_at=bindparam("due"),
+        leased_until=_LEASED_UNTIL,
+        due_at=_DUE_AT,
+        noted_at=NOW,
     )
 )
 _QUEUED = Statement(select(outbox.c.id).where(outbox.c.target == bindparam("of")))
-_QUEUE = Statement(insert(outbox))
+_TRIED: BindParameter[int] = bindparam("tried", type_=BigInteger())
+_QUEUE = Statement(
+    insert(outbox).values(leased_until=_LEASED_UNTIL, due_at=_DUE_AT, tried_at=NOW + _TRIED, noted_at=NOW)
+)
 _FREE_AT = func.coalesce(outbox.c.leased_until, 0)
+_WAITS_BEFORE = Statement(
+    select(outbox.c.id)
+    .where(outbox.c.conversation_id == bindparam("of"), outbox.c.kind == "say", outbox.c.target != bindparam("own"))
+    .limit(1)
+)
+_IS_READ = outbox.c.id.not_in(bindparam("left", expanding=True))
+"""Whether it is not one of those that this process has to leave to a newer one."""
 
 
 @cache
 def _due(served: Served) -> Select[*tuple[Any, ...]]:
     return (
         select(outbox)
-        .where(
-            outbox.c.due_at <= bindparam("moment"),
-            or_(outbox.c.leased_until.is_(None), outbox.c.leased_until <= bindparam("moment")),
-        )
-        .where(~_overtakes(), _is_served(served))
+        .where(outbox.c.due_at <= NOW, or_(outbox.c.leased_until.is_(None), outbox.c.leased_until <= NOW))
+        .where(~_overtakes(), _is_served(served), _IS_READ)
         .order_by(outbox.c.due_at, outbox.c.id)
         .limit(bindparam("at_most"))
         # What another process is taking at this moment is not waited for.
@@ -119,16 +154,29 @@ def _due(served: Served) -> Select[*tuple[Any, ...]]:
 
 
 @cache
-def _next_due(served: Served) -> Select[int | None]:
-    free_at = case((outbox.c.due_at < _FREE_AT, _FREE_AT), else_=outbox.c.due_at)
-    return select(func.min(free_at)).where(~_overtakes(), _is_served(served))
+def _next_due(served: Served) -> tuple[Select[int], Select[int]]:
+    """In how long the next row has to be looked at, of those that nobody holds and of those that somebody holds."""
+    unheld = (
+        select(outbox.c.due_at - NOW)
+        .where(outbox.c.leased_until.is_(None), ~_overtakes(), _is_served(served), _IS_READ)
+        .order_by(outbox.c.leased_until, outbox.c.due_at)
+        .limit(1)
+    )
+    held = (
+        select(case((outbox.c.due_at < _FREE_AT, _FREE_AT), else_=outbox.c.due_at) - NOW)
+        .where(outbox.c.leased_until.is_not(None), ~_overtakes(), _is_served(served), _IS_READ)
+        .order_by(outbox.c.leased_until)
+        .limit(1)
+    )
+    return unheld, held
 
 
-def put_card(connection: Connection, ask: Ask, due: datetime, leased_until: datetime | None) -> None:
-    """The card of an ask has to be drawn. `leased_until`: whoever calls draws it until then."""
-    leased = None if leased_until is None else to_micros(leased_until)
-    target, revision = f"ask:{ask.id}", ask.interview.revision
-    if _REDRAW.change(connection, of=target, newer=revision, until=leased, due=to_micros(due)) == 0:
+def put_card(
+    connection: Connection, ask: Ask, *, not_before: datetime | None = None, lease: timedelta | None = None
+) -> None:
+    """Queue the drawing of a card. `lease`: for so long the caller draws it."""
+    target, revision, when = f"ask:{ask.id}", ask.interview.revision, _when(connection, not_before, lease)
+    if _REDRAW.change(connection, of=target, newer=revision, **when) == 0:
         _QUEUE.change(
             connection,
             target=target,
@@ -136,8 +184,8 @@ def put_card(connection: Connection, ask: Ask, due: datetime, leased_until: date
             conversation_id=ask.conversation_id,
             ask_id=ask.id,
             revision=revision,
-            due_at=to_micros(due),
-            leased_until=leased,
+            tried=None,
+            **when,
         )
 
 
@@ -145,16 +193,19 @@ def put_say(
     connection: Connection,
     say: Say,
     conversation_id: str | None,
-    due: datetime,
-    leased_until: datetime | None,
     *,
+    lease: timedelta | None = None,
     kind: Literal["say", "removal"] = "say",
     ask_id: str | None = None,
+    tried: bool = False,
 ) -> None:
-    """A text has to be said, or taken away; `ask_id`: only while that ask is open.
+    """Queue a text, or the removal of one. `lease`: for so long the caller says it. `ask_id`: only while it is open.
+
+    `tried`: part of it may stand there already. So it may where the caller is about to say it.
 
     One that is queued under the same name already is left as it is.
     """
+    tried = tried or lease is not None
     if not _QUEUED.rows(connection, of=say.target):
         _QUEUE.change(
             connection,
@@ -162,63 +213,95 @@ def put_say(
             kind=kind,
             conversation_id=conversation_id,
             ask_id=ask_id,
-            payload=say.model_dump_json(),
-            due_at=to_micros(due),
-            leased_until=None if leased_until is None else to_micros(leased_until),
-            # Whoever queues it leased is about to say it: that is a try, too.
-            attempts=0 if leased_until is None else 1,
+            payload=_written(say),
+            attempts=int(tried),
+            tried=0 if tried else None,
+            **_when(connection, None, lease),
         )
 
 
-def free(connection: Connection, now: datetime) -> None:
+def _when(connection: Connection, not_before: datetime | None, lease: timedelta | None) -> dict[str, int | None]:
+    return {
+        "now": given_now(connection),
+        "not_before": None if not_before is None else to_micros(not_before),
+        "lease": None if lease is None else lease // _MICROSECOND,
+    }
+
+
+def text_waits(connection: Connection, conversation_id: str, besides: str = "") -> bool:
+    """Return whether a text of a conversation, other than the named one, is still to be said."""
+    return bool(_WAITS_BEFORE.rows(connection, of=conversation_id, own=besides))
+
+
+def free(connection: Connection) -> None:
     """End every lease: whoever held one is gone. What failed before it went is tried as if for the first time."""
-    connection.execute(
-        update(outbox).where(outbox.c.leased_until.is_not(None)).values(leased_until=None, due_at=to_micros(now))
-    )
+    held = update(outbox).where(outbox.c.leased_until.is_not(None))
+    connection.execute(held.values(leased_until=None, due_at=NOW, noted_at=NOW), {"now": given_now(connection)})
     connection.execute(update(outbox).where(outbox.c.first_failed_at.is_not(None)).values(first_failed_at=None))
 
 
-def set_right(connection: Connection, now: datetime) -> int:
-    """Whatever waits for a moment that it never was put off to is due: the clock went back. Returns how many did."""
-    moment, far = to_micros(now), to_micros(now + FARTHEST)
-    paced = (
-        select(asks.c.id)
-        .where(asks.c.id == outbox.c.ask_id, asks.c.post_after == outbox.c.due_at, asks.c.created_at <= moment)
-        .exists()
-    )
-    untimely = or_(outbox.c.leased_until > far, and_(outbox.c.due_at > far, ~paced))
-    return connection.execute(update(outbox).where(untimely).values(leased_until=None, due_at=moment)).rowcount
+def set_right(connection: Connection) -> int:
+    """Make due what was put off at a time that is still to come: the clock went back. Returns how many rows."""
+    far = NOW + LONGEST_WAIT // _MICROSECOND
+    # Releases before 0005 did not note when they put a row off.
+    unnoted = and_(outbox.c.noted_at.is_(None), or_(outbox.c.leased_until > far, outbox.c.due_at > far))
+    untimely = or_(outbox.c.noted_at > NOW + TOLERANCE // _MICROSECOND, unnoted)
+    right = update(outbox).where(untimely).values(leased_until=None, due_at=NOW, noted_at=NOW)
+    return connection.execute(right, {"now": given_now(connection)}).rowcount
 
 
 def lease(
-    connection: Connection, now: datetime, until: datetime, at_most: int, served: Served = None
+    connection: Connection, length: timedelta, at_most: int, served: Served = None, left: Left | None = None
 ) -> tuple[OutboxItem, ...]:
-    """Take rows of these platforms that are due.
+    """Take rows of these platforms that are due. What cannot be read is added to `left`, and stays as it is.
 
-    Within a conversation, nothing overtakes a text that was queued before it.
+    Within a conversation, nothing overtakes a text that was queued before it, nor a card that nobody has seen.
     """
-    moment = to_micros(now)
-    rows = connection.execute(_due(served), {"moment": moment, "at_most": at_most}).mappings().all()
-    if rows:
+    now, left = given_now(connection), left or Left()
+    given = {"now": now, "at_most": at_most, "left": left.ids("outbox", int)}
+    rows = connection.execute(_due(served), given).mappings().all()
+    items = _items(rows, left)
+    if items:
         connection.execute(
             update(outbox)
-            .where(outbox.c.id.in_([row["id"] for row in rows]))
-            .values(leased_until=to_micros(until), attempts=outbox.c.attempts + 1)
+            .where(outbox.c.id.in_([item.id for item in items]))
+            .values(
+                leased_until=_LEASED_UNTIL,
+                attempts=outbox.c.attempts + 1,
+                tried_at=func.coalesce(outbox.c.tried_at, NOW),
+                noted_at=NOW,
+            ),
+            {"now": now, "lease": length // _MICROSECOND},
         )
-    return tuple(_item(row) for row in rows)
+    return items
 
 
-def hold(connection: Connection, targets: tuple[str, ...], until: datetime) -> None:
+def hold(connection: Connection, targets: tuple[str, ...], length: timedelta) -> None:
     """Keep what was leased. What was given back meanwhile, or is leased for longer, stays as it is."""
-    leased = outbox.c.leased_until
-    moment = to_micros(until)
-    connection.execute(update(outbox).where(outbox.c.target.in_(targets), leased < moment).values(leased_until=moment))
+    connection.execute(
+        update(outbox)
+        .where(outbox.c.target.in_(targets), outbox.c.leased_until < _LEASED_UNTIL)
+        .values(leased_until=_LEASED_UNTIL, noted_at=NOW),
+        {"now": given_now(connection), "lease": length // _MICROSECOND},
+    )
 
 
-def next_due(connection: Connection, served: Served = None) -> datetime | None:
-    """When the next row of these platforms has to be looked at."""
-    nearest = connection.execute(_next_due(served)).scalar_one()
-    return None if nearest is None else from_micros(nearest)
+def leave(connection: Connection, item: OutboxItem) -> None:
+    """Whoever leased it cannot read what it is about: as if nobody had taken it."""
+    connection.execute(
+        update(outbox).where(outbox.c.id == item.id).values(leased_until=None, attempts=item.attempts - 1)
+    )
+
+
+def next_due(connection: Connection, served: Served = None, left: Left | None = None) -> timedelta | None:
+    """Return in how long the next row of these platforms has to be looked at, but for those that are left to others.
+
+    None: there is none.
+    """
+    given = {"now": given_now(connection), "left": (left or Left()).ids("outbox", int)}
+    found = [connection.execute(query, given).scalar_one_or_none() for query in _next_due(served)]
+    nearest = min((one for one in found if one is not None), default=None)
+    return None if nearest is None else nearest * _MICROSECOND
 
 
 def delete(connection: Connection, target: str, *, revision: int | None = None) -> None:
@@ -236,39 +319,66 @@ def take_back(connection: Connection, target: str) -> None:
     connection.execute(delete_from(outbox).where(chosen, outbox.c.attempts == 0))
     payload = connection.execute(select(outbox.c.payload).where(chosen)).scalar_one_or_none()
     if payload is not None:
-        say = Say.model_validate_json(payload).evolve(gone=True, offer=None)
-        connection.execute(update(outbox).where(chosen).values(kind="removal", payload=say.model_dump_json()))
+        with reading("Something that is to be said"):
+            stored = Say.model_validate_json(payload)
+        say = stored.evolve(gone=True, offer=None)
+        connection.execute(update(outbox).where(chosen).values(kind="removal", payload=_written(say)))
 
 
-def release(connection: Connection, target: str, now: datetime) -> None:
+def release(connection: Connection, target: str) -> None:
     """Whoever held it could not do it: anybody may, at once."""
-    connection.execute(update(outbox).where(outbox.c.target == target).values(leased_until=None, due_at=to_micros(now)))
+    freed = update(outbox).where(outbox.c.target == target).values(leased_until=None, due_at=NOW, noted_at=NOW)
+    connection.execute(freed, {"now": given_now(connection)})
 
 
-def retry(connection: Connection, item: OutboxItem, now: datetime, after: timedelta, error: str) -> None:
-    """It could not be done for now."""
+def retry(connection: Connection, item: OutboxItem, after: timedelta, error: str, *, failed: bool) -> None:
+    """Try a row again later. `failed`: the try counts as a failure, and not as a wait that the platform asked for."""
+    first = func.coalesce(outbox.c.first_failed_at, NOW) if failed else outbox.c.first_failed_at
     connection.execute(
         update(outbox)
         .where(outbox.c.id == item.id)
-        .values(
-            leased_until=None,
-            due_at=to_micros(now + min(after, FARTHEST)),
-            last_error=error[:1000],
-            first_failed_at=func.coalesce(outbox.c.first_failed_at, to_micros(now)),
-        )
+        .values(leased_until=None, due_at=NOW + _AFTER, noted_at=NOW, last_error=error[:1000], first_failed_at=first),
+        {"now": given_now(connection), "after": min(after, LONGEST_WAIT) // _MICROSECOND},
     )
+
+
+def hurry(connection: Connection, served: Served) -> None:
+    """Make due what failed on these platforms, but for what the platform itself asked to wait for."""
+    soon = outbox.c.due_at <= NOW + LONGEST_PAUSE // _MICROSECOND
+    failed = and_(outbox.c.first_failed_at.is_not(None), outbox.c.leased_until.is_(None), outbox.c.due_at > NOW)
+    connection.execute(
+        update(outbox).where(failed, soon, _is_served(served)).values(due_at=NOW, noted_at=NOW),
+        {"now": given_now(connection)},
+    )
+
+
+def _items(rows: Sequence[RowMapping], left: Left) -> tuple[OutboxItem, ...]:
+    items: list[OutboxItem] = []
+    for row in rows:
+        try:
+            items.append(_item(row))
+        except Unreadable as error:
+            left.add("outbox", row["id"], error)
+    return tuple(items)
 
 
 def _item(row: RowMapping) -> OutboxItem:
-    return OutboxItem(
-        id=row["id"],
-        target=row["target"],
-        kind=row["kind"],
-        ask_id=row["ask_id"],
-        conversation_id=row["conversation_id"],
-        revision=row["revision"],
-        say=None if row["payload"] is None else Say.model_validate_json(row["payload"]),
-        attempts=row["attempts"] + 1,
-        first_failed_at=None if row["first_failed_at"] is None else from_micros(row["first_failed_at"]),
-        due_at=from_micros(row["due_at"]),
-    )
+    with reading(f"Row {row['id']} of the outbox"):
+        return OutboxItem(
+            id=row["id"],
+            target=row["target"],
+            kind=row["kind"],
+            ask_id=row["ask_id"],
+            conversation_id=row["conversation_id"],
+            revision=row["revision"],
+            say=None if row["payload"] is None else Say.model_validate_json(row["payload"]),
+            attempts=row["attempts"] + 1,
+            first_failed_at=None if row["first_failed_at"] is None else from_micros(row["first_failed_at"]),
+            due_at=from_micros(row["due_at"]),
+            tried_at=None if row["tried_at"] is None else from_micros(row["tried_at"]),
+        )
+
+
+def _written(say: Say) -> str:
+    """What an older release reads, too, as long as nothing is in it that is new."""
+    return say.model_dump_json(exclude_defaults=True)

@@ -9,8 +9,9 @@ from datetime import datetime
 from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.clock import to_micros
-from askback.store import locks
+from askback.store import locks, placing
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
+from askback.store.usage import day_of
 from askback.values import Value
 
 
@@ -37,11 +38,19 @@ def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
     still = asks.c.id.in_([row.id for row in found_alone])
     alone = tuple(connection.execute(_settled(moment).where(still)).scalars())
     _delete_asks(connection, (*owned, *alone))
-    tables: tuple[Table, ...] = (offers, calls, transcript, inbox, usage)
+    tables: tuple[Table, ...] = (offers, calls, transcript, inbox)
     for table in tables:
         connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
     connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
+    if not ids:
+        # Once, in the last round. What was used up counts for its whole day, whatever became of the conversation.
+        connection.execute(
+            delete(usage).where(usage.c.day < day_of(before), ~select(conversations.c.id).where(_is_of_usage).exists())
+        )
     return Pruned(conversations=len(ids), asks=len(owned) + len(alone))
+
+
+_is_of_usage = conversations.c.id == usage.c.conversation_id
 
 
 def _resting(moment: int) -> Select[str, str]:
@@ -67,4 +76,5 @@ def _settled(moment: int) -> Select[str, str]:
 
 def _delete_asks(connection: Connection, ids: tuple[str, ...]) -> None:
     connection.execute(delete(actions).where(actions.c.ask_id.in_(ids)))
+    placing.delete(connection, ids)
     connection.execute(delete(asks).where(asks.c.id.in_(ids)))

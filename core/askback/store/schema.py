@@ -11,12 +11,14 @@ __all__ = [
     "actions",
     "asks",
     "calls",
+    "card_messages",
     "conversations",
     "inbox",
     "meta",
     "metadata",
     "offers",
     "outbox",
+    "reservations",
     "transcript",
     "usage",
 ]
@@ -88,6 +90,8 @@ transcript = Table(
     Column("hidden", Boolean, nullable=False, server_default=false()),
     Column("unfinished", Boolean, nullable=False, server_default=false()),
     Column("created_at", BigInteger, nullable=False),
+    # JSON array of the people whose words a message to the model holds. NULL in rows of releases before 0005.
+    Column("authors", Text),
     PrimaryKeyConstraint("conversation_id", "seq"),
     CheckConstraint("role IN ('user', 'assistant')", name="role"),
 )
@@ -103,6 +107,12 @@ inbox = Table(
     Column("received_at", BigInteger, nullable=False),
     Column("taken_seq", Integer),
     Column("files", Text),
+    # When the newest edit was made, by the platform's clock: edits overtake each other.
+    Column("edited_at", BigInteger),
+    # The row that this one is an edit of.
+    Column("edit_of", BigInteger),
+    # The ask to which it was the answer.
+    Column("ask_id", Text),
     UniqueConstraint("conversation_id", "dedupe_key"),
     Index(None, "conversation_id", "taken_seq"),
     sqlite_autoincrement=True,
@@ -148,6 +158,8 @@ asks = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("settled_at", BigInteger),
     Column("trace", Text),
+    # When its card was posted first. NULL before that, and in rows of releases before 0005.
+    Column("posted_at", BigInteger),
     CheckConstraint("length(id) <= 22", name="id"),
     CheckConstraint(
         "status IN ('open', 'answered', 'cancelled', 'declined', 'timed_out', 'undeliverable')", name="status"
@@ -174,6 +186,19 @@ actions = Table(
     sqlite_autoincrement=True,
 )
 
+# The messages of cards: a deletion is looked up here. `asks.messages` says which of them make up the card now. No
+# foreign key: a process of an earlier release deletes asks, and knows nothing of this table.
+card_messages = Table(
+    "card_messages",
+    metadata,
+    Column("ask_id", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("gone_at", BigInteger),
+    PrimaryKeyConstraint("ask_id", "channel", "message"),
+    Index(None, "channel", "message"),
+)
+
 # Autoincrement: an id is never given twice, so that whoever holds a lease on a deleted row cannot
 # mistake a new one for it.
 outbox = Table(
@@ -191,6 +216,12 @@ outbox = Table(
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("first_failed_at", BigInteger),
     Column("last_error", Text),
+    # When it was leased for the first time. NULL in rows of releases before 0005.
+    Column("tried_at", BigInteger),
+    # When due_at and leased_until were last written: a time to come means that the clock went back.
+    Column("noted_at", BigInteger),
+    # What nobody holds, by when it is due.
+    Index(None, "leased_until", "due_at"),
     sqlite_autoincrement=True,
 )
 
@@ -202,6 +233,17 @@ usage = Table(
     Column("day", Integer, nullable=False, index=True),
     Column("tokens", BigInteger, nullable=False),
     PrimaryKeyConstraint("conversation_id", "day"),
+)
+
+# Calls of the model that run: `usage` counts so many tokens of each in advance.
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("conversation_id", Text, nullable=False, index=True),
+    Column("day", Integer, nullable=False, index=True),
+    Column("tokens", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
 )
 
 # Messages that may be meant as an answer, about which their authors were asked.

@@ -4,45 +4,56 @@ from __future__ import annotations
 
 __all__ = ["LEASE_SECONDS", "Showing"]
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from askback.clock import utc_now
 from askback.conversations import Say
 from askback.store import locks, outbox
+from askback.store.left import Unreadable
 from askback.store.outbox import OutboxItem
 from askback.store.transactions import Transactions
 
 LEASE_SECONDS = 10
 """How long what was taken is nobody else's, unless it is held for longer: a process that ends holds nothing."""
 
+_LEASE = timedelta(seconds=LEASE_SECONDS)
+
 
 class Showing(Transactions):
     """What people are to see: leased, delivered, tried again."""
 
-    async def lease(self, at_most: int) -> tuple[OutboxItem, ...]:
-        """Take what has to be shown now."""
-        now = utc_now()
-        until = now + timedelta(seconds=LEASE_SECONDS)
-        return await self._database.run(lambda connection: outbox.lease(connection, now, until, at_most, self._served))
+    async def lease(self, at_most: int, platform: str | None = None) -> tuple[OutboxItem, ...]:
+        """Take what has to be shown now, on one platform or on all that are served."""
+        served = self._served if platform is None else frozenset({platform})
+        return await self._database.run(
+            lambda connection: outbox.lease(connection, _LEASE, at_most, served, self._left)
+        )
 
     async def hold(self, targets: tuple[str, ...]) -> None:
         """What was taken is still being shown."""
-        until = utc_now() + timedelta(seconds=LEASE_SECONDS)
-        await self._database.run(lambda connection: outbox.hold(connection, targets, until))
+        await self._database.run(lambda connection: outbox.hold(connection, targets, _LEASE))
 
     async def free_leases(self) -> None:
         """What an ended process had taken is anybody's: called once, by a worker that is alone."""
-        await self._database.run(lambda connection: outbox.free(connection, utc_now()))
+        await self._database.run(outbox.free)
 
     async def set_right(self) -> int:
-        """After the clock went back: what waits for a moment that is too far off is due. Returns how much that was."""
-        now = utc_now()
-        return await self._database.run(lambda connection: outbox.set_right(connection, now))
+        """After the clock went back, make due what was put off at a time to come. Returns how much that was."""
+        return await self._database.run(outbox.set_right)
 
-    async def next_due(self) -> datetime | None:
-        return await self._database.read(lambda connection: outbox.next_due(connection, self._served))
+    async def next_due(self, platform: str | None = None) -> timedelta | None:
+        """Return in how long something has to be shown. None: nothing is queued."""
+        served = self._served if platform is None else frozenset({platform})
+        return await self._database.read(lambda connection: outbox.next_due(connection, served, self._left))
+
+    async def hurry(self, platform: str) -> None:
+        """The platform answers again: what failed there is due now."""
+        await self._database.run(lambda connection: outbox.hurry(connection, frozenset({platform})))
+
+    async def text_waits(self, conversation_id: str, *, besides: str = "") -> bool:
+        """Return whether a text of this conversation, other than the named one, is still to be said."""
+        return await self._database.read(lambda connection: outbox.text_waits(connection, conversation_id, besides))
 
     async def said(self, target: str) -> None:
         """A text was delivered, or never can be."""
@@ -54,20 +65,23 @@ class Showing(Transactions):
 
     async def release(self, target: str) -> None:
         """Whoever wanted to show it could not: the outbox may, at once."""
-        now = utc_now()
-        await self._database.run(lambda connection: outbox.release(connection, target, now))
+        await self._database.run(lambda connection: outbox.release(connection, target))
 
-    async def retry(self, item: OutboxItem, after: timedelta, error: str) -> None:
-        """It could not be shown for now."""
-        now = utc_now()
-        await self._database.run(lambda connection: outbox.retry(connection, item, now, after, error))
+    async def leave(self, item: OutboxItem, error: Unreadable) -> None:
+        """It is about something that only a newer process can read: to that it is left."""
+        self._left.add("outbox", item.id, error)
+        await self._database.run(lambda connection: outbox.leave(connection, item))
 
-    async def queue(self, say: Say, conversation_id: str | None = None) -> None:
-        """A text to be said, once."""
+    async def retry(self, item: OutboxItem, after: timedelta, error: str, *, failed: bool = True) -> None:
+        """It could not be shown for now. `failed`: not where the platform asked to wait."""
+        await self._database.run(lambda connection: outbox.retry(connection, item, after, error, failed=failed))
+
+    async def queue(self, say: Say, conversation_id: str | None = None, *, ask_id: str | None = None) -> None:
+        """A text to be said, once; `ask_id`: where that was asked, and while it is open."""
 
         def work(connection: Connection) -> None:
             if conversation_id is not None:
                 locks.lock_conversation(connection, conversation_id)
-            outbox.put_say(connection, say, conversation_id, utc_now(), None)
+            outbox.put_say(connection, say, conversation_id, ask_id=ask_id)
 
         await self._database.run(work)

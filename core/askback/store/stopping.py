@@ -62,7 +62,7 @@ class Stopping(Transactions):
             say = Say(
                 target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False
             )
-            outbox.put_say(connection, say, conversation_id, now, None)
+            outbox.put_say(connection, say, conversation_id)
             return Stopped(conversation=conversation, asks=ended)
 
         return await self._database.run(work, within=CLICK_SECONDS)
@@ -88,7 +88,7 @@ def end_all(
         outcome = Outcome(status="cancelled", at=now, by=by, reason=reason)
         over = ask.evolve(interview=settle(ask.interview, outcome))
         asks.save(connection, ask, over)
-        outbox.put_card(connection, over, now, None)
+        outbox.put_card(connection, over)
         offers.withdraw(connection, over)
         tell(connection, Signal(kind="ask", id=over.id))
         ended.append(over)

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-__all__ = ["Acted", "Spent", "Store"]
+__all__ = ["Acted", "Store"]
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from askback.store import pruning, waiting
 from askback.store.asking import Acted, Asking
 from askback.store.calling import Calling
+from askback.store.changing import Changing
 from askback.store.listening import Listening
 from askback.store.pruning import Pruned
 from askback.store.showing import Showing
+from askback.store.spending import Spending
 from askback.store.stopping import Stopping
-from askback.store.turning import Spent, Turning
+from askback.store.turning import Turning
 
 
-class Store(Asking, Showing, Listening, Stopping, Turning, Calling):
+class Store(Asking, Showing, Listening, Changing, Stopping, Turning, Spending, Calling):
     """Everything that outlives the process."""
 
     async def close(self) -> None:
         await self._database.close()
 
-    async def unserved(self, since: datetime) -> frozenset[str]:
-        """Platforms of which something has waited since then that neither this process nor another one takes."""
+    async def unserved(self, for_long: timedelta) -> frozenset[str]:
+        """Platforms of which something has waited for so long that neither this process nor another one takes."""
         served = self._served
         if served is None:
             return frozenset()
-        return await self._database.read(lambda connection: waiting.unserved(connection, since, served))
+        return await self._database.read(lambda connection: waiting.unserved(connection, for_long, served))
 
     async def prune(self, before: datetime, at_most: int) -> Pruned:
         """Delete some of what has rested since then. Nothing deleted: there is no more of it."""

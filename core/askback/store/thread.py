@@ -43,6 +43,14 @@ class OwnThread:
             self._thread.join()
             raise
 
+    @property
+    def name(self) -> str:
+        return self._thread.name
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
     async def ended(self) -> None:
         await asyncio.wrap_future(self._ended)
         self._thread.join()

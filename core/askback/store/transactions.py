@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["CLICK_SECONDS", "Transactions"]
 
 from askback.store.database import Database
+from askback.store.left import Left
 from askback.store.served import Served
 
 CLICK_SECONDS = 2.0
@@ -14,7 +15,9 @@ CLICK_SECONDS = 2.0
 class Transactions:
     """Whole transactions: no connection and no row leaves a method."""
 
-    def __init__(self, database: Database, served: Served = None) -> None:
-        """`served`: of which platforms work is taken."""
+    def __init__(self, database: Database, served: Served = None, known: Served = None) -> None:
+        """`served`: of which platforms work is taken; `known`: those that there are. None means any."""
         self._database = database
+        self._known = known
         self._served = served
+        self._left = Left()

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-__all__ = ["Results", "Spent", "Turning"]
+__all__ = ["Results", "Turning"]
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
 from askback.asks import Ask
-from askback.clock import to_micros, utc_now
-from askback.conversations import Call, Conversation, Message, Turn, TurnEnd, Written
-from askback.identity import MessageRef
+from askback.clock import utc_now
+from askback.conversations import Call, Conversation, Message, News, Say, Turn, TurnEnd
+from askback.identity import Actor, MessageRef, each
 from askback.policy import Limits
-from askback.store import approvals, conversations, locks, outbox
+from askback.store import approvals, conversations, locks, outbox, usage
 from askback.store.asking import store_asks
 from askback.store.decisions import DRAW_SECONDS
+from askback.store.left import Unreadable
 from askback.store.transactions import Transactions
 
-Results = Callable[[Conversation, tuple[tuple[Call, Ask | None], ...], tuple[Written, ...], str | None], Message]
-"""Builds the next message to the model from the settled calls, what people wrote, and who stopped it before that."""
-
-_DAY = 86_400_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What the model used up, in tokens, both ways."""
-
-    conversation: int
-    today: int
+Results = Callable[[News], Message]
+"""Builds the next message to the model, with the people whose words it holds."""
 
 
 class Turning(Transactions):
@@ -45,19 +35,33 @@ class Turning(Transactions):
         """When, after now, the first of those that were put off is to be tried again."""
         return await self._database.read(lambda connection: conversations.next_turn(connection, now, self._served))
 
-    async def put_off(self, conversation_id: str, until: datetime) -> None:
-        """A turn failed: it is not tried again before then, unless something new comes in."""
+    async def starter(self, conversation_id: str) -> Actor | None:
+        """Return who began a conversation. None: there is none."""
+
+        def work(connection: Connection) -> Actor | None:
+            conversation = conversations.get(connection, conversation_id)
+            return None if conversation is None else conversation.starter
+
+        return await self._database.read(work)
+
+    async def put_off(self, conversation_id: str, pause: timedelta) -> None:
+        """A turn failed: it is not tried again before that pause is over, unless something new comes in."""
 
         def work(connection: Connection) -> None:
             locks.lock_conversation(connection, conversation_id)
-            conversations.put_off(connection, conversation_id, until)
+            conversations.put_off(connection, conversation_id, pause)
 
         await self._database.run(work)
 
-    async def begin_turn(self, conversation_id: str, compose: Results) -> Turn | None:
+    def leave_turn(self, conversation_id: str, error: Unreadable) -> None:
+        """Only a newer process can read what is to be done there. The log says so once."""
+        self._left.add("turn", conversation_id, error)
+
+    async def begin_turn(self, conversation_id: str, compose: Results, notice: Say | None = None) -> Turn | None:
         """The next turn, its message to the model committed. None: nothing to do, or still waiting for people.
 
-        A turn that a crash broke off is begun again with the same messages.
+        A turn that a crash broke off is begun again with the same messages. `notice`: what people read about a message
+        to the model, committed with it.
         """
 
         def work(connection: Connection) -> Turn | None:
@@ -81,9 +85,16 @@ class Turning(Transactions):
                 return None
             written = conversations.take_inbox(connection, conversation_id, seq)
             if written or asked:
-                stopped_by = conversations.stopped_by(connection, conversation_id, clear=bool(written))
-                message = compose(conversation, asked, written, stopped_by).evolve(seq=seq)
-                conversations.add_message(connection, conversation_id, message)
+                news = News(
+                    calls=asked,
+                    answering=each(approvals.answering(connection, asked)),
+                    written=written,
+                    halt=conversations.halt(connection, conversation_id, clear=bool(written)),
+                    known=conversations.authors(connection, conversation_id),
+                )
+                conversations.add_message(connection, conversation_id, compose(news).evolve(seq=seq))
+                if notice is not None:
+                    outbox.put_say(connection, notice, conversation_id)
             elif last is None or not (last.role == "user" or last.unfinished):
                 conversations.want_turn(connection, conversation_id, False)
                 return None
@@ -102,8 +113,10 @@ class Turning(Transactions):
 
         def work(connection: Connection) -> tuple[Ask, ...] | None:
             locks.lock_conversation(connection, end.conversation_id)
-            if end.tokens:
-                conversations.spend(connection, end.conversation_id, _day(utc_now()), end.tokens)
+            if end.reservation is not None:
+                usage.settle(connection, end.reservation, end.tokens)
+            else:
+                usage.spend(connection, end.conversation_id, usage.day_of(utc_now()), end.tokens)
             conversation = conversations.get(connection, end.conversation_id)
             last = conversations.last_message(connection, end.conversation_id)
             if conversation is None or conversation.stops != end.stops:
@@ -118,12 +131,13 @@ class Turning(Transactions):
             if end.content:
                 message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
                 conversations.add_message(connection, end.conversation_id, message)
-            now = utc_now()
-            leased = now + timedelta(seconds=DRAW_SECONDS)
             if end.say is not None:
-                outbox.put_say(connection, end.say, end.conversation_id, now, leased)
+                # The caller says it, unless an earlier text still waits: then it waits behind that.
+                waits = not end.say.messages and outbox.text_waits(connection, end.conversation_id)
+                lease = None if waits else timedelta(seconds=DRAW_SECONDS)
+                outbox.put_say(connection, end.say, end.conversation_id, lease=lease, tried=True)
             if end.notice is not None:
-                outbox.put_say(connection, end.notice, end.conversation_id, now, None)
+                outbox.put_say(connection, end.notice, end.conversation_id)
             stored = store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
             by_id = {ask.id: ask for ask in stored}
             for position, call in enumerate(end.calls):
@@ -161,25 +175,9 @@ class Turning(Transactions):
 
         await self._database.run(work)
 
-    async def spent(self, conversation_id: str) -> Spent:
-        """What the model used up."""
-        today = _day(utc_now())
-
-        def work(connection: Connection) -> Spent:
-            return Spent(
-                conversation=conversations.spent(connection, conversation_id, None),
-                today=conversations.spent(connection, None, today),
-            )
-
-        return await self._database.read(work)
-
 
 def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
     """Where the last exchange begins: results are never kept or dropped without the calls that they answer."""
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq
     return conversations.last_assistant(connection, end.conversation_id) or last.seq
-
-
-def _day(moment: datetime) -> int:
-    return to_micros(moment) // _DAY

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-__all__ = ["database_of", "database_path"]
+__all__ = ["anchored", "database_of", "database_path"]
 
+import re
 from pathlib import Path
 
 from askback.errors import OperatorError
-from askback.store.postgres.address import SCHEMES, PostgresAddress
+from askback.store.postgres.address import SCHEMES, UNREADABLE, PostgresAddress
 
 _FORMS = (
     "Write a file (askback.db), sqlite:///relative.db, sqlite:////absolute/path.db or "
     "postgresql://user:password@host/database."
 )
+# A URL without its slashes, or libpq's other form: as the name of a file, it would be shown.
+_NEARLY = re.compile(
+    r"postgres(?:ql)?(?:\+psycopg)?:(?!//)|(?:host|hostaddr|port|user|password|dbname)\s*=", re.IGNORECASE
+)
 
 
 def database_of(url: str) -> Path | PostgresAddress:
     """The database that is meant: an SQLite file, or one of a PostgreSQL server. Raises `OperatorError`."""
+    if _NEARLY.match(url.strip()):
+        raise OperatorError(UNREADABLE)
     scheme, separator, _ = url.strip().partition("://")
     if separator and scheme.lower() in SCHEMES:
         return PostgresAddress.read(url.strip())
@@ -48,6 +55,17 @@ def database_path(url: str) -> Path:
     return _path(rest[1:])
 
 
+def anchored(url: str, folder: Path) -> str:
+    """Return the same database with a relative file taken from `folder`, and not from the working directory."""
+    scheme, separator, rest = url.strip().partition("://")
+    name = rest[1:] if separator else scheme
+    if separator and (scheme.lower().partition("+")[0] != "sqlite" or not rest.startswith("/")):
+        return url
+    if not name or name.startswith(("~", ":memory:", "file:")):
+        return url
+    return f"{scheme}:///{folder / name}" if separator else str(folder / name)
+
+
 def _path(name: str) -> Path:
     if name == ":memory:":
         raise OperatorError(
@@ -65,6 +83,10 @@ def _path(name: str) -> Path:
         path = Path(name).expanduser()
     except RuntimeError:
         raise OperatorError("ASKBACK_DATABASE_URL names the home of somebody who is not known here.") from None
-    if not path.name or path.is_dir():
+    try:
+        is_folder = not path.name or path.is_dir()
+    except OSError as error:
+        raise OperatorError(f"ASKBACK_DATABASE_URL names a file that cannot be: {error.strerror}. " + _FORMS) from None
+    if is_folder:
         raise OperatorError("ASKBACK_DATABASE_URL names a folder, but a file is wanted. " + _FORMS)
     return path

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 __all__ = ["unserved"]
 
-from datetime import datetime
+from datetime import timedelta
 
 from sqlalchemy import Connection, Select, and_, select
 
-from askback.clock import to_micros
 from askback.store.schema import asks, conversations, outbox
 from askback.store.served import is_served, platform_of, serving
+from askback.store.times import read_now
 
 
-def unserved(connection: Connection, since: datetime, served: frozenset[str]) -> frozenset[str]:
-    """Platforms of which something has been due since then that are not these, nor those of other processes."""
+def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]) -> frozenset[str]:
+    """Platforms of which something has been due for so long that are not these, nor those of other processes."""
     taken = set(served)
     if connection.dialect.name == "postgresql":
         for other in serving(connection):
@@ -25,7 +25,7 @@ def unserved(connection: Connection, since: datetime, served: frozenset[str]) ->
     # One platform after the other: there may be much of each.
     while True:
         further: set[str] = set()
-        for query in _overdue(to_micros(since)):
+        for query in _overdue(read_now(connection) - for_long // timedelta(microseconds=1)):
             others = ~is_served(query.selected_columns.place_key, frozenset(taken | found))
             further.update(map(platform_of, connection.execute(query.where(others).limit(1)).scalars()))
         if not further:

@@ -13,20 +13,68 @@ SHORTEST = 6
 """A shorter secret is none, and to hide it would only make texts unreadable."""
 
 # Everything below is bounded and begins with a fixed text: a hostile one must not take its length squared in time.
-_KEY = r"(?:token|secret|password|passwd|api[_-]?key|authorization|cookie|signature|ticket|trigger_id|response_url)"
+_KEY = (
+    r"(?:token|(?:secret|password|passwd|cookie|signature)(?:[_-][\w-]{0,40})?|passphrase|api[_-]?key|access[_-]?key"
+    r"|account[_-]?key|signing[_-]?key|private[_-]?key|credentials?|authorization|ticket|trigger_id|response_url)"
+)
+_STEPS = r"\\{0,8}"
+"""The backslashes before a quote, where JSON stands in JSON."""
+_QUOTED = r"""(?P<esc>\\{0,8})(?P<quote>["'])(?P<hidden>(?:(?!(?<!\\)(?P=esc)(?P=quote))[^\r\n])+)"""
+"""A value in quotes, up to the quote that ends it, or the end of the line."""
+_SCHEME = r"(?:basic|bearer|bot|token|negotiate|ntlm|apikey|aws4-hmac-sha256)"
+_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
+"""Where a word begins, also behind an end of line that was escaped."""
+_PREFIXED = (
+    r"gh[pousr]_[a-z0-9]{20,255}",
+    r"github_pat_\w{20,255}",
+    r"gl(?:pat|oas|dt|rt|cbt|ptt|ft|imt|soat|agent)-[\w-]{16,255}",
+    r"sk-[\w-]{8,}",
+    r"[rsp]k_(?:live|test)_\w{10,255}",
+    r"whsec_[\w+/=-]{16,255}",
+    r"npm_[a-z0-9]{30,255}",
+    r"pypi-[\w-]{40,255}",
+    r"hf_[a-z0-9]{30,255}",
+    r"hv[bsr]\.[\w-]{20,255}",
+    r"dop_v1_[0-9a-f]{32,64}",
+    r"shp(?:at|ca|pa|ss)_[0-9a-f]{32}",
+    r"lin_api_\w{20,255}",
+    r"sg\.[\w-]{16,64}\.[\w-]{16,128}",
+    r"atatt3[\w=-]{20,255}",
+    r"age-secret-key-1[0-9a-z]{50,64}",
+    r"aiza[\w-]{30,64}",
+    r"ya29\.[\w-]{20,}",
+    r"gocspx-[\w-]{20,64}",
+    r"eyJ[\w-]{8,4000}\.[\w-]+\.[\w-]*",
+    r"(?-i:(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})(?!\w)",
+)
+"""Tokens that services mark by how they begin."""
+_PRIVATE_KEY = (
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
+    r"(?:[^-]|-(?!----END))*(?:-----END [A-Z0-9 ]{0,40}-----)?"
+)
 _SHAPES = [
     re.compile(shape, re.IGNORECASE)
     for shape in (
+        # A private key, also on one line, and where its end was cut off.
+        _PRIVATE_KEY,
         # In JSON, in JSON within JSON, in Python's dictionaries and pairs: "token": "…", (b'x-key', b'…')
-        rf"""(?P<keep>{_KEY}\\{{0,8}}["']\s{{0,4}}[:,]\s{{0,4}}b?\\{{0,8}}["'])(?:\\{{1,8}}/|[^"'\\])+""",
+        rf"""(?P<keep>{_KEY}{_STEPS}["']\s{{0,4}}[:,]\s{{0,4}}b?){_QUOTED}""",
+        # In settings and in YAML: token = "two words", password: 'two words'
+        rf"(?P<keep>{_KEY}[ \t]{{0,4}}[=:][ \t]{{0,4}}){_QUOTED}",
         # In addresses, forms and fields: token=…
-        rf"""(?P<keep>{_KEY}=)[^\s"'&,;)}}\]]+""",
+        rf"""(?P<keep>{_KEY}[ \t]{{0,4}}=[ \t]{{0,4}})[^\s"'&,;)}}\]]+""",
+        r"""(?P<keep>[?&;]sig=)[^\s"'&,;)}\]]+""",
+        # In YAML, where it does not look like a sentence: password: hunter2
+        rf"""(?P<keep>{_KEY}:[ \t]{{1,4}})(?=[^\s"']{{0,200}}\d)[^\s"',;)}}\]]{{6,}}""",
+        # In headers: Authorization: Basic …
+        rf"""(?P<keep>authorization{_STEPS}["']?[:,]\s{{0,4}}["']?{_SCHEME}\s{{1,4}})[^\r\n"']+""",
+        r"""(?P<keep>authorization:\s{0,4}digest\s{1,4})[^\r\n]+""",
+        r"""(?P<keep>(?<![\w-])(?:set-)?cookie:[ \t]{0,4})(?:(?!\\[rn])[^\r\n"'])+""",
         r"(?P<keep>\bbearer\s{1,4})[\w.~+/=-]{6,}",
-        r"(?P<keep>\b(?:basic|bot)\s{1,4})[\w.~+/=-]{20,}",
-        r"\bsk-[\w-]{8,}",
-        r"\beyJ[\w-]{8,4000}\.[\w-]+\.[\w-]+",
-        # https://user:password@host
-        r"""(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/@:"']{0,200}:[^\s/@"']{1,500}(?=@)""",
+        r"(?P<keep>\b(?:basic|bot)\s{1,4})(?:[\w.~+/=-]{20,}|[\w+/]{6,}={1,2}(?!\w))",
+        rf"{_START}(?:{'|'.join(_PREFIXED)})",
+        # https://user:password@host, where the password may hold anything; a port is no password.
+        r"""(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)(?:[^\s/@:"']{0,200}:(?!\d{1,5}[/?#])[^\s"']{1,500}|[^\s/@:"']{20,200})(?=@)""",
     )
 ]
 _ADDRESS = re.compile(r"""\b(?:https?|wss?):(?:\\{0,8}/){2}[^\s"'<>]+""", re.IGNORECASE)
@@ -66,4 +114,5 @@ def redacted(text: str) -> str:
 
 
 def _hidden(match: re.Match[str]) -> str:
-    return f"{match.groupdict().get('keep') or ''}{HIDDEN}"
+    parts = match.groupdict()
+    return f"{parts.get('keep') or ''}{parts.get('esc') or ''}{parts.get('quote') or ''}{HIDDEN}"

@@ -23,6 +23,7 @@ __all__ = [
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from typing import Final
 
 from pydantic import JsonValue
@@ -111,11 +112,11 @@ def always(ask: Ask) -> tuple[Actor, ...]:
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
 
 
-def refusal(tool: str, outcome: Outcome) -> str:
-    """Why a call did not run, in words for a model."""
+def refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:
+    """Why a call did not run, in words for a model. `name`: what people are called towards it."""
     match outcome.status:
         case "answered":
-            said = "; ".join(_against(vote) for vote in outcome.votes if vote.choice.value == DENY)
+            said = "; ".join(_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)
             return f"{tool} was denied{said and f' {said}'}. It was not run."
         case "timed_out":
             return f"Nobody decided in time whether {tool} may run. It was not run."
@@ -123,7 +124,7 @@ def refusal(tool: str, outcome: Outcome) -> str:
             why = (outcome.reason or "nobody can be reached here").rstrip(". ")
             return f"Nobody could be asked whether {tool} may run: {why}. It was not run."
         case "cancelled" | "declined":
-            by = "" if outcome.by is None else f" by {outcome.by.called}"
+            by = "" if outcome.by is None else f" by {name(outcome.by)}"
             return f"The request to run {tool} was taken back{by}{_why(outcome.reason)}. It was not run."
 
 
@@ -139,8 +140,8 @@ def _chosen(ask: Ask) -> str | None:
     return choices[0].value if len(choices) == 1 else None
 
 
-def _against(vote: Vote) -> str:
-    return f"by {vote.by.called}{_why(vote.reason)}"
+def _against(vote: Vote, name: Callable[[Actor], str]) -> str:
+    return f"by {name(vote.by)}{_why(vote.reason)}"
 
 
 def _why(reason: str | None) -> str:

@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.questions import DEFAULT_PLACEHOLDER, Form, Outcome
+from askback.questions import DEFAULT_PLACEHOLDER, MAX_OPTIONS, Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, timestamp_ms, waited
-from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, filled, rename
+from askback.tools.lenient import TO, LenientBool, Names, Text, ToolInput, as_list, filled, rename
 
 
 def _labels(value: object) -> object:
@@ -37,7 +37,9 @@ class AskQuestionInput(ToolInput):
 
     question: Text = Field(description="The question to ask.", min_length=1, max_length=500)
     options: Annotated[list[Annotated[Text, Field(min_length=1, max_length=200)]], BeforeValidator(_labels)] = Field(
-        default_factory=list[str], description="The choices, at least 2.", json_schema_extra={"minItems": 2}
+        default_factory=list[str],
+        description="The choices, at least 2.",
+        json_schema_extra={"minItems": 2, "maxItems": MAX_OPTIONS},
     )
     allow_custom: Annotated[LenientBool, BeforeValidator(_unless_none)] = Field(
         default=True, alias="allowCustom", description="Whether people may write their own answer."
@@ -45,6 +47,7 @@ class AskQuestionInput(ToolInput):
     custom_placeholder: Text | None = Field(
         default=None, alias="customPlaceholder", description="A hint inside the text field.", max_length=100
     )
+    to: Names = Field(default_factory=list[str], description=TO)
 
     @model_validator(mode="before")
     @classmethod
@@ -55,6 +58,7 @@ class AskQuestionInput(ToolInput):
             options=("choices", "answers"),
             allowCustom=("allowOther",),
             customPlaceholder=("placeholder",),
+            to=(),
         )
 
     @model_validator(mode="after")
@@ -95,6 +99,9 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                 ]
             }
         )
+
+    def addressed(self, parsed: AskQuestionInput) -> list[str]:
+        return parsed.to
 
     def field_name(self, field: str) -> str:
         if field.endswith(".value"):

@@ -10,16 +10,38 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 
 from askback.questions import Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, waited
-from askback.tools.lenient import LenientBool, Text, ToolInput, as_list, filled, rename, wrapped
+from askback.tools.lenient import (
+    TO,
+    LenientBool,
+    Names,
+    Text,
+    ToolInput,
+    as_list,
+    filled,
+    rename,
+    up_to,
+    with_names,
+    wrapped,
+)
 
 
 class OptionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["label", "description"]})
 
-    label: Text = Field(description="The text that people see and choose. Short: 1-5 words.", min_length=1)
-    description: Text = Field(default="", description="What this option means, or what happens if it is chosen.")
+    label: Text = Field(
+        description="The text that people see and choose. Short: 1-5 words.",
+        min_length=1,
+        json_schema_extra=up_to(2000),
+    )
+    description: Text = Field(
+        default="",
+        description="What this option means, or what happens if it is chosen.",
+        json_schema_extra=up_to(4000),
+    )
     preview: Text | None = Field(
-        default=None, description="Optional text to look at before choosing: code, a draft, a sketch."
+        default=None,
+        description="Optional text to look at before choosing: code, a draft, a sketch.",
+        json_schema_extra=up_to(10_000),
     )
 
     @model_validator(mode="before")
@@ -37,12 +59,20 @@ class OptionInput(ToolInput):
 class QuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["question", "header", "options"]})
 
-    question: Text = Field(description="The complete question. Clear, specific, ending with a question mark.")
-    header: Text = Field(default="", description="A very short label for the question, at most 12 characters.")
+    question: Text = Field(
+        description="The complete question. Clear, specific, ending with a question mark.",
+        json_schema_extra=up_to(10_000, least=1),
+    )
+    header: Text = Field(
+        default="",
+        description="A very short label for the question, at most 12 characters.",
+        json_schema_extra=up_to(200),
+    )
     options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
         default_factory=list[OptionInput],
         description="2-4 distinct choices. Do not add an 'Other' option: people can always write their own answer. "
         "Leave it empty to ask for a written answer.",
+        json_schema_extra={"anyOf": [{"maxItems": 0}, {"minItems": 2, "maxItems": 4}]},
     )
     multi_select: LenientBool = Field(
         default=False, alias="multiSelect", description="Whether several options may be chosen together."
@@ -78,11 +108,12 @@ class AskUserQuestionInput(ToolInput):
     questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
         description="1-4 questions, asked together.", json_schema_extra={"minItems": 1, "maxItems": 4}
     )
+    to: Names = Field(default_factory=list[str], description=TO)
 
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return wrapped(value, "questions", "question", "prompt")
+        return with_names(value, wrapped(value, "questions", "question", "prompt"))
 
     @model_validator(mode="after")
     def _check(self) -> AskUserQuestionInput:
@@ -132,6 +163,9 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
                 ]
             }
         )
+
+    def addressed(self, parsed: AskUserQuestionInput) -> list[str]:
+        return parsed.to
 
     def field_name(self, field: str) -> str:
         return "" if field.endswith(".value") else field.replace(".prompt", ".question")

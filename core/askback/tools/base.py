@@ -56,6 +56,10 @@ class QuestionTool(ABC, Generic[Input]):
         """The typed input. Raises `ModelError`."""
         return self._understood(self.input_type.model_validate, decoded(data))
 
+    def addressees(self, data: object) -> tuple[str, ...]:
+        """Return the names of the people to ask, as the model wrote them. Raises `ModelError`. Empty means nobody's."""
+        return tuple(self.addressed(self.read(data)))
+
     def refusal(self, error: ModelError) -> ToolResult:
         """What the model is told when its input was not understood."""
         text = str(error)
@@ -69,7 +73,8 @@ class QuestionTool(ABC, Generic[Input]):
         except InvalidValue as error:
             problems = [Problem(name, one.message) for one in error.problems if (name := self.field_name(one.field))]
         more = len(problems) - TOLD_PROBLEMS
-        told = "; ".join(map(str, problems[:TOLD_PROBLEMS])) + (f"; and {more} more like these" if more > 0 else "")
+        lines = [*map(str, problems[:TOLD_PROBLEMS]), *([f"and {more} more like these"] if more > 0 else [])]
+        told = lines[0] if len(lines) == 1 else "".join(f"\n- {line}" for line in lines)
         raise ModelError(f"{self.name} could not be understood, and nobody was asked: {told}", example=self.example)
 
     def field_name(self, field: str) -> str:
@@ -79,6 +84,10 @@ class QuestionTool(ABC, Generic[Input]):
     @abstractmethod
     def form(self, parsed: Input) -> Form:
         """The form of an understood input."""
+
+    @abstractmethod
+    def addressed(self, parsed: Input) -> list[str]:
+        """Return the names of the people to ask."""
 
     @abstractmethod
     def report(self, parsed: Input, outcome: Outcome) -> ToolResult:
@@ -116,8 +125,8 @@ class QuestionTool(ABC, Generic[Input]):
 A = TypeVar("A")
 B = TypeVar("B")
 
-TOLD_PROBLEMS = 10
-"""A model mends ten at a time."""
+TOLD_PROBLEMS = 50
+"""Problems that the model reads of at once, each on a line: a longer list says nothing new."""
 
 
 def _quoted(text: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["LenientBool", "Text", "ToolInput", "as_list", "decoded", "filled", "rename", "schema_of", "wrapped"]
+__all__ = [
+    "TO", "LenientBool", "Names", "Text", "ToolInput", "as_list", "decoded", "filled", "rename", "schema_of", "up_to",
+    "with_names", "wrapped",
+]  # fmt: skip
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, cast
+from typing import Annotated, Final, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
@@ -118,6 +121,35 @@ def filled(text: str | None) -> str | None:
     return text if text and text.strip() else None
 
 
+def _names(value: object) -> object:
+    """Names, also where people were sent as objects."""
+    listed = as_list(value)
+    if not isinstance(listed, list | tuple):
+        return listed
+    named = [_name(one) for one in cast("Sequence[object]", listed)]
+    return [one for one in named if not isinstance(one, str) or one.strip()]
+
+
+def _name(value: object) -> object:
+    return next(iter(_known(value, {"name": ("id", "user")}).values()), value)
+
+
+Names = Annotated[list[Text], BeforeValidator(_names)]
+"""Names of people, also where one text was sent."""
+
+TO: Final = (
+    "Optional: names of the people to ask, as they stand in front of their messages. Only those then answer, and are "
+    "notified. Leave it out where it does not matter who answers."
+)
+"""What the model reads about `to`."""
+
+
+def with_names(value: object, understood: object) -> object:
+    """Return what was understood of an input, with the names in its `to`."""
+    names = _known(decoded(value), {"to": ()})
+    return {**cast("Mapping[str, object]", understood), **names} if isinstance(understood, Mapping) else understood
+
+
 def _bool(value: object) -> object:
     if isinstance(value, str) and value.strip().lower() in {"true", "yes", "1"}:
         return True
@@ -127,6 +159,14 @@ def _bool(value: object) -> object:
 
 
 LenientBool = Annotated[bool, BeforeValidator(_bool)]
+
+
+def up_to(most: int, *, least: int = 0) -> dict[str, JsonValue]:
+    """Return what the schema says of a text's length: a model that keeps to it wastes no call.
+
+    The form refuses a longer one; its sentence names every field that is wrong.
+    """
+    return {"maxLength": most, "minLength": least} if least else {"maxLength": most}
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, JsonValue]:

@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.errors import ModelError
-from askback.questions import Form, Outcome
+from askback.questions import MAX_OPTIONS, MAX_QUESTIONS, Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, waited
-from askback.tools.lenient import Text, ToolInput, as_list, filled, rename, wrapped
+from askback.tools.lenient import TO, Names, Text, ToolInput, as_list, filled, rename, up_to, with_names, wrapped
 
 NO_QUESTIONS = "Error: No questions provided"
 
@@ -21,9 +21,11 @@ NO_QUESTIONS = "Error: No questions provided"
 class OptionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["value", "label"]})
 
-    value: Text = Field(default="", description="What you get back when this option is chosen.")
-    label: Text = Field(description="What people read.", min_length=1)
-    description: Text | None = Field(default=None, description="What choosing it means.")
+    value: Text = Field(
+        default="", description="What you get back when this option is chosen.", json_schema_extra=up_to(2000)
+    )
+    label: Text = Field(description="What people read.", min_length=1, json_schema_extra=up_to(2000))
+    description: Text | None = Field(default=None, description="What choosing it means.", json_schema_extra=up_to(4000))
 
     @model_validator(mode="before")
     @classmethod
@@ -44,12 +46,15 @@ class OptionInput(ToolInput):
 class QuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["id", "prompt", "options"]})
 
-    id: Text = Field(default="", description="A stable id for the answer.")
-    label: Text | None = Field(default=None, description="A short name for tabs and the review; else Q1, Q2 …")
-    prompt: Text = Field(description="The full question.")
+    id: Text = Field(default="", description="A stable id for the answer.", json_schema_extra=up_to(200))
+    label: Text | None = Field(
+        default=None, description="A short name for tabs and the review; else Q1, Q2 …", json_schema_extra=up_to(200)
+    )
+    prompt: Text = Field(description="The full question.", json_schema_extra=up_to(10_000, least=1))
     options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
         default_factory=list[OptionInput],
         description="The choices. 'Something else…' is always added: do not add it yourself.",
+        json_schema_extra={"maxItems": MAX_OPTIONS},
     )
 
     @model_validator(mode="before")
@@ -67,13 +72,15 @@ class QuestionInput(ToolInput):
 
 class QuestionsInput(ToolInput):
     questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
-        description="One question, or several that are asked together.", json_schema_extra={"minItems": 1}
+        description="One question, or several that are asked together.",
+        json_schema_extra={"minItems": 1, "maxItems": MAX_QUESTIONS},
     )
+    to: Names = Field(default_factory=list[str], description=TO)
 
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return wrapped(value, "questions", "question", "prompt") or {"questions": []}
+        return with_names(value, wrapped(value, "questions", "question", "prompt") or {"questions": []})
 
 
 class QuestionsTool(QuestionTool[QuestionsInput]):
@@ -114,6 +121,9 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
                 ]
             }
         )
+
+    def addressed(self, parsed: QuestionsInput) -> list[str]:
+        return parsed.to
 
     def field_name(self, field: str) -> str:
         return re.sub(r"\]\.header$", "].label", field)

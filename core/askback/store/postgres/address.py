@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PostgresAddress"]
+__all__ = ["UNREADABLE", "PostgresAddress"]
 
 import re
 from dataclasses import dataclass, field
@@ -11,12 +11,15 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from askback.errors import OperatorError
 from askback.text.redaction import hide
 
-_UNREADABLE = (
-    "ASKBACK_DATABASE_URL is no URL that can be read. Write postgresql://user:password@host/database, and "
-    "in the password % and two hexadecimal digits for a character such as @, /, # or :."
+UNREADABLE = (
+    "ASKBACK_DATABASE_URL cannot be read, or has an option that PostgreSQL does not know. Write "
+    "postgresql://user:password@host/database, and in the password % and two hexadecimal digits for a character such "
+    "as @, %, /, ?, #, : or a space."
 )
 # libpq takes several, as for a primary and its standbys.
 _HOSTS = re.compile(r"(?:(?:\[[^]]*\]|[^][:,]*)(?::\d*)?(?:,|$))*")
+_NO_URL = re.compile(r"[\s\x00-\x20\x7f\\]")
+_NO_ESCAPE = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 SCHEMES = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
 
 
@@ -36,11 +39,13 @@ class PostgresAddress:
             parts = urlsplit(url)
             password = parts.password
         except ValueError:
-            raise OperatorError(_UNREADABLE) from None
+            raise OperatorError(UNREADABLE) from None
         user, _, host = parts.netloc.rpartition("@")
-        if not _HOSTS.fullmatch(host) or parts.fragment or "@" in parts.path or ("@" in parts.query and not user):
-            # A password ends the host where it should not: what looks like the host is a part of it.
-            raise OperatorError(_UNREADABLE)
+        if not _HOSTS.fullmatch(host) or parts.fragment or any("@" in part for part in (user, parts.path, parts.query)):
+            # A password ends where it should not, and what looks like the host, or an option, is a part of it.
+            raise OperatorError(UNREADABLE)
+        if _NO_URL.search(url) or _NO_ESCAPE.search(url):
+            raise OperatorError(UNREADABLE)
         if password:
             hide(password, unquote(password))
         hide(*(value for name, value in parse_qsl(parts.query) if "password" in name))

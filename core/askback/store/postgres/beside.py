@@ -90,5 +90,8 @@ class Telling:
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self._database.read(work)
 
+    def defect(self) -> str | None:
+        return self._database.defect()
+
     async def close(self) -> None:
         await self._database.close()

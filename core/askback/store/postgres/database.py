@@ -26,10 +26,21 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
+from askback.store.errors import StoreBusy
+from askback.store.outage import Outage
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.link import Link, engine_for
 from askback.store.postgres.prepare import prepare as prepare_database
-from askback.store.postgres.refusals import is_lost, is_of_the_database, reason, refusal, wants_another_try
+from askback.store.postgres.refusals import (
+    NotPrimary,
+    is_lost,
+    is_of_the_database,
+    is_silent,
+    may_be_standby,
+    reason,
+    refusal,
+    wants_another_try,
+)
 from askback.store.refusals import closed, overdue
 from askback.store.thread import OwnThread
 from askback.store.work import AnyJob, Job, Queue, State, call, settle
@@ -44,6 +55,8 @@ PATIENCE_SECONDS = 5.0
 TRIES = 5
 """How often a work is run that meets other transactions."""
 PAUSE_SECONDS = 0.1
+STUCK_SECONDS = 60.0
+"""A transaction that runs for so long will not end: the threads give up what is silent much earlier."""
 
 
 class PostgresDatabase:
@@ -66,6 +79,9 @@ class PostgresDatabase:
         self._lock = threading.Lock()
         self._closed = False
         self._jobs: Queue = SimpleQueue()
+        self._outage = Outage(f"The database {address}")
+        self._running: dict[int, float] = {}
+        """Since when each thread tries the work that it has, by a clock that does not jump."""
         try:
             self._prepare(prepare)
         except (psycopg.Error, DBAPIError) as error:
@@ -107,6 +123,14 @@ class PostgresDatabase:
                 self._jobs.put(None)
         for thread in self._threads:
             await thread.ended()
+        self._outage.ended()
+
+    def defect(self) -> str | None:
+        dead = sum(not thread.is_alive for thread in self._threads)
+        if dead and not self._closed:
+            return f"{dead} of {len(self._threads)} threads have ended"
+        longest = time.monotonic() - min([*self._running.values()], default=float("inf"))
+        return f"a transaction has run for {longest:.0f} s" if longest >= STUCK_SECONDS else None
 
     # What the caller's side does, on its event loop.
 
@@ -147,6 +171,7 @@ class PostgresDatabase:
                     if begins:
                         job.state = State.RUNNING
                 if begins:
+                    self._running[threading.get_ident()] = time.monotonic()
                     try:
                         self._perform(link, job)
                     except Exception as error:
@@ -154,6 +179,8 @@ class PostgresDatabase:
                         log.exception("A transaction failed in an unknown way.", extra={"action": "commit_failed"})
                         link.drop()
                         job.result, job.error = None, error
+                    finally:
+                        del self._running[threading.get_ident()]
                     with self._lock:
                         job.state = State.OVER
                     settle([job])
@@ -164,12 +191,16 @@ class PostgresDatabase:
     def _perform(self, link: Link, job: AnyJob) -> None:
         """Run a work until it is committed, refused, or nobody waits for it any more."""
         until = time.monotonic() + self._patience if job.deadline is None else job.deadline
-        pause, tries = PAUSE_SECONDS, 1
+        pause, tries, losses = PAUSE_SECONDS, 1, 0
         while not self._attempt(link, job):
             error = job.error
             assert error is not None
             if is_lost(error):
                 link.drop()
+                losses += 1
+                if losses > 1 or is_silent(error):
+                    # A single loss may be of this connection alone: the next one is there at once then.
+                    self._outage.failed(reason(error))
                 if time.monotonic() + pause >= until:
                     job.error = refusal(error)
                     return
@@ -193,6 +224,8 @@ class PostgresDatabase:
         call(job, connection)
         error = job.error
         if error is not None:
+            if may_be_standby(error) and not job.reads and not link.takes_commits():
+                error, job.error = NotPrimary(), NotPrimary()
             link.roll_back()
             if is_lost(error) or wants_another_try(error):
                 return False
@@ -201,6 +234,7 @@ class PostgresDatabase:
             return True
         if job.reads:
             link.roll_back()
+            self._outage.succeeded()
             return True
         return self._commit(link, job)
 
@@ -226,24 +260,26 @@ class PostgresDatabase:
                     return False
             job.error = refusal(error, in_doubt=lost)
             link.drop()
-            self._log(error, in_doubt=lost)
+            self._failed(error)
             return True
         self.commits += 1
+        self._outage.succeeded()
         return True
 
     def _give_up(self, link: Link, job: AnyJob, error: BaseException) -> bool:
         link.roll_back()
         job.result, job.error = None, refusal(error)
-        self._log(error, in_doubt=False)
+        # Whatever it was: its settings may have been changed to find that out, or it may lead elsewhere tomorrow.
+        link.drop()
+        self._failed(error)
         return True
 
-    def _log(self, error: BaseException, *, in_doubt: bool) -> None:
-        log.error(
-            "A transaction was not committed: %s",
-            reason(error),
-            exc_info=error,
-            extra={"action": "commit_failed", "works": 1, "in_doubt": in_doubt},
-        )
+    def _failed(self, error: BaseException) -> None:
+        """Log what the database refused, unless it does so all the time."""
+        if not isinstance(refusal(error), StoreBusy):
+            self._outage.failed(reason(error))
+            return
+        log.warning("A transaction was not committed: %s", reason(error), extra={"action": "commit_failed", "works": 1})
 
     def _refuse_rest(self) -> None:
         """Whoever still waits when the last thread has ended must not wait for ever. Nobody does after `close`."""

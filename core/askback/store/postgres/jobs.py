@@ -5,11 +5,10 @@ A job's `lock` is its conversation: procrastinate runs no two of a lock at once,
 
 from __future__ import annotations
 
-__all__ = ["TURN", "defer_turn", "give_back", "held", "is_known", "queue_of", "sweep"]
+__all__ = ["TURN", "beats", "defer_turn", "give_back", "held", "queue_of", "sweep"]
 
 import json
 from collections.abc import Iterable
-from datetime import datetime
 from functools import cache
 
 import psycopg
@@ -17,7 +16,6 @@ from procrastinate import App, SyncPsycopgConnector
 from procrastinate.exceptions import ConnectorException
 from sqlalchemy import Connection, text
 
-from askback.clock import to_micros
 from askback.store.served import STALLED_SECONDS, key_of, platform_of
 
 TURN = "askback.turn"
@@ -54,14 +52,17 @@ _ADOPT = text(
 _MISSING = text(
     """
     SELECT id, place_key FROM conversations
-    WHERE wants_turn AND (turn_after IS NULL OR turn_after <= :now) AND split_part(place_key, ':', 1) = ANY(:keys)
+    WHERE wants_turn AND split_part(place_key, ':', 1) = ANY(:keys)
+      AND (turn_after IS NULL OR turn_after <= CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint))
       AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE lock = conversations.id AND status IN ('todo', 'doing'))
     ORDER BY updated_at
     LIMIT 100
     """
 )
 
-_KNOWN = text("SELECT EXISTS (SELECT 1 FROM procrastinate_workers WHERE id = :worker)")
+_BEATS = text(
+    "SELECT last_heartbeat >= now() - make_interval(secs => :seconds) FROM procrastinate_workers WHERE id = :worker"
+)
 _HELD = text("SELECT id, lock FROM procrastinate_jobs WHERE worker_id = :worker AND status = 'doing'")
 _RETRY = text(
     "SELECT procrastinate_retry_job_v2(id, NULL, NULL, NULL, NULL) FROM procrastinate_jobs "
@@ -86,7 +87,7 @@ def defer_turn(connection: Connection, conversation_id: str, platform: str) -> N
         raise (error.__cause__ or error) from None
 
 
-def sweep(connection: Connection, now: datetime, served: frozenset[str], own: int | None) -> int:
+def sweep(connection: Connection, served: frozenset[str], own: int | None) -> int:
     """On these platforms, give back the jobs of processes that died, and see to it that whatever is to be done has
     its job.
 
@@ -96,14 +97,15 @@ def sweep(connection: Connection, now: datetime, served: frozenset[str], own: in
     queues = [_QUEUE, *map(queue_of, sorted(served))]
     given_back = connection.execute(_GIVE_BACK, {"queues": queues, "seconds": STALLED_SECONDS, "own": own}).scalar_one()
     connection.execute(_ADOPT, {"keys": keys})
-    for row in connection.execute(_MISSING, {"now": to_micros(now), "keys": keys}).all():
+    for row in connection.execute(_MISSING, {"keys": keys}).all():
         defer_turn(connection, row.id, platform_of(row.place_key))
     return int(given_back)
 
 
-def is_known(connection: Connection, worker_id: int) -> bool:
-    """Whether a process is there for the others; one whose heart did not beat for some seconds is forgotten."""
-    return connection.execute(_KNOWN, {"worker": worker_id}).scalar_one()
+def beats(connection: Connection, worker_id: int) -> bool | None:
+    """Return whether the heart of a process beats for the others. None: they have forgotten it."""
+    found = connection.execute(_BEATS, {"worker": worker_id, "seconds": STALLED_SECONDS})
+    return found.scalar_one_or_none()
 
 
 def held(connection: Connection, worker_id: int) -> dict[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["Link", "connect", "engine_for"]
 
 import contextlib
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -15,11 +16,17 @@ from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from askback.store.postgres.address import PostgresAddress
+from askback.errors import OperatorError
+from askback.store.postgres.address import UNREADABLE, PostgresAddress
+from askback.store.postgres.options import check_options
+from askback.store.postgres.silence import AttendedConnection
 
 # What is not set in the URL. Times in seconds but for the last.
 _DEFAULTS = {
     "application_name": "askback",
+    # A standby takes no commit: of several hosts the primary is chosen, and a proxy that leads to a standby is tried
+    # again until it leads to the primary.
+    "target_session_attrs": "read-write",
     "connect_timeout": "3",
     # A machine that is gone without a word is noticed within some 10 s, by us and by the server.
     "keepalives_idle": "5",
@@ -31,7 +38,8 @@ _DEFAULTS = {
 _SETTINGS = {
     "statement_timeout": "10s",
     "lock_timeout": "2s",
-    "idle_in_transaction_session_timeout": "30s",
+    # A client that went silent in a transaction holds its locks until then; ours idle for milliseconds.
+    "idle_in_transaction_session_timeout": "3s",
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
@@ -41,9 +49,15 @@ _SETTINGS = {
 
 
 def conninfo(address: PostgresAddress) -> dict[str, str]:
-    """What libpq is told. Whatever stands in the URL counts before our own."""
-    told = {name: str(value) for name, value in conninfo_to_dict(address.url).items() if value is not None}
-    return _DEFAULTS | told
+    """What libpq is told. Whatever stands in the URL counts before our own. Raises `OperatorError`."""
+    try:
+        read = conninfo_to_dict(address.url)
+    except (psycopg.Error, UnicodeError):
+        # Its words quote what it stumbled over, which may be a part of the password.
+        raise OperatorError(UNREADABLE) from None
+    given = {name: str(value) for name, value in read.items() if value is not None}
+    check_options(given)
+    return _DEFAULTS | given
 
 
 class _WithoutNul(StrDumperUnknown):
@@ -53,16 +67,20 @@ class _WithoutNul(StrDumperUnknown):
         return super().dump(obj.replace("\0", "\ufffd"))
 
 
-def connect(address: PostgresAddress) -> psycopg.Connection:
-    """A connection with the settings that every transaction of ours needs. Raises what the driver says."""
-    told = conninfo(address)
-    connection = psycopg.connect(**told)  # pyright: ignore[reportArgumentType] - any keyword of libpq
+def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
+    """A connection with the settings that every transaction of ours needs. Raises what the driver says.
+
+    `more`: what libpq is told beside the URL, and before it.
+    """
+    told: dict[str, Any] = conninfo(address) | more
+    connection = AttendedConnection.connect(**told)
     connection.adapters.register_dumper(str, _WithoutNul)
     given = told.get("options", "")
     settings = {name: value for name, value in _SETTINGS.items() if name not in given}
     chosen = sql.SQL(", ").join(sql.SQL("set_config({}, {}, false)").format(*item) for item in settings.items())
     try:
         connection.execute(sql.SQL("SELECT {}").format(chosen))
+        connection.attend(told)
         connection.commit()
     except BaseException:
         connection.close()
@@ -120,6 +138,22 @@ class Link:
         transaction = self._connection.get_transaction()
         assert transaction is not None
         transaction.commit()
+
+    def takes_commits(self) -> bool:
+        """Ask the server whether it is one that takes commits. False, too, where it does not answer.
+
+        To be followed by `drop`: the connection's settings are not those of a transaction any more.
+        """
+        self.roll_back()
+        if self._connection is None:
+            return False
+        raw: Any = self._connection.connection.driver_connection
+        try:
+            raw.autocommit, raw.read_only, raw.isolation_level = True, None, None
+            found = raw.execute("SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::bool").fetchone()
+        except psycopg.Error:
+            return False
+        return tuple(found or ()) == (False, False)
 
     def drop(self) -> None:
         """Close it: the next transaction opens another."""

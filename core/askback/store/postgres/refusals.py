@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "is_lost", "is_of_the_database", "reason", "refusal", "said", "sqlstate", "step", "wants_another_try",
+    "NotPrimary", "Silent", "is_lost", "is_of_the_database", "is_silent", "may_be_standby", "reason", "refusal", "said",
+    "sqlstate", "step", "wants_another_try",
 ]  # fmt: skip
 
 import re
@@ -17,7 +18,7 @@ from askback.store.refusals import not_committed
 # SQLSTATE, or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _UNAVAILABLE = {
     "08": "see that the server runs and can be reached",
-    "25006": "see that it is the primary, not a standby",
+    "25006": "see that it is the primary, and was not made read-only",
     "0A000": "connect to PostgreSQL itself, not through PgBouncer or another pooler",
     "28000": "let this machine in, in the server's pg_hba.conf",
     "28": "see the user and the password in ASKBACK_DATABASE_URL",
@@ -30,7 +31,6 @@ _UNAVAILABLE = {
     "53300": "allow more connections (max_connections)",
     "57P": "see that the server runs",
     "58": "check the server's disk and log",
-    "F0": "mend ASKBACK_DATABASE_URL",
     "XX": "see the server's log",
 }
 _BUSY = {"55P03": "somebody keeps it locked", "57014": "the statement took too long"}
@@ -44,10 +44,6 @@ _WITHOUT_CODE = (
     ("too many clients|too many connections|connection slots are reserved", "53300"),
     ("read-only|standby mode|hot standby", "25006"),
     ("unsupported startup parameter", "0A000"),
-    (
-        "invalid .*connection option|invalid connection option|invalid URI|invalid percent-encoded|missing .* in URI",
-        "F0",
-    ),
 )
 _MARK = re.compile(r"^connection (?:failed|is bad): ")
 _MORE = re.compile(r"\s*(?:Is the server running .*|Multiple connection attempts failed.*)", re.DOTALL)
@@ -55,7 +51,19 @@ _MORE = re.compile(r"\s*(?:Is the server running .*|Multiple connection attempts
 # Another snapshot may have it otherwise: what was read is compared with what others committed meanwhile.
 _AGAIN = frozenset({"40001", "40P01", "23505", "23503"})
 # The connection is gone, or about to be.
-_LOST = ("08", "57P01", "57P02", "57P03", "57P05", "25P03")
+_LOST = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "25006")
+# What a standby answers: to a statement that writes, and to the BEGIN of a transaction that may write. The second is
+# also said of many other things.
+_BY_STANDBY = frozenset({"25006", "0A000"})
+
+
+class NotPrimary(psycopg.OperationalError):
+    """The connection leads to a standby, or to a server that was made read-only. Another may lead to the primary."""
+
+    sqlstate = "25006"
+
+    def __init__(self) -> None:
+        super().__init__("the server takes no commits")
 
 
 def _origin(error: BaseException) -> BaseException:
@@ -75,6 +83,23 @@ def is_lost(error: BaseException) -> bool:
         return False
     state = sqlstate(error)
     return not state or state.startswith(_LOST)
+
+
+class Silent(psycopg.OperationalError):
+    """Nobody ends the connection, and nobody answers on it."""
+
+    def __init__(self) -> None:
+        super().__init__("the connection is silent")
+
+
+def is_silent(error: BaseException) -> bool:
+    """Return whether the way to the server is gone without a word: not of one connection alone, then."""
+    return isinstance(_origin(error), Silent)
+
+
+def may_be_standby(error: BaseException) -> bool:
+    """Return whether a standby may have answered this to a transaction that writes: the server knows."""
+    return sqlstate(error) in _BY_STANDBY
 
 
 def wants_another_try(error: BaseException) -> bool:

@@ -38,7 +38,7 @@ from askback.errors import OperatorError
 from askback.store import migrate
 from askback.store.refusals import closed, overdue
 from askback.store.sqlite.connections import Raw, checkpoint, engine_for, mend, raw_of, roll_back
-from askback.store.sqlite.lockfile import create_private
+from askback.store.sqlite.files import create_private
 from askback.store.sqlite.refusals import code, is_of_the_database, reason, refusal, swallowed
 from askback.store.thread import OwnThread
 from askback.store.work import AnyJob, Job, Queue, State, call, settle
@@ -74,6 +74,8 @@ class SqliteDatabase:
         self._lock_seconds = lock_seconds
         self._lock = threading.Lock()
         self._closed = False
+        self._is_closing = False
+        """Whether somebody called `close`; a thread that ends closes the store as well."""
         self._writes: Queue = SimpleQueue()
         self._reads: Queue = SimpleQueue()
         create_private(path)
@@ -125,10 +127,15 @@ class SqliteDatabase:
             self._drop(job)
             raise
 
+    def defect(self) -> str | None:
+        dead = [thread.name for thread in (self._writing, self._reading) if not thread.is_alive]
+        return f"{' and '.join(dead)} ended" if dead and not self._is_closing else None
+
     async def close(self) -> None:
         """Refuse new works, finish those that are there, write the log back into the file, end the threads."""
         with self._lock:
             closing, self._closed = not self._closed, True
+            self._is_closing = True
         if closing:
             self._reads.put(None)
             self._writes.put(None)

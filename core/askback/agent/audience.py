@@ -1,0 +1,167 @@
+"""Who may answer the agent's questions, and whom the model addresses among them. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["NOBODY", "WORDS", "Answerers", "Audience", "addressed", "audience"]
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from askback.conversations import Conversation
+from askback.errors import ModelError
+from askback.identity import Actor
+from askback.policy import Policy, Who
+from askback.values import Value
+
+Kind = Literal["starter", "participants", "allowed", "given"]
+WORDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
+"""What the setting can be, unless it names people and groups."""
+
+LISTED: Final = 20
+"""Most people whom an error lists."""
+UNSEEN: Final = "those who may answer do not see this direct message"
+
+_MENTION: Final = re.compile(r"<@!?([^<>|]+)(?:\|[^<>]*)?>")
+
+
+@dataclass(frozen=True, slots=True)
+class Answerers:
+    """The setting."""
+
+    kind: Kind = "participants"
+    given: Mapping[str, Who] = field(default_factory=dict[str, Who])
+    """By platform, where people and groups are given: these, and not the starter unless they are among them."""
+
+    def groups(self, platform: str) -> tuple[str, ...]:
+        """Return the groups of a platform whose members may answer."""
+        who = self.given.get(platform)
+        return () if who is None else who.groups
+
+
+class Audience(Value):
+    """Who may answer in one conversation."""
+
+    who: Who | None = None
+    """None means nobody; `problem` says why."""
+    people: tuple[Actor, ...] = ()
+    """The people of the thread who are among them: those whom the model can address."""
+    problem: str = ""
+    within: Who | None = None
+    """See `Policy.within`."""
+
+    def of(self, policy: Policy, names: Sequence[str]) -> Policy:
+        """Return the policy for a question to the people of these names; without names, to all who may answer.
+
+        Raises `ModelError` where a name stands for nobody who can be asked, or for several people.
+        """
+        if self.who is None:
+            raise ModelError(f"Nobody was asked, since nobody can answer here: {self.problem}.")
+        if not names:
+            return policy.evolve(who=self.who, within=self.within)
+        return policy.evolve(who=Who.only(*addressed(names, self.people)), within=self.within or self.who)
+
+
+NOBODY = Audience(problem="nobody is asked")
+
+
+def audience(
+    answerers: Answerers, conversation: Conversation, people: tuple[Actor, ...], alone: Actor | None
+) -> Audience:
+    """Return who may answer in a conversation.
+
+    `people`: everybody who has written in it, with those of the setting's groups that they are in. `alone`: the only
+    person who sees it, with the same; None means that others see it, too.
+    """
+    who, within = _who(answerers, conversation), None
+    if who is None:
+        return Audience(problem=f"the setting `answerers` names nobody on {conversation.place.platform}")
+    if alone is not None:
+        if answerers.kind == "given":
+            if not who.includes(alone):
+                return Audience(problem=UNSEEN)
+            within = who
+        who = Who.only(conversation.starter)
+    # Whether somebody may talk to the bot is looked at when they act.
+    reachable = (one for one in people if who.includes(one, people, admitted=True))
+    return Audience(who=who, people=tuple(reachable), within=within)
+
+
+def _who(answerers: Answerers, conversation: Conversation) -> Who | None:
+    match answerers.kind:
+        case "given":
+            return answerers.given.get(conversation.place.platform)
+        case "starter":
+            return Who.only(conversation.starter)
+        case "participants" | "allowed" as open_to:
+            return Who(people=(conversation.starter,), open_to=open_to)
+
+
+def addressed(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, ...]:
+    """Return the people whom these names stand for, each once. Raises `ModelError` that lists who can be asked.
+
+    A name is an id, or what somebody is called, whatever its case, spaces and punctuation, or one word of that.
+    """
+    known = _persons(people)
+    found: dict[int, Actor] = {}
+    for name in names:
+        matches = {number: known[number][-1] for number in _called(name, known)}
+        if not matches:
+            raise ModelError(f"Nobody was asked: nobody called {name!r} can be asked here. {_listed(known.values())}")
+        if len(matches) > 1:
+            several = ", ".join(f"{one.called} ({one.id})" for one in matches.values())
+            raise ModelError(f"Nobody was asked: {name!r} could be several people: {several}. Write the id in `to`.")
+        found |= matches
+    return tuple(found.values())
+
+
+def _persons(people: Sequence[Actor]) -> dict[int, list[Actor]]:
+    """Return the different persons, each with every name that they have had, the newest last."""
+    persons: dict[int, list[Actor]] = {}
+    for one in people:
+        same = next((known for known in persons.values() if all(other.is_same_person(one) for other in known)), None)
+        if same is None:
+            persons[len(persons)] = [one]
+        else:
+            # Whatever is known of them stays known: a payload may leave the tenant or the name out.
+            tenant, name = one.tenant or same[-1].tenant, one.name or same[-1].name
+            same.append(one.evolve(tenant=tenant, name=name))
+    return persons
+
+
+def _called(name: str, persons: Mapping[int, Sequence[Actor]]) -> tuple[int, ...]:
+    """Return the persons of that id; if there is none, those of that name, or of a part of it such as a first name."""
+    bare = _MENTION.sub(r"\1", name.strip()).removeprefix("@").strip()
+    by_id = tuple(number for number, known in persons.items() if known[0].id.casefold() == bare.casefold())
+    if by_id:
+        return by_id
+    wanted = _plain(bare)
+    for parts in (_whole, str.split):
+        found = [
+            number
+            for number, known in persons.items()
+            if any(_plain(part) == wanted for one in known for part in parts(one.name))
+        ]
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _whole(name: str) -> list[str]:
+    return [name]
+
+
+def _plain(name: str) -> str:
+    """Return a name without what is lost where it is shown: case, spaces, punctuation."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(filter(str.isalnum, folded)) or folded.strip() or name
+
+
+def _listed(persons: Iterable[Sequence[Actor]]) -> str:
+    newest = [known[-1] for known in persons]
+    if not newest:
+        return "Nobody in this thread can be addressed: leave `to` out."
+    more = f" and {len(newest) - LISTED} more" if len(newest) > LISTED else ""
+    return f"You can ask {', '.join(one.called for one in newest[:LISTED])}{more}, or leave `to` out."

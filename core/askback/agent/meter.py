@@ -1,0 +1,107 @@
+"""What one call of the model uses up, known at every moment: it may end at any."""
+
+from __future__ import annotations
+
+__all__ = ["Meter"]
+
+from typing import TYPE_CHECKING, Any, cast
+
+from askback.agent.budget import CHARACTERS
+
+# Loading it takes longer than all else at a start (`askback.agent.client`).
+if TYPE_CHECKING:
+    from anthropic import APIRequest, AsyncAPIResponse, AsyncCallNext
+
+_NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol"})
+"""What the transport raises, of whichever package it is, where nothing reached the service."""
+
+
+class Meter:
+    """Counts tokens as the service bills them, and estimates what it has not told, rather too many than too few."""
+
+    def __init__(self, most: int) -> None:
+        """`most`: tokens that a request reads, in an estimate that is not too low."""
+        self.most = most
+        self._lost = 0
+        """Attempts that may have reached the service and got no answer: the client repeats those by itself."""
+        self._answered = False
+        self._told = False
+        """Whether the service has said what the request reads."""
+        self._fresh = self._stored = 0
+        """What the request reads anew, and what of it is kept in the cache."""
+        self._written = 0
+        self._characters = 0
+        """What was written since the service last said how much that is."""
+        self._is_compacting = False
+        self._compactions: tuple[int, int] | None = None
+        """What they read and wrote, once the service has said so."""
+        self.cached = 0
+        """Tokens that were read from the cache."""
+
+    @property
+    def read(self) -> int:
+        """Tokens that were read, but for those from the cache."""
+        read = 0
+        if self._answered:
+            read = self._fresh + self._stored if self._told else self.most
+        if self._compactions is not None:
+            read += self._compactions[0]
+        elif self._is_compacting:
+            read += self.most
+        return read + self._lost * self.most
+
+    @property
+    def written(self) -> int:
+        """Tokens that were written."""
+        compacted = 0 if self._compactions is None else self._compactions[1]
+        return self._written + compacted + -(-self._characters // CHARACTERS)
+
+    @property
+    def tokens(self) -> int:
+        """Everything so far."""
+        return self.read + self.cached + self.written
+
+    async def attempt(self, request: APIRequest, call_next: AsyncCallNext) -> AsyncAPIResponse[Any]:
+        """Count one attempt of the client: the package's own middleware."""
+        try:
+            response = await call_next(request)
+        except BaseException as error:
+            if type(error.__cause__).__name__ not in _NEVER_SENT:
+                self._lost += 1
+            raise
+        self._answered = response.status_code < 400
+        return response
+
+    def hear(self, event: Any) -> None:
+        """Count what an event of the stream tells."""
+        if event.type == "message_start":
+            self._use(event.message.usage)
+        elif event.type == "message_delta":
+            self._use(event.usage)
+            self._characters = 0
+        elif event.type == "content_block_start":
+            self._is_compacting |= event.content_block.type == "compaction"
+        elif event.type == "content_block_delta":
+            parts = (getattr(event.delta, name, None) for name in ("text", "partial_json", "thinking", "content"))
+            self._characters += sum(len(part) for part in parts if isinstance(part, str))
+
+    def _use(self, usage: Any) -> None:
+        """Take over what the service says: sums over the answer so far, the input only where it has changed."""
+        self._told = True
+        fresh, stored, cached = (
+            getattr(usage, name, None)
+            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        )
+        self._fresh = self._fresh if fresh is None else fresh
+        self._stored = self._stored if stored is None else stored
+        self.cached = self.cached if cached is None else cached
+        self._written = usage.output_tokens
+        # What a compaction took stands beside the sums and not in them.
+        rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
+        if compactions := [one for one in rounds if one.type == "compaction"]:
+            self._compactions = sum(map(_input, compactions)), sum(one.output_tokens for one in compactions)
+
+
+def _input(usage: Any) -> int:
+    stored, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
+    return usage.input_tokens + stored + cached

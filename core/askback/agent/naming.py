@@ -1,0 +1,71 @@
+"""What people are called towards the model: on one line, and told apart where names look alike. Pure.
+
+Anybody can choose the display name of somebody else, or one that reads like a line of a conversation. Nobody can
+choose their id, so it follows the name wherever the name alone may mislead.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Namer", "body"]
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+from askback.identity import Actor, each
+from askback.text.literal import one_line
+
+LONGEST: Final = 80
+"""Characters of a name."""
+INDENT: Final = "  "
+
+_MISLEADING: Final = re.compile(r"[:;\[\](){}<>|\"“”„«»`]")
+"""What our own lines are made of."""
+_BREAKS: Final = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_SPEAKING: Final = re.compile(r"\s*(?:\[|[^:]{1,120}:)")
+"""The beginning of a line that could pass for another person's message, or for a remark of ours."""
+_ALIKE: Final = str.maketrans("аеорсухіјѕһԁԛԝкмтвнοανρτυικ01i|", "aeopcyxljshdqwkmtbhoavptulkolll")
+"""Letters and digits of other scripts that look like a Latin one, after case and marks are gone."""
+
+
+class Namer:
+    """Names the people of one conversation."""
+
+    def __init__(self, people: Iterable[Actor]) -> None:
+        """`people`: everybody who may be named, or was named before."""
+        self._accounts: dict[str, set[tuple[str, str]]] = {}
+        for person in people:
+            self._accounts.setdefault(_look(person.name), set()).add((person.platform, person.id))
+
+    def name(self, person: Actor) -> str:
+        """Return the name, with the id behind it where the name could be taken for something else."""
+        name = one_line(person.name)
+        if not name:
+            return person.id
+        if len(name) > LONGEST:
+            name = f"{name[:LONGEST]}…"
+        alike = self._accounts.get(_look(person.name), set()) - {(person.platform, person.id)}
+        return f"{name} ({person.id})" if alike or _is_misleading(person.name) else name
+
+    def names(self, people: Iterable[Actor]) -> str:
+        """Return several names, each person once."""
+        return ", ".join(map(self.name, each(people)))
+
+
+def body(text: str) -> str:
+    """Return what somebody wrote; its further lines are indented where one could pass for another person's message."""
+    first, *more = _BREAKS.split(text)
+    if not any(map(_SPEAKING.match, more)):
+        return text
+    return "\n".join((first, *(f"{INDENT}{line}" for line in more)))
+
+
+def _is_misleading(name: str) -> bool:
+    return bool(_MISLEADING.search(name)) or not name.isprintable() or not _look(name)
+
+
+def _look(name: str) -> str:
+    """Return what a reader makes of a name: names that look alike have the same."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(letter for letter in plain.translate(_ALIKE) if letter.isalnum())

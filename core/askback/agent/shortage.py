@@ -1,0 +1,88 @@
+"""Where too few approvers are left once those whose own request it is are taken out. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["Shortage", "of"]
+
+from collections.abc import Mapping
+
+from askback.identity import Actor, each
+from askback.policy import Approval, Policy
+from askback.values import Value
+
+NAMED = 5
+"""People who are named: more are counted."""
+
+
+class Shortage(Value):
+    """Why a call cannot be decided, whoever is asked."""
+
+    needed: int
+    left: int
+    verb: str
+    """What so many would have to do: agree, or refuse."""
+    starter: Actor | None = None
+    """Who began the conversation, where they would decide otherwise."""
+    authors: tuple[Actor, ...] = ()
+    """Who would decide otherwise, but wrote what the call may follow."""
+    can_restart: bool = False
+    """Whether enough would be left in a new conversation of the same person."""
+
+    def told(self, acted_on: str) -> str:
+        """Return the reason in sentences. `acted_on`: "I act on", or "you act on" towards the model."""
+        if self.left == 0:
+            said = "nobody is left to decide."
+        else:
+            people, have = ("person", "has") if self.needed == 1 else ("people", "have")
+            said = f"{self.needed} {people} {have} to {self.verb}, but only {self.left} can."
+        if self.starter is not None:
+            said += f" {self.starter.called} asked for this."
+        if self.authors:
+            said += f" {_names(self.authors)} wrote what {acted_on}."
+        return f"{said} People do not decide about their own requests." if self.starter or self.authors else said
+
+    @property
+    def cure(self) -> str:
+        """Return what people can do about it, in a sentence or two."""
+        settings = "`approvers` and `approval_own`" if self.starter or self.authors else "`approvers`"
+        said = f"Whoever runs me can change that: the settings are {settings}."
+        return f"{said} Or write “new”, and ask me again without their words." if self.can_restart else said
+
+
+def of(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]]) -> Shortage | None:
+    """Return the shortage of approvers, escalations included. None: enough are left, or that cannot be told.
+
+    `members`: who is in the groups, by group; a group that is missing may have any number.
+    """
+    approval = policy.approval or Approval()
+    everybody = policy.everybody
+    if everybody.anyone or any(group not in members for group in everybody.groups):
+        return None
+    known = each((*everybody.people, *(person for group in everybody.groups for person in members[group])))
+    requesters = () if approval.own else approval.requesters
+    left = _without(known, requesters)
+    for needed, verb in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
+        if needed > len(left):
+            concerned = tuple(one for one in requesters if any(one.is_same_account(person) for person in known))
+            others = tuple(one for one in concerned if not one.is_same_account(starter))
+            return Shortage(
+                needed=needed,
+                left=len(left),
+                verb=verb,
+                starter=starter if len(others) < len(concerned) else None,
+                authors=others,
+                can_restart=bool(others) and len(_without(known, (starter,))) >= needed,
+            )
+    return None
+
+
+def _without(people: tuple[Actor, ...], others: tuple[Actor, ...]) -> tuple[Actor, ...]:
+    return tuple(person for person in people if not any(person.is_same_account(other) for other in others))
+
+
+def _names(people: tuple[Actor, ...]) -> str:
+    names = [person.called for person in people[:NAMED]]
+    more = len(people) - len(names)
+    if more:
+        names.append(f"{more} more")
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

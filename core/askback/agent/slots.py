@@ -1,0 +1,122 @@
+"""Slots for what runs at the same time, shared fairly between people."""
+
+from __future__ import annotations
+
+__all__ = ["AT_ONCE", "EACH", "Closed", "Slot", "Slots", "person_of"]
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from askback.identity import Actor
+
+AT_ONCE = 16
+"""Slots of a process: turns of the model that are under way, and calls of tools that run."""
+EACH = AT_ONCE // 2
+"""Slots that one person's conversations have at most: half of them, so that nobody alone holds up all others."""
+
+
+class Closed(Exception):
+    """No further slot is given: the process is about to end."""
+
+
+class Slots:
+    """A number of slots. The next free one goes to the person who has fewest."""
+
+    def __init__(self, most: int = AT_ONCE, each: int = EACH) -> None:
+        self._free = most
+        self._each = each
+        self._held: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """By person, those who wait longest first."""
+        self._is_closed = False
+
+    @asynccontextmanager
+    async def held(self, person: str) -> AsyncGenerator[Slot]:
+        """Hold a slot until the block ends. Raises `Closed`."""
+        slot = Slot(self, person)
+        await self.take(person)
+        try:
+            yield slot
+        finally:
+            slot.leave()
+
+    def close(self) -> None:
+        """Give no further slot. Those that are held stay so."""
+        self._is_closed = True
+        for waiting in self._waiting.values():
+            for future in waiting:
+                if not future.done():
+                    future.set_exception(Closed())
+        self._waiting.clear()
+
+    async def take(self, person: str) -> None:
+        """Wait for a slot. Raises `Closed`."""
+        if self._is_closed:
+            raise Closed
+        if self._free and self._held[person] < self._each:
+            self._give(person)
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(person, deque()).append(future)
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self.give_back(person)
+            raise
+
+    def give_back(self, person: str) -> None:
+        """Give the slot of a person to whoever waits."""
+        self._free += 1
+        self._held[person] -= 1
+        if not self._held[person]:
+            del self._held[person]
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        while self._free and (person := self._next()) is not None:
+            waiting = self._waiting[person]
+            future = waiting.popleft()
+            if not waiting:
+                del self._waiting[person]
+            if not future.done():
+                self._give(person)
+                future.set_result(None)
+
+    def _next(self) -> str | None:
+        """The person with fewest slots who waits for one; of several, the one who began to wait first."""
+        able = [person for person in self._waiting if self._held[person] < self._each]
+        return min(able, key=lambda person: self._held[person], default=None)
+
+    def _give(self, person: str) -> None:
+        self._free -= 1
+        self._held[person] += 1
+
+
+class Slot:
+    """A slot that somebody holds."""
+
+    def __init__(self, slots: Slots | None = None, person: str = "") -> None:
+        """Without `slots`, nothing is held: for what runs alone."""
+        self._slots = slots
+        self._person = person
+        self._is_held = slots is not None
+
+    async def take(self) -> None:
+        """Wait for it again after `leave`. Does nothing where it is held. Raises `Closed`."""
+        if not self._is_held and self._slots is not None:
+            await self._slots.take(self._person)
+            self._is_held = True
+
+    def leave(self) -> None:
+        """Let others have it. Does nothing where it is not held."""
+        if self._is_held and self._slots is not None:
+            self._is_held = False
+            self._slots.give_back(self._person)
+
+
+def person_of(actor: Actor) -> str:
+    """Return the name under which somebody's slots are counted."""
+    return f"{actor.platform}:{actor.id}"

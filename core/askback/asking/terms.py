@@ -1,0 +1,36 @@
+"""How a caller writes what a question is asked with: as options of the command, or as parameters in Python."""
+
+from __future__ import annotations
+
+__all__ = ["PYTHON", "SHELL", "Terms"]
+
+from dataclasses import dataclass
+from typing import Final
+
+_SINGULAR: Final = {"options": "option"}
+"""Parameters that take several values, and are one option of the command for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The caller's own words, for sentences about what is wrong with a call."""
+
+    is_shell: bool
+
+    def name(self, parameter: str) -> str:
+        """Return the parameter's name: `--requested-by`, or `requested_by` in backquotes."""
+        if self.is_shell:
+            return f"--{_SINGULAR.get(parameter, parameter).replace('_', '-')}"
+        return f"`{parameter}`"
+
+    def names(self, *parameters: str) -> str:
+        """Return several, separated by commas."""
+        return ", ".join(map(self.name, parameters))
+
+    def given(self, parameter: str, value: object) -> str:
+        """Return the parameter with a value, as the caller writes it: `--quorum 2`, or `quorum=2`."""
+        return f"{self.name(parameter)} {value}" if self.is_shell else f"{parameter}={value!r}"
+
+
+SHELL: Final = Terms(is_shell=True)
+PYTHON: Final = Terms(is_shell=False)

@@ -1,0 +1,67 @@
+"""Keeps a log readable while something fails again and again, or while somebody makes it fail."""
+
+from __future__ import annotations
+
+__all__ = ["Repeats"]
+
+import logging
+from dataclasses import dataclass
+
+MOST = 10
+"""Records of one place in the code that are shown in one period."""
+PERIOD_SECONDS = 60.0
+
+_Place = tuple[str, int, str, int, str]
+
+
+@dataclass(slots=True)
+class _Period:
+    end: float
+    shown: int = 0
+    left_out: int = 0
+    last: logging.LogRecord | None = None
+
+
+class Repeats:
+    """Counts warnings and errors by the place in the code that they come from, and by the kind of their error.
+
+    By the place and not by the words: words can hold what a stranger chose, and differ each time.
+    """
+
+    def __init__(self) -> None:
+        self._periods: dict[_Place, _Period] = {}
+
+    def shows(self, record: logging.LogRecord, now: float) -> bool:
+        """Whether a record is shown. The last one that is, before others are left out, says so in a field."""
+        if record.levelno < logging.WARNING:
+            return True
+        place = _place(record)
+        period = self._periods.get(place)
+        if period is None:
+            period = self._periods[place] = _Period(now + PERIOD_SECONDS)
+        if period.shown >= MOST:
+            period.left_out += 1
+            # Without its traceback, which would keep everything alive that stands in its frames.
+            record.exc_info = None
+            period.last = record
+            return False
+        period.shown += 1
+        if period.shown == MOST:
+            record.more_like_this = f"left out for {max(period.end - now, 0):.0f} s"
+        return True
+
+    def ended(self, now: float) -> list[logging.LogRecord]:
+        """The last record of each place that left some out and whose period is over; a field says how many."""
+        over = [place for place, period in self._periods.items() if period.end <= now]
+        told: list[logging.LogRecord] = []
+        for place in over:
+            period = self._periods.pop(place)
+            if period.last is not None:
+                period.last.left_out = period.left_out - 1
+                told.append(period.last)
+        return told
+
+
+def _place(record: logging.LogRecord) -> _Place:
+    kind = record.exc_info[0] if record.exc_info else None
+    return record.name, record.levelno, record.pathname, record.lineno, "" if kind is None else kind.__qualname__

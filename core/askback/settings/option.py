@@ -1,0 +1,45 @@
+"""The option `--config`, which names the settings file, as every command that reads settings has it."""
+
+from __future__ import annotations
+
+__all__ = ["Config", "tell_unread"]
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def _name(file: Path | None) -> Path | None:
+    if file is not None:
+        os.environ["ASKBACK_CONFIG"] = str(file)  # read by each part's settings
+    return file
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        callback=_name,
+        help="Settings file. Default: askback.toml in your configuration folder; never the working directory's.",
+    ),
+]
+
+
+def tell_unread(command: str) -> None:
+    """Say on standard error which files of the working directory the command leaves alone."""
+    from askback.errors import OperatorError
+    from askback.settings.core import Settings
+    from askback.settings.reading import load
+    from askback.settings.unread import unread_database, unread_file
+
+    sentences = [unread_file(command)]
+    with contextlib.suppress(OperatorError):  # the command itself complains of settings that are wrong
+        sentences.append(unread_database(load(Settings)))
+    for sentence in filter(None, sentences):
+        with contextlib.suppress(OSError):  # nobody reads it
+            print(f"askback: {sentence}", file=sys.stderr)  # noqa: T201 - this is the command line

@@ -1,0 +1,41 @@
+"""The folders of the user that askback runs as: trusted, unlike the working directory."""
+
+from __future__ import annotations
+
+__all__ = ["DATABASE", "FILE", "config_folder", "default_database"]
+
+from collections.abc import Callable
+from pathlib import Path
+
+from platformdirs import user_config_dir, user_state_dir
+
+from askback.errors import OperatorError
+
+FILE = "askback.toml"
+DATABASE = "askback.db"
+_APP = "askback"
+
+
+def config_folder() -> Path | None:
+    """Return the folder of the settings file that is read by default. None: the user has no home directory."""
+    return _absolute(user_config_dir)
+
+
+def default_database() -> str:
+    """Return the database that is used where none is named. Raises `OperatorError`."""
+    folder = _absolute(user_state_dir)
+    if folder is None:
+        raise OperatorError(
+            "This user has no home directory to keep the database in. Set ASKBACK_DATABASE_URL to a file or a "
+            "PostgreSQL database, or set HOME."
+        )
+    return str(folder / DATABASE)
+
+
+def _absolute(folder: Callable[[str], str]) -> Path | None:
+    """Refuse a relative folder, such as an unresolved ~: it would lie in the working directory."""
+    try:
+        path = Path(folder(_APP))
+    except RuntimeError:
+        return None  # there is no home directory
+    return path if path.is_absolute() else None

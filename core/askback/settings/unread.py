@@ -1,0 +1,76 @@
+"""Files in the working directory that earlier releases used and this one does not trust, and how to go on with them."""
+
+from __future__ import annotations
+
+__all__ = ["check_database", "check_file", "unread_database", "unread_file"]
+
+import os
+from pathlib import Path
+from shlex import quote
+
+from askback.errors import OperatorError
+from askback.settings.core import Settings
+from askback.settings.places import DATABASE, FILE, config_folder, default_database
+from askback.settings.reading import file
+
+
+def unread_file(command: str = "") -> str | None:
+    """Say that `askback.toml` of the working directory is not read, and how `command` would read it.
+
+    None: there is no such file, or a file was named with --config or ASKBACK_CONFIG.
+    """
+    read = file()
+    if os.environ.get("ASKBACK_CONFIG") or not os.path.lexists(FILE) or (read is not None and _is_same(read, FILE)):
+        return None
+    ways = [f"set ASKBACK_CONFIG={FILE}"]
+    if command:
+        ways.insert(0, f"name it: {command} --config {FILE}")
+    folder = config_folder()
+    if folder is not None and not os.path.lexists(folder / FILE):
+        ways.append(f"move it to {folder / FILE}")
+    return (
+        f"{FILE} in this folder is not read, since anybody may have put it here. If it is yours, {', or '.join(ways)}."
+    )
+
+
+def unread_database(settings: Settings) -> str | None:
+    """Say that `askback.db` of the working directory is not used, and how to go on with it. None: it is, or none lies
+    there.
+    """
+    try:
+        if settings.database_url != default_database() or os.lstat(DATABASE).st_size == 0:
+            return None
+    except (OSError, OperatorError):
+        return None
+    used = Path(settings.database_url)
+    if _is_same(used, DATABASE):
+        return None
+    ways = [f"set ASKBACK_DATABASE_URL={quote(str(Path(DATABASE).absolute()))}"]
+    if not os.path.lexists(used):
+        folder = quote(str(used.parent))
+        ways.append(f"move it while nothing runs on it: mkdir -p -m 700 {folder} && mv -n {DATABASE}* {folder}/")
+    return f"{DATABASE} in this folder is not used; the database is {used}. If it is yours, {', or '.join(ways)}"
+
+
+def check_file(command: str = "") -> None:
+    """Raise `OperatorError` where a bot would run without the settings that lie in the working directory.
+
+    Without its allow lists it would talk to everybody.
+    """
+    unread, read = unread_file(command), file()
+    if unread is not None and (read is None or not read.exists()):
+        raise OperatorError(f"{unread} To start without it: ASKBACK_CONFIG={os.devnull}")
+
+
+def check_database(settings: Settings) -> None:
+    """Raise `OperatorError` where a bot would begin an empty database beside the one in the working directory."""
+    unread = unread_database(settings)
+    if unread is not None:
+        raise OperatorError(f"{unread}\nTo start without it, move {DATABASE} to another folder.")
+
+
+def _is_same(one: Path, other: str) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

@@ -1,0 +1,132 @@
+"""What people change or delete after they wrote it."""
+
+from __future__ import annotations
+
+__all__ = ["Changing", "Concerned"]
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from askback.asks import Ask
+from askback.clock import to_micros
+from askback.conversations import Conversation, Deleted, Edited, Reading, Revised
+from askback.store import asks, conversations, decisions, edits, locks, offers, outbox, placing
+from askback.store.edits import Kept
+from askback.store.listening import Read
+from askback.store.transactions import Transactions
+from askback.store.turns import wake
+
+
+@dataclass(frozen=True, slots=True)
+class Concerned:
+    """What a deletion may change."""
+
+    asks: tuple[str, ...] = ()
+    """Ids of those whose cards were deleted."""
+    conversations: tuple[str, ...] = ()
+    """Ids of those in which the deleted messages were kept."""
+
+
+class Changing(Transactions):
+    """What people change or delete after they wrote it."""
+
+    async def is_kept(self, key: str) -> bool:
+        """Return whether a message of that `Heard.dedupe_key` was kept."""
+        return await self._database.read(lambda connection: edits.is_kept(connection, key))
+
+    async def edit(self, edited: Edited, read: Read | None = None) -> Revised:
+        """Put the new version of a message in the place of the one that the agent has not read, or tell it of both.
+
+        `read`: as for `receive`; it is called where the message was offered as an answer. An edit that is older than
+        one that was heard, or says the same, changes nothing.
+        """
+
+        def work(connection: Connection) -> Revised:
+            heard = edited.heard
+            # The same lock as for the beginning of a turn: the agent reads one version or the other.
+            locks.lock_place(connection, heard.place)
+            conversation = conversations.find(connection, heard.place)
+            kept = None if conversation is None else edits.find(connection, conversation.id, heard.dedupe_key)
+            if conversation is None or kept is None or not kept.author.is_same_person(heard.author):
+                return Revised()
+            newest = edits.newest(connection, conversation.id, kept)
+            late = kept.edited_at is not None and to_micros(edited.at) <= kept.edited_at
+            if late or _says_the_same(newest.text, heard.text):
+                return Revised()
+            edits.mark(connection, kept, edited.at)
+            if kept.is_unread:
+                edits.change(connection, kept, heard.text)
+                return _read_again(connection, conversation, kept, edited, read)
+            if not kept.is_read:
+                ask = None if kept.ask_id is None else asks.get(connection, kept.ask_id)
+                return Revised() if ask is None else Revised(how="too late", ask=ask)
+            if newest.is_unread:
+                # The agent hears of the newest edit alone, and of none where it says again what the agent has read.
+                if _says_the_same(edits.read_before(connection, kept.id), heard.text):
+                    edits.drop(connection, newest)
+                else:
+                    edits.change(connection, newest, heard.text)
+                return Revised(how="replaced")
+            version = heard.evolve(
+                author=kept.author, dedupe_key=f"edit:{to_micros(edited.at)}:{heard.dedupe_key}", at=edited.at, files=()
+            )
+            conversations.hear(connection, conversation.id, version, edit_of=kept.id)
+            wake(connection, conversation.id, conversation.place)
+            return Revised(how="heard")
+
+        return await self._database.run(work)
+
+    async def concerned(self, deleted: Deleted) -> Concerned:
+        """Return what a deletion may change, by one look."""
+
+        def work(connection: Connection) -> Concerned:
+            return Concerned(
+                asks=placing.cards_in(connection, deleted.messages),
+                conversations=edits.conversations_with(connection, deleted.keys),
+            )
+
+        return await self._database.read(work)
+
+    async def take_back(self, conversation_id: str, keys: tuple[str, ...]) -> int:
+        """Take out of a conversation what the agent has not read of these messages. Returns how much that was."""
+
+        def work(connection: Connection) -> int:
+            locks.lock_conversation(connection, conversation_id)
+            rows = edits.take_back(connection, conversation_id, keys)
+            for row in rows:
+                _withdraw(connection, conversation_id, row)
+            return len(rows)
+
+        return await self._database.run(work)
+
+
+def _read_again(
+    connection: Connection, conversation: Conversation, kept: Kept, edited: Edited, read: Read | None
+) -> Revised:
+    """Offer the new version as an answer where the one before was, or take it as one."""
+    if not _withdraw(connection, conversation.id, kept.id):
+        return Revised(how="replaced")
+    place = edited.heard.place
+    reading = Reading() if read is None else read(asks.pending(connection, place))
+    if reading.steps:
+        ask: Ask = reading.steps[-1].after
+        offers.take_out(connection, kept.id, ask.id)
+        return Revised(how="answered", ask=ask, settled=decisions.follow(connection, reading.steps))
+    if reading.say is not None:
+        if reading.say.offer is not None:
+            offers.keep(connection, reading.say.offer, conversation.id, kept.id)
+        outbox.put_say(connection, reading.say, conversation.id)
+    return Revised(how="replaced")
+
+
+def _withdraw(connection: Connection, conversation_id: str, inbox_id: int) -> bool:
+    """Take the offers about a message away. False: there was none."""
+    made = offers.open_about(connection, conversation_id, inbox_id)
+    for offered in made:
+        offers.close(connection, offered, "message")
+    return bool(made)
+
+
+def _says_the_same(one: str, other: str) -> bool:
+    return one.split() == other.split()

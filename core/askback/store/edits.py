@@ -1,0 +1,137 @@
+"""Statements about edits and deletions of what people wrote. Each function runs inside a caller's transaction."""
+
+from __future__ import annotations
+
+__all__ = [
+    "Kept",
+    "change",
+    "conversations_with",
+    "drop",
+    "find",
+    "is_kept",
+    "mark",
+    "newest",
+    "read_before",
+    "take_back",
+]
+
+from datetime import datetime
+
+from sqlalchemy import Connection, RowMapping, or_, select, update
+
+from askback.clock import to_micros
+from askback.identity import Actor
+from askback.store.schema import inbox
+from askback.values import Value
+
+_NOT_TOLD = -1
+"""Stands for the message to the model where there is none: the row is kept to know the message again."""
+
+
+class Kept(Value):
+    """A message of a person, or a version of one, as stored."""
+
+    id: int
+    author: Actor
+    text: str
+    taken_seq: int | None
+    edited_at: int | None
+    ask_id: str | None
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether no turn of the agent has taken it up."""
+        return self.taken_seq is None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the model was told it."""
+        return self.taken_seq is not None and self.taken_seq != _NOT_TOLD
+
+
+def is_kept(connection: Connection, key: str) -> bool:
+    """Return whether a message was kept in any conversation."""
+    return connection.execute(select(inbox.c.id).where(inbox.c.dedupe_key == key).limit(1)).first() is not None
+
+
+def find(connection: Connection, conversation_id: str, key: str) -> Kept | None:
+    """Return the message of that key, as it was first written."""
+    query = select(inbox).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key == key)
+    row = connection.execute(query).mappings().first()
+    return None if row is None else _kept(row)
+
+
+def newest(connection: Connection, conversation_id: str, kept: Kept) -> Kept:
+    """Return the newest version of a message that counts: the message itself where it has no other."""
+    query = (
+        select(inbox)
+        .where(inbox.c.conversation_id == conversation_id, inbox.c.edit_of == kept.id)
+        .where(or_(inbox.c.taken_seq.is_(None), inbox.c.taken_seq != _NOT_TOLD))
+        .order_by(inbox.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).mappings().first()
+    return kept if row is None else _kept(row)
+
+
+def read_before(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
+    """Return the version of a message that the model was told last, before that seq where one is given."""
+    query = (
+        select(inbox.c.text)
+        .where(or_(inbox.c.id == inbox_id, inbox.c.edit_of == inbox_id))
+        .where(inbox.c.taken_seq != _NOT_TOLD)
+        .order_by(inbox.c.id.desc())
+        .limit(1)
+    )
+    if seq is not None:
+        query = query.where(inbox.c.taken_seq < seq)
+    return connection.execute(query).scalar_one_or_none() or ""
+
+
+def mark(connection: Connection, kept: Kept, at: datetime) -> None:
+    """Keep when the newest edit of a message was made."""
+    connection.execute(update(inbox).where(inbox.c.id == kept.id).values(edited_at=to_micros(at)))
+
+
+def change(connection: Connection, kept: Kept, text: str) -> None:
+    """Replace the text of a version that nobody has read."""
+    connection.execute(update(inbox).where(inbox.c.id == kept.id, inbox.c.taken_seq.is_(None)).values(text=text))
+
+
+def drop(connection: Connection, kept: Kept) -> None:
+    """Keep a version from ever being read."""
+    connection.execute(
+        update(inbox).where(inbox.c.id == kept.id, inbox.c.taken_seq.is_(None)).values(taken_seq=_NOT_TOLD)
+    )
+
+
+def take_back(connection: Connection, conversation_id: str, keys: tuple[str, ...]) -> tuple[int, ...]:
+    """Take out what is unread of these messages and of their edits. Returns the rows that were taken out."""
+    named = select(inbox.c.id).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(keys))
+    ids = tuple(connection.execute(named).scalars())
+    unread = (
+        select(inbox.c.id)
+        .where(inbox.c.conversation_id == conversation_id, inbox.c.taken_seq.is_(None))
+        .where(or_(inbox.c.id.in_(ids), inbox.c.edit_of.in_(ids)))
+    )
+    rows = tuple(connection.execute(unread).scalars()) if ids else ()
+    if rows:
+        connection.execute(update(inbox).where(inbox.c.id.in_(rows)).values(taken_seq=_NOT_TOLD))
+    return rows
+
+
+def conversations_with(connection: Connection, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids of the conversations in which messages of these keys were kept."""
+    query = select(inbox.c.conversation_id).where(inbox.c.dedupe_key.in_(keys)).distinct()
+    return tuple(connection.execute(query).scalars())
+
+
+def _kept(row: RowMapping) -> Kept:
+    return Kept(
+        id=row["id"],
+        author=Actor.model_validate_json(row["author"]),
+        text=row["text"],
+        taken_seq=row["taken_seq"],
+        edited_at=row["edited_at"],
+        ask_id=row["ask_id"],
+    )

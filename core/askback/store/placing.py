@@ -1,0 +1,78 @@
+"""Which messages cards stand in, and which of them were deleted. Each function runs inside a caller's transaction."""
+
+from __future__ import annotations
+
+__all__ = ["PAUSES", "cards_in", "delete", "gone_of", "lose", "note", "pause"]
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection, and_, bindparam, false, func, insert, or_, select, update
+from sqlalchemy import delete as delete_from
+
+from askback.clock import to_micros
+from askback.identity import MessageRef
+from askback.store.schema import card_messages
+from askback.store.statement import Statement
+
+PAUSES: Final = (0.0, 10.0, 60.0, 300.0, 600.0)
+"""Seconds until a card is posted again, by how often that was needed within `COUNTED`; the last one from then on."""
+COUNTED: Final = timedelta(hours=1)
+
+_OF_ASK = card_messages.c.ask_id == bindparam("of")
+_KNOWN = Statement(select(card_messages).where(_OF_ASK))
+_GONE = Statement(select(card_messages).where(_OF_ASK, card_messages.c.gone_at.is_not(None)))
+_NOTE = Statement(insert(card_messages))
+
+
+def note(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> None:
+    """Keep that the card of an ask stands in these messages."""
+    known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
+    for message in messages:
+        if (message.channel, message.id) not in known:
+            _NOTE.change(connection, ask_id=ask_id, channel=message.channel, message=message.id)
+
+
+def cards_in(connection: Connection, messages: Iterable[MessageRef]) -> tuple[str, ...]:
+    """Return the ids of the asks whose cards stand, or stood, in these messages."""
+    chosen = [
+        and_(card_messages.c.channel == message.channel, card_messages.c.message == message.id) for message in messages
+    ]
+    query = select(card_messages.c.ask_id).where(or_(false(), *chosen), card_messages.c.gone_at.is_(None)).distinct()
+    return tuple(connection.execute(query).scalars()) if chosen else ()
+
+
+def lose(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> bool:
+    """Keep that these messages of an ask were deleted. False: that of each was known."""
+    count = 0
+    for message in messages:
+        chosen = (
+            card_messages.c.ask_id == ask_id,
+            card_messages.c.channel == message.channel,
+            card_messages.c.message == message.id,
+            card_messages.c.gone_at.is_(None),
+        )
+        count += connection.execute(update(card_messages).where(*chosen).values(gone_at=to_micros(now))).rowcount
+    return count > 0
+
+
+def gone_of(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
+    """Return the messages of an ask that were deleted."""
+    return frozenset(MessageRef(channel=row["channel"], id=row["message"]) for row in _GONE.rows(connection, of=ask_id))
+
+
+def pause(connection: Connection, ask_id: str, now: datetime) -> timedelta:
+    """Return how long to wait before a card is posted again: a person who deletes it again and again gets no fight."""
+    since = to_micros(now - COUNTED)
+    # Parts that were deleted together count once.
+    query = select(func.count(card_messages.c.gone_at.distinct())).where(
+        card_messages.c.ask_id == ask_id, card_messages.c.gone_at > since, card_messages.c.gone_at < to_micros(now)
+    )
+    before = connection.execute(query).scalar_one()
+    return timedelta(seconds=PAUSES[min(before, len(PAUSES) - 1)])
+
+
+def delete(connection: Connection, ask_ids: Iterable[str]) -> None:
+    """Forget where the cards of these asks stood."""
+    connection.execute(delete_from(card_messages).where(card_messages.c.ask_id.in_(tuple(ask_ids))))

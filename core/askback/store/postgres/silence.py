@@ -1,0 +1,137 @@
+"""Connections whose other end may be gone without a word, as behind a proxy that keeps them open.
+
+No time limit tells that from a statement that takes long. A second connection does: it asks the server whether it
+still works on the statement.
+"""
+
+from __future__ import annotations
+
+__all__ = ["PULSE_SECONDS", "QUIET_SECONDS", "AttendedConnection", "BoundedConnection"]
+
+import time
+from collections.abc import AsyncGenerator, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import Notify
+from psycopg.abc import PQGen
+from psycopg.waiting import Ready
+
+from askback.store.postgres.refusals import Silent
+
+RV = TypeVar("RV")
+
+QUIET_SECONDS = 2.0
+"""How long a statement runs before the server is asked about it the first time."""
+AGAIN_SECONDS, SELDOM_SECONDS = 1.0, 8.0
+"""After so long it is asked again, at first and at most: a server that is only slow is not kept busy by questions. What
+was answered meanwhile has come in by then."""
+UNREACHABLE_SECONDS = 5.0
+"""How long nobody may be there to ask."""
+CONNECT_SECONDS = 2
+LONGEST_SECONDS = 4.0
+"""How long a statement of a `BoundedConnection` may take."""
+PULSE_SECONDS = 2.0
+"""How long a `BoundedConnection` listens before it is to be asked whether its server is still there."""
+
+_WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+_WORKS = (
+    "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND backend_start = %s "
+    "AND coalesce(state, '') NOT IN ('idle', 'idle in transaction', 'idle in transaction (aborted)')"
+)
+
+
+class AttendedConnection(psycopg.Connection[Any]):
+    """A connection that is given up once the server does not work on its statement, and no answer came."""
+
+    _told: Mapping[str, Any] | None = None
+    """How the server is reached; None: nobody asks."""
+    _who: tuple[int, datetime] | None = None
+
+    def attend(self, told: Mapping[str, Any]) -> None:
+        """From now on, ask the server about statements that take long."""
+        found = self.execute(_WHO).fetchone()
+        # A pooler in between gives a number of its own in the greeting: the server is asked for it.
+        self._who = None if found is None else (found[0], found[1])
+        self._told = told
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        if self._told is not None and self._who is not None:
+            gen = _attended(gen, _Inquiry(self._told, self._who))
+        return super().wait(gen, interval, timeout)
+
+
+class BoundedConnection(psycopg.AsyncConnection[Any]):
+    """A connection for short statements and for listening, that is given up when a statement takes long."""
+
+    async def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:  # noqa: ASYNC109 - the driver's own
+        if timeout is not None:
+            return await super().wait(gen, interval, timeout)
+        try:
+            # Not by a cancellation: the driver would ask a server to end it that may not be there.
+            return await super().wait(gen, interval, LONGEST_SECONDS)
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - it has no public name
+            self.pgconn.finish()
+            raise Silent from None
+
+    def notifies(self, *, timeout: float | None = None, stop_after: int | None = None) -> AsyncGenerator[Notify]:
+        """End after a while, so that whoever listens asks the server for something."""
+        return super().notifies(timeout=PULSE_SECONDS if timeout is None else timeout, stop_after=stop_after)
+
+
+class _Inquiry:
+    """What is found out about one statement."""
+
+    def __init__(self, told: Mapping[str, Any], who: tuple[int, datetime]) -> None:
+        self._told = told
+        self._who = who
+        self._next = time.monotonic() + QUIET_SECONDS
+        self._pause = AGAIN_SECONDS
+        self._unreachable_since: float | None = None
+        self._is_doubtful = False
+
+    def heard(self) -> None:
+        """Note that something has come in."""
+        self._next = time.monotonic() + QUIET_SECONDS
+        self._unreachable_since, self._is_doubtful = None, False
+
+    def is_over(self) -> bool:
+        """Return whether no answer will come. Asks the server where it is time to."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        works = self._works()
+        self._pause = min(self._pause * 2, SELDOM_SECONDS) if works else AGAIN_SECONDS
+        self._next = time.monotonic() + self._pause
+        if works is None:
+            self._unreachable_since = self._unreachable_since or now
+            return now - self._unreachable_since >= UNREACHABLE_SECONDS
+        self._unreachable_since = None
+        # Once may be the moment in which its answer is on the way.
+        was_doubtful, self._is_doubtful = self._is_doubtful, not works
+        return was_doubtful and not works
+
+    def _works(self) -> bool | None:
+        """Whether the server works on it; None: it cannot be asked."""
+        told: dict[str, Any] = {**self._told, "connect_timeout": str(CONNECT_SECONDS)}
+        try:
+            with psycopg.connect(**told, autocommit=True) as other:
+                return other.execute(_WORKS, self._who).fetchone() is not None
+        except psycopg.Error:
+            return None
+
+
+def _attended(gen: PQGen[RV], inquiry: _Inquiry) -> PQGen[RV]:
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready != Ready.NONE:
+                inquiry.heard()
+            elif inquiry.is_over():
+                gen.close()
+                raise Silent
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        return done.value

@@ -1,0 +1,96 @@
+"""Statements about the tokens that the model used up. Each function runs inside a caller's transaction.
+
+A call that runs is counted in advance, and a row says so: a process that dies leaves it counted.
+"""
+
+from __future__ import annotations
+
+__all__ = ["adjust", "day_of", "lapse", "reserve", "settle", "spend", "spent"]
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from askback.clock import to_micros
+from askback.conversations import Spent
+from askback.store.schema import reservations, usage
+from askback.store.statement import Row, Statement
+
+CALL_SECONDS = 600.0
+"""The longest time for which other calls wait for the end of one. It may take longer; they are refused then."""
+_DAY = 86_400_000_000
+
+_SPEND = Statement(
+    update(usage)
+    .where(usage.c.conversation_id == bindparam("of"), usage.c.day == bindparam("on"))
+    .values(tokens=usage.c.tokens + bindparam("more"))
+)
+_SPEND_FIRST = Statement(insert(usage))
+_RESERVED = Statement(select(reservations).where(reservations.c.id == bindparam("of")))
+_RESERVE = Statement(insert(reservations))
+_ADJUST = Statement(update(reservations).where(reservations.c.id == bindparam("of")))
+_DROP = Statement(delete(reservations).where(reservations.c.id == bindparam("of")))
+_DROP_OLD = Statement(delete(reservations).where(reservations.c.conversation_id == bindparam("of")))
+
+
+def day_of(moment: datetime) -> int:
+    """Days since the epoch, UTC."""
+    return to_micros(moment) // _DAY
+
+
+def spend(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
+    """Count tokens; a negative number gives some back."""
+    if tokens and _SPEND.change(connection, of=conversation_id, on=day, more=tokens) == 0:
+        _SPEND_FIRST.change(connection, conversation_id=conversation_id, day=day, tokens=max(tokens, 0))
+
+
+def spent(connection: Connection, conversation_id: str, at: datetime) -> Spent:
+    """Return what a conversation used up, what all did on that day, and what of it is counted in advance."""
+    day = day_of(at)
+    used, reserved = func.coalesce(func.sum(usage.c.tokens), 0), func.coalesce(func.sum(reservations.c.tokens), 0)
+    running = reservations.c.day == day, reservations.c.until > to_micros(at)
+    queries = (
+        select(used).where(usage.c.conversation_id == conversation_id),
+        select(used).where(usage.c.day == day),
+        select(reserved).where(*running),
+    )
+    conversation, today, held = (int(connection.execute(query).scalar_one()) for query in queries)
+    return Spent(conversation=conversation, today=today, reserved=held)
+
+
+def reserve(connection: Connection, conversation_id: str, reservation: str, tokens: int, at: datetime) -> None:
+    """Count a call in advance, under an id with which `settle` corrects it."""
+    _RESERVE.change(
+        connection,
+        id=reservation,
+        conversation_id=conversation_id,
+        day=day_of(at),
+        tokens=tokens,
+        until=to_micros(at + timedelta(seconds=CALL_SECONDS)),
+    )
+    spend(connection, conversation_id, day_of(at), tokens)
+
+
+def lapse(connection: Connection, conversation_id: str) -> None:
+    """Give up on earlier calls of a conversation, which has one at a time. What was counted for them stays."""
+    _DROP_OLD.change(connection, of=conversation_id)
+
+
+def adjust(connection: Connection, reservation: str, tokens: int) -> None:
+    """Count another number for a call that runs. Does nothing after its end."""
+    row = _reserved(connection, reservation)
+    if row is not None:
+        _ADJUST.change(connection, of=reservation, tokens=tokens)
+        spend(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
+
+
+def settle(connection: Connection, reservation: str, tokens: int) -> None:
+    """Count what a call used up, once. One that was given up on stays counted as it was."""
+    row = _reserved(connection, reservation)
+    if row is not None and _DROP.change(connection, of=reservation):
+        spend(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
+
+
+def _reserved(connection: Connection, reservation: str) -> Row | None:
+    rows = _RESERVED.rows(connection, of=reservation)
+    return rows[0] if rows else None
