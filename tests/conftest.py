@@ -42,6 +42,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return OneByOne(config, log)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No settings file and no database of whoever runs the tests."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        patch.delenv("ASKBACK_CONFIG", raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def launcher() -> Iterator[Launcher]:
     launcher = Launcher()

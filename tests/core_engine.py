@@ -28,6 +28,8 @@ from askback.conversations import Heard, Said, Say
 from askback.identity import Actor, MessageRef, Place
 from askback.manager import QuestionManager
 from askback.messages.access import Access
+from askback.messages.cards import Cards
+from askback.messages.changes import Changes
 from askback.messages.reception import Reception
 from askback.messages.typed import TypedReplies
 from askback.own.function import OwnTool
@@ -157,13 +159,17 @@ class Board:
     def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
         return _Prose(self, place, name, messages)
 
-    async def find(self, place: Place, nonce: str) -> Messages:
+    async def find(self, place: Place, nonce: str, *, say: Say | None = None, since: Any = None) -> Messages:
         await self._begin("find")
         return tuple(
             MessageRef(channel=place.channel, id=number)
             for number, posted in self.messages.items()
             if posted.place == place and posted.name == nonce
         )
+
+    async def missing(self, place: Place, messages: Messages) -> Messages:
+        await self._begin("missing")
+        return tuple(message for message in messages if message.id not in self.messages)
 
     async def link(self, message: MessageRef) -> str | None:
         await self._begin("link")
@@ -238,7 +244,9 @@ class Engine:
         agent: Agent,
         reception: Reception,
         toolbox: Toolbox,
+        changes: Changes,
     ) -> None:
+        self.changes = changes
         self.toolbox = toolbox
         self.store = store
         self.board = board
@@ -259,7 +267,8 @@ class Engine:
 
     async def stop(self, by: Actor, place: Place = HERE) -> str | None:
         self._written += 1
-        return await self.reception.stop(place, by, key=f"{id(self)}:{self._written}")
+        refused = await self.reception.stop(place, by, key=f"{id(self)}:{self._written}")
+        return None if refused is None else refused.notice
 
     async def press(
         self, ask: Ask, deed: Deed, actor: Actor = ANN, message: MessageRef | None = None, *, draw: bool = True
@@ -361,6 +370,7 @@ async def engine(
             return client
 
         agent = Agent(opened, store, manager, {board.name: board}, settings, box)
+        manager.access = {board.name: access or Access(open=True)}
         access = {board.name: access} if access is not None else {}
         reception = Reception(store, manager, agent, {board.name: board}, access, typed)
         turns = LocalTurns(store, agent.advance) if kept is None else kept.turns(store, agent.advance, served)
@@ -380,7 +390,8 @@ async def engine(
         _open.append(worker)
         task = asyncio.create_task(worker.run()) if work else None
         try:
-            yield Engine(store, board, manager, worker, agent, reception, box)
+            changes = Changes(store, manager, Cards(store, manager, {board.name: board}), reception)
+            yield Engine(store, board, manager, worker, agent, reception, box, changes)
         finally:
             _open.remove(worker)
             if task is not None:

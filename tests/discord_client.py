@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import discord
 import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-import discord
 from askback_local.services import Services
 
 # Lost connections and refusals are what these tests are about.

@@ -21,12 +21,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import discord  # noqa: F401 - imported once, for all that are forked; and so is what follows
 import slack_bolt.async_app  # noqa: F401
 from alembic import command  # noqa: F401
 from anthropic import AsyncAnthropic
 
 import askback_slack.app  # noqa: F401
-import discord  # noqa: F401 - imported once, for all that are forked; and so is what follows
 from askback import cli
 from askback.serving import serve, worker  # noqa: F401
 from askback.store.postgres import database, prepare  # noqa: F401

@@ -16,7 +16,7 @@ from askback_local.discord.clicks import Delivery
 from askback_local.discord.clicks import Target as DiscordTarget
 from askback_local.discord.controls import controls as discord_controls
 from askback_local.discord.drawing import body
-from askback_local.discord.values import Role
+from askback_local.discord.values import Place, Role
 from askback_local.play.controls import Control, find
 from askback_local.revisions import Revisions
 from askback_local.services import Services
@@ -179,6 +179,10 @@ class Office:
                     return
                 await asyncio.sleep(LOOK)
 
+    async def connected(self, count: int) -> None:
+        """Wait until so many processes hear what happens."""
+        await self.until(lambda: self.connections == count, what=lambda: f"{self.connections} connections")
+
     def picture(self) -> str:
         return "\n".join(self.reads(message) for message in self.shown())
 
@@ -195,6 +199,10 @@ class Office:
     def shown(self) -> list[Any]:
         raise NotImplementedError
 
+    def private(self) -> list[str]:
+        """What one person alone was told, oldest first."""
+        raise NotImplementedError
+
     def reads(self, message: Any) -> str:
         raise NotImplementedError
 
@@ -202,6 +210,22 @@ class Office:
         raise NotImplementedError
 
     async def press(self, person: str, message: Any, label: str) -> bool:
+        raise NotImplementedError
+
+    def write(self, person: str, message: Any, text: str) -> None:
+        """Write in the channel of a card."""
+        raise NotImplementedError
+
+    def write_under(self, person: str, message: Any, text: str) -> None:
+        """Write under a card, as people of the platform do: in its thread, or as a reply."""
+        raise NotImplementedError
+
+    def write_in_thread(self, person: str, message: Any, text: str) -> None:
+        """Write in the thread that hangs from a card."""
+        raise NotImplementedError
+
+    def told(self, person: str) -> list[str]:
+        """What the bot told this person alone, or where it tells nobody alone, in reply to a message of theirs."""
         raise NotImplementedError
 
     def refuse_posts(self) -> None:
@@ -234,6 +258,10 @@ class SlackOffice(Office):
         messages = self.services.workspace.messages.values()
         return [message for message in messages if message.bot and not message.ephemeral_to]
 
+    def private(self) -> list[str]:
+        messages = self.services.workspace.messages.values()
+        return [self.reads(message) for message in messages if message.bot and message.ephemeral_to]
+
     def reads(self, message: Any) -> str:
         return message_text({"blocks": [*message.blocks], "text": message.text, "markdown": message.markdown})
 
@@ -251,6 +279,19 @@ class SlackOffice(Office):
         )
         done = await self.services.clicks.act(target, as_seen=[*message.blocks])
         return done is not None and done.acked is True
+
+    def write(self, person: str, message: Any, text: str) -> None:
+        self.services.people.write(person, message.channel, text)
+
+    def write_under(self, person: str, message: Any, text: str) -> None:
+        self.services.people.write(person, message.channel, text, message.ts)
+
+    write_in_thread = write_under
+
+    def told(self, person: str) -> list[str]:
+        who = self.services.workspace.person(person)
+        messages = self.services.workspace.messages.values()
+        return [self.reads(one) for one in messages if one.bot and who is not None and one.ephemeral_to == who.id]
 
     def refuse_posts(self) -> None:
         self.services.workspace.faults.fail("chat.postMessage", "not_in_channel", times=None)
@@ -283,6 +324,9 @@ class DiscordOffice(Office):
         guild = self.services.discord.guild
         return [post for post in guild.posts.values() if post.author == guild.bot.id and post.ephemeral_to is None]
 
+    def private(self) -> list[str]:
+        return [self.reads(post) for post in self.services.discord.guild.posts.values() if post.ephemeral_to]
+
     def reads(self, message: Any) -> str:
         return message.content + (body([*message.components], {}) if message.components else "")
 
@@ -299,6 +343,25 @@ class DiscordOffice(Office):
             components=message.components,
         )
         return (await self.services.discord.clicks.click(target, Delivery())).acked is True
+
+    def write(self, person: str, message: Any, text: str) -> None:
+        self.services.discord.people.write(person, message.channel, text)
+
+    def write_under(self, person: str, message: Any, text: str) -> None:
+        self.services.discord.people.write(person, message.channel, text, message.id)
+
+    def write_in_thread(self, person: str, message: Any, text: str) -> None:
+        guild = self.services.discord.guild
+        if message.id not in guild.places:
+            thread = Place(id=message.id, name="card", kind="thread", parent=message.channel, owner=guild.bot.id)
+            self.services.discord.posting.start_thread(thread, message)
+        self.services.discord.people.write(person, message.id, text)
+
+    def told(self, person: str) -> list[str]:
+        posts = self.services.discord.guild.posts
+        who = self.services.discord.guild.person(person)
+        mine = {post.id for post in posts.values() if who is not None and post.author == who.id}
+        return [self.reads(one) for one in self.shown() if one.reference in mine]
 
     def refuse_posts(self) -> None:
         self.services.discord.guild.faults.fail("create_message", 403, code=50013, times=None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 from contextlib import closing
+from importlib.resources import files
 
 import pytest
 
@@ -20,7 +22,19 @@ BEFORE = """
     UPDATE askback_version SET version_num = '0003_several_machines';
     UPDATE asks SET policy = json_remove(policy, '$.approval.approving', '$.approval.wider');
 """
-"""Back to the tables of before the newest migration, and to what policies said then."""
+"""Back to the tables of before the migrations 0004 and 0005, and to what policies said then."""
+NEWEST = files("askback.store") / "migrations" / "versions" / "0005_trust.py"
+_ADDED = NEWEST.read_text(encoding="utf-8")
+BEFORE += "".join(
+    [
+        *(f"DROP INDEX {name};" for name in re.findall(r'create_index\("(\w+)"', _ADDED)),
+        *(f"DROP TABLE {name};" for name in re.findall(r'create_table\(\s*"(\w+)"', _ADDED)),
+        *(
+            f"ALTER TABLE {one} DROP COLUMN {of};"
+            for one, of in re.findall(r'add_column\("(\w+)", sa.Column\("(\w+)"', _ADDED)
+        ),
+    ]
+)
 
 
 async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) -> None:

@@ -149,10 +149,15 @@ async def test_where_slack_is_asked_too_often_it_is_waited_for(services: Service
         await place("slack", "#deploys")
 
 
-async def test_a_group_that_is_disabled_is_no_group(services: Services) -> None:
-    services.workspace.put_group(UserGroup(id="S0LOCALOLD", handle="elders", name="Elders", enabled=False))
-    with pytest.raises(UnknownName, match="There is no person or user group '@elders'"):
-        await who("slack", "@elders")
+@pytest.mark.parametrize("name", ["@elders", "Elders", "@ELDERS"])
+async def test_a_group_that_is_disabled_is_nobody_also_where_a_person_took_its_name(
+    services: Services, name: str
+) -> None:
+    services.workspace.put_group(UserGroup(id="S0LOCALOLD", handle="elders", name="The elders", enabled=False))
+    services.workspace.add_person(Person("U0LOCALEVE", "elders", "The elders"))
+    with pytest.raises(UnknownName, match="is disabled: enable it, or name people by their ids"):
+        await who("slack", name)
+    assert (await who("slack", "U0LOCALEVE"))[1] == "U0LOCALEVE"
 
 
 # Discord

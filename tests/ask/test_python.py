@@ -41,7 +41,7 @@ async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytes
         await askback.ask_async("Deploy 1.4.2?")
     with pytest.raises(askback.CallerError, match="is for a choice"):
         await askback.ask_async("Deploy?", to="slack:#deploys", quorum=2, approvers="@ada")
-    for name, more in (("--refusals", {"refusals": 2}), ("--reason no", {"reasons": "no"})):
+    for name, more in (("`refusals`", {"refusals": 2}), ("reasons='no'", {"reasons": "no"})):
         with pytest.raises(askback.CallerError, match=f"{name} is for options that are a “no”, and there is none"):
             await askback.ask_async("Tea?", to="slack:#deploys", options=["Tea", "Rum"], approvers="@ada", **more)
     assert asyncio.get_running_loop().is_running()
@@ -72,8 +72,8 @@ def test_a_yes_is_what_is_called_so_or_alone_beside_a_no_or_named(
     ("options", "more", "words"),
     [
         (("Yes", "No"), {"yes": ("No",), "no": ("No",)}, "No cannot be both"),
-        (("Yes", "No"), {"yes": ("Maybe",)}, "--yes Maybe: there is no such option. Name one of Yes, No."),
-        ((), {"yes": ("Yes",)}, "--yes is for a choice"),
+        (("Yes", "No"), {"yes": ("Maybe",)}, "yes='Maybe': there is no such option. Name one of Yes, No."),
+        ((), {"yes": ("Yes",)}, "`yes` is for a choice: give the question options, with `options`."),
     ],
 )
 async def test_what_contradicts_itself_about_a_yes_is_not_asked(
@@ -110,11 +110,11 @@ async def test_by_a_key_that_is_none_nothing_is_asked(key: str, words: str) -> N
         ({"question": " "}, "The question is empty: write what people are asked."),
         ({"options": ["Yes", ""]}, "An option is empty: write what people choose, or leave it out."),
         ({"options": ["Yes", "No", "Yes"]}, "The option Yes stands more than once: make each different."),
-        ({"to": " "}, "Say where to ask: --to is empty."),
-        ({"to": "slack: "}, "--to slack:  names no place: write slack:#channel, or slack:@person."),
-        ({"wait": 0}, "--wait 0 is out of reach: take more than 0 seconds, up to ten years, or forever."),
-        ({"remind": "600w"}, "--remind 600w is out of reach: take more than 0 seconds, up to ten years."),
-        ({"remind": ["1h", "600w"]}, "--remind 600w is out of reach: take more than 0 seconds, up to ten years."),
+        ({"to": " "}, "Say where to ask: `to` is empty."),
+        ({"to": "slack: "}, "to='slack: ' names no place: write slack:#channel, or slack:@person."),
+        ({"wait": 0}, "wait=0 is out of reach: take more than 0 seconds, up to ten years, or None for ever."),
+        ({"remind": "600w"}, "remind='600w' is out of reach: take more than 0 seconds, up to ten years."),
+        ({"remind": ["1h", "600w"]}, "remind='600w' is out of reach: take more than 0 seconds, up to ten years."),
     ],
 )
 async def test_what_is_empty_or_out_of_reach_is_told_in_the_words_of_the_call(

@@ -12,6 +12,7 @@ import os
 import re
 from typing import Any, cast
 
+import discord
 import yarl
 from aiohttp import web
 from discord.gateway import DiscordWebSocket
@@ -20,8 +21,6 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.app.async_server import AsyncSlackAppServer
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
-
-import discord
 
 
 def slack_app(*, documented: bool) -> AsyncApp:

@@ -10,11 +10,10 @@ import asyncio
 import os
 import sys
 
+import discord
 from anthropic import AsyncAnthropic
 from discord.http import Route
 from slack_sdk.web.async_client import AsyncWebClient
-
-import discord
 
 
 async def main(platform: str, channel: str) -> None:

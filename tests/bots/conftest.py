@@ -31,6 +31,12 @@ def tests_of(platform: str) -> PlatformTests:
 
 
 @pytest.fixture
+def only_starter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only whoever began a conversation may answer. Asked for before the desk."""
+    monkeypatch.setenv("ASKBACK_ANSWERERS", "starter")
+
+
+@pytest.fixture
 async def desk(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()

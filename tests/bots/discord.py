@@ -41,6 +41,7 @@ from askback_local.json_values import JsonObject, as_object, as_text, copied, co
 from askback_local.model.model import Model
 from askback_local.services import Services
 from discord_markdown import read, seen
+from stores import url_in
 
 from .driver import ACK_MS, GENERAL, GROUPS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
 
@@ -75,6 +76,7 @@ async def open_desk(
     public: bool = False,
     start: bool = True,
     connections: int = 1,
+    database: str | None = None,
 ) -> AsyncGenerator[DiscordDesk]:
     """A guild with the bot in it, until the block ends.
 
@@ -104,7 +106,7 @@ async def open_desk(
         async with Services(port=0, guild=guild, discord_openapi=OPENAPI if OPENAPI.exists() else None) as services:
             environment = {
                 **services.environment,
-                "ASKBACK_DATABASE_URL": str(tmp_path / "desk.db"),
+                "ASKBACK_DATABASE_URL": database or url_in(tmp_path) or str(tmp_path / "desk.db"),
                 "ASKBACK_TOOLS": TOOLS,
             }
             for name, value in environment.items():
@@ -188,6 +190,7 @@ class DiscordDesk:
         self._errors: dict[str, tuple[str, ...]] = {}
         self._unanswered = False
         self._twice = 0
+        self._updates: list[tuple[str, Post, JsonObject]] = []
         self._dispatch_post = self.gateway.dispatch_post
         self.gateway.dispatch_post = self._dispatch  # type: ignore[method-assign]
 
@@ -200,6 +203,8 @@ class DiscordDesk:
 
     def _dispatch(self, kind: str, post: Post, data: JsonObject) -> None:
         self._dispatch_post(kind, post, data)
+        if kind == "MESSAGE_UPDATE" and post.author != self.guild.bot.id:
+            self._updates.append((kind, post, data))
         if self._twice and kind == "MESSAGE_CREATE" and post.author != self.guild.bot.id:
             self._twice -= 1
             self._dispatch_post(kind, post, data)
@@ -248,10 +253,26 @@ class DiscordDesk:
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
         await self.say(person, f"@askback {text}", talk)
 
-    async def edit(self, person: str, text: str, talk: Talk) -> None:
-        who = self._person(person)
-        newest = max((post for post in self._posts(talk) if post.author == who.id), key=lambda post: int(post.id))
-        self.services.discord.people.edit(person, newest.channel, newest.id, text)
+    async def edit(self, person: str, text: str, talk: Talk, *, which: int = -1) -> None:
+        post = self._own(person, talk)[which]
+        # The mention of the bot stays where it was.
+        text = f"@askback {text}" if post.content.startswith("<@") else text
+        self.services.discord.people.edit(person, post.channel, post.id, text)
+
+    def _own(self, person: str, talk: Talk) -> list[Post]:
+        who = self._person(person).id
+        return [post for post in self._posts(talk) if post.author == who and post.content]
+
+    async def take_back(self, person: str, talk: Talk) -> None:
+        post = self._own(person, talk)[-1]
+        self.services.discord.people.delete(person, post.channel, post.id)
+
+    async def redeliver_edit(self, which: int = -1) -> None:
+        kind, post, data = self._updates[which]
+        self._dispatch_post(kind, post, data)
+
+    async def unfurl(self, person: str, talk: Talk) -> None:
+        self.services.discord.posting.change(self._own(person, talk)[-1])
 
     async def other_bot(self, text: str, talk: Talk) -> None:
         other = Member("1100000000000000299", "other", "Other", bot=True)
@@ -579,6 +600,11 @@ class DiscordDesk:
         self.gateway.drop()
         await until(lambda: self.gateway.connections == 0 or self.connection_count() > before, "the socket is gone")
 
+    async def lose_session(self) -> None:
+        before = self.connection_count()
+        self.gateway.drop(resumable=False)
+        await until(lambda: self.connection_count() > before, "another session")
+
     async def reconnected(self) -> None:
         await until(lambda: self.gateway.connections > 0, "the bot is back", within=30)
 
@@ -603,7 +629,23 @@ class DiscordDesk:
         return self.gateway.identified + self.gateway.resumed
 
     async def delete(self, card: Card) -> None:
-        self.services.discord.posting.remove(self.guild.posts[card.id])
+        self.services.discord.people.moderate("cy", self.guild.posts[card.id].channel, card.id)
+
+    async def delete_twice(self, card: Card) -> None:
+        self.guild.faults.add(DiscordFault(kind="replay", operation="MESSAGE_DELETE"))
+        await self.delete(card)
+
+    async def delete_part(self, card: Card, number: int) -> None:
+        self.services.discord.people.moderate("cy", self.guild.posts[card.id].channel, self.parts(card.talk)[number])
+
+    def parts(self, talk: Talk) -> tuple[str, ...]:
+        return tuple(post.id for post in self._posts(talk) if _is_card(post))
+
+    async def lose(self, card: Card) -> None:
+        self.guild.remove_post(self.guild.posts[card.id])
+
+    async def close_room(self, talk: Talk) -> None:
+        self.services.discord.posting.remove_place(await self.room(talk))
 
     def posted(self, card: Card) -> list[dict[str, Any]]:
         control = ids.parse(next(one.handle["custom_id"] for one in card.controls))

@@ -198,8 +198,24 @@ class Desk(Protocol):
         """Name the bot in a conversation that there is already."""
         ...
 
-    async def edit(self, person: str, text: str, talk: Talk) -> None:
-        """Change one's newest message."""
+    async def edit(self, person: str, text: str, talk: Talk, *, which: int = -1) -> None:
+        """Change one's own message: the newest, or another one, counted from 0."""
+        ...
+
+    async def take_back(self, person: str, talk: Talk) -> None:
+        """Delete one's own newest message."""
+        ...
+
+    async def redeliver_edit(self, which: int = -1) -> None:
+        """The platform delivers an edit once more: the newest, or another one, counted from 0."""
+        ...
+
+    async def delete_twice(self, card: Card) -> None:
+        """A moderator deletes the message, and the platform says so twice."""
+        ...
+
+    async def unfurl(self, person: str, talk: Talk) -> None:
+        """The platform adds a preview to a person's newest message, and says that the message changed."""
         ...
 
     async def other_bot(self, text: str, talk: Talk) -> None:
@@ -322,6 +338,10 @@ class Desk(Protocol):
         """The bot's connection breaks off (or the platform asks it to come back); returns when it is gone."""
         ...
 
+    async def lose_session(self) -> None:
+        """The same, and what happens meanwhile is not delivered afterwards."""
+        ...
+
     async def reconnected(self) -> None: ...
     async def fall_silent(self) -> None:
         """The bot's connection dies without a word: nothing is answered, nothing is closed. New ones work."""
@@ -344,7 +364,23 @@ class Desk(Protocol):
         ...
 
     async def delete(self, card: Card) -> None:
-        """Somebody deletes the message."""
+        """A moderator deletes the message."""
+        ...
+
+    async def delete_part(self, card: Card, number: int) -> None:
+        """A moderator deletes one of the messages that a long card consists of, counted from 0."""
+        ...
+
+    def parts(self, talk: Talk) -> tuple[str, ...]:
+        """The ids of all messages that cards consist of, oldest first."""
+        ...
+
+    async def lose(self, card: Card) -> None:
+        """The message is gone, and the bot does not hear of it."""
+        ...
+
+    async def close_room(self, talk: Talk) -> None:
+        """The thread is deleted, or where threads cannot be, the channel archived."""
         ...
 
     def posted(self, card: Card) -> list[dict[str, Any]]:

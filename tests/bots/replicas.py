@@ -75,7 +75,9 @@ class Office:
         self.services = services
         self.replicas: list[Replica] = []
         self._folder = folder
-        self._environment = environment
+        self.environment = environment
+        """Of every process that is started."""
+        self.database = environment["ASKBACK_DATABASE_URL"]
 
     def spare(self) -> None:
         """Let the processes of now hear nothing more of what people do, while there are others."""
@@ -89,7 +91,7 @@ class Office:
         address = f"127.0.0.1:{free_port()}" if http else None
         listening = ("--http", address) if address is not None else ()
         process = await self._launcher.start_into(
-            output, self.desk.platform, *listening, *arguments, folder=self._folder, environment=self._environment
+            output, self.desk.platform, *listening, *arguments, folder=self._folder, environment=self.environment
         )
         replica = Replica(process, output, address)
         self.replicas.append(replica)

@@ -38,6 +38,7 @@ from askback_local.slack.socket import Ack, SlackSocket
 from askback_local.slack.values import Interaction, Message, Person, UserGroup
 from askback_local.slack.workspace import Workspace, scope_of
 from askback_slack.render import SlackMessage
+from stores import url_in
 
 from .driver import ACK_MS, GENERAL, GROUPS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
 
@@ -65,6 +66,7 @@ async def open_desk(
     limits: Limits | None = None,
     http: bool = False,
     connections: int = 1,
+    database: str | None = None,
 ) -> AsyncGenerator[SlackDesk]:
     """A workspace with the bot in it, until the block ends. `http`: it is reached by signed HTTP, not by a socket.
 
@@ -80,7 +82,7 @@ async def open_desk(
         async with Services(port=0, workspace=workspace, socket=delivery) as services:
             environment = {
                 **services.environment,
-                "ASKBACK_DATABASE_URL": str(tmp_path / "desk.db"),
+                "ASKBACK_DATABASE_URL": database or url_in(tmp_path) or str(tmp_path / "desk.db"),
                 "ASKBACK_TOOLS": TOOLS,
             }
             for name, value in environment.items():
@@ -133,6 +135,15 @@ class SlackDesk:
         self.journal = journal
         self.model: Model = services.model
         self._last: JsonObject = {}
+        self._told: list[JsonObject] = []
+        """The events about what people wrote or changed."""
+        self._tell = services.socket.tell
+        services.socket.tell = self._noted  # type: ignore[method-assign]
+
+    def _noted(self, payload: JsonObject, done: Callable[[Ack], None] | None = None) -> None:
+        if done is not None:
+            self._told.append(payload)
+        self._tell(payload, done)
 
     # people write
 
@@ -166,10 +177,27 @@ class SlackDesk:
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
         self.services.people.write(person, talk.channel, f"@askback {text}", talk.thread)
 
-    async def edit(self, person: str, text: str, talk: Talk) -> None:
-        who = self._person(person)
-        newest = max(message.ts for message in self._messages(talk) if message.user == who.id)
-        self.services.people.edit(person, talk.channel, newest, text)
+    async def edit(self, person: str, text: str, talk: Talk, *, which: int = -1) -> None:
+        ts = self._own(person, talk)[which].ts
+        self.services.people.edit(person, talk.channel, ts, self._as_written(talk, ts, text))
+
+    def _as_written(self, talk: Talk, ts: str, text: str) -> str:
+        """The mention of the bot stays where it was."""
+        return f"@askback {text}" if self.workspace.messages[talk.channel, ts].text.startswith("<@") else text
+
+    def _own(self, person: str, talk: Talk) -> list[Message]:
+        who = self._person(person).id
+        return [message for message in self._messages(talk) if message.user == who]
+
+    async def take_back(self, person: str, talk: Talk) -> None:
+        self.services.people.delete(person, talk.channel, self._own(person, talk)[-1].ts)
+
+    async def redeliver_edit(self, which: int = -1) -> None:
+        edits = [one for one in self._told if as_object(one.get("event")).get("subtype") == "message_changed"]
+        await self.services.people.raw(copied(edits[which]))
+
+    async def unfurl(self, person: str, talk: Talk) -> None:
+        self.services.people.unfurl(person, talk.channel, self._own(person, talk)[-1].ts)
 
     async def other_bot(self, text: str, talk: Talk) -> None:
         ts = self.workspace.next_ts()
@@ -518,6 +546,9 @@ class SlackDesk:
         self.services.socket.drop()
         await until(lambda: self.services.socket.connections == 0, "the socket is gone")
 
+    async def lose_session(self) -> None:
+        await self.lose_connection()
+
     async def reconnected(self) -> None:
         await until(lambda: self.services.socket.connections > 0, "the bot is back", within=30)
 
@@ -549,7 +580,23 @@ class SlackDesk:
         return self.services.socket.ticket_count
 
     async def delete(self, card: Card) -> None:
+        self.services.people.moderate("cy", card.talk.channel, card.id)
+
+    async def delete_twice(self, card: Card) -> None:
+        await self.deliver_twice(1)
+        await self.delete(card)
+
+    async def delete_part(self, card: Card, number: int) -> None:
+        self.services.people.moderate("cy", card.talk.channel, self.parts(card.talk)[number])
+
+    def parts(self, talk: Talk) -> tuple[str, ...]:
+        return tuple(message.ts for message in self._messages(talk) if _is_card(message))
+
+    async def lose(self, card: Card) -> None:
         self.workspace.remove_message(self.workspace.messages[card.talk.channel, card.id])
+
+    async def close_room(self, talk: Talk) -> None:
+        self.services.people.archive("cy", talk.channel)
 
     def posted(self, card: Card) -> list[dict[str, Any]]:
         ask_id = _nonce(self.workspace.messages[card.talk.channel, card.id])

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from askback import clock
 from askback.asks import Ask
 from askback.card import EVERYTHING, NOT_NOW
-from askback.clock import utc_now
 from askback.deciding import NOT_TO_CANCEL
-from askback.policy import NOT_ASKED, OWN_REQUEST, Approval, Who
+from askback.policy import OWN_REQUEST, Approval, Who
 from askback.questions import Form
 from askback_local.model.script import turn
 from askback_slack.clicks import UNREAD
@@ -61,9 +60,13 @@ async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *as
     asks = asks or await desk.host.manager.pending()
     await asyncio.gather(*(stands(desk, ask) for ask in asks))
     with monkeypatch.context() as patch:
-        patch.setattr("askback.manager.utc_now", lambda: utc_now() + timedelta(seconds=seconds))
+        now = clock.now
+        patch.setattr(clock, "now", lambda: now() + round(seconds * clock.SECOND))
         for ask in asks:
             await desk.host.manager.attend(ask.id)
+    # Back in the present, what was queued then is due.
+    await desk.host.store.set_right()
+    desk.host.manager.nudge()
 
 
 async def stands(desk: Desk, ask: Ask) -> None:
@@ -205,7 +208,7 @@ async def test_somebody_who_is_not_asked_is_told_so(desk: Desk) -> None:
     talk = await place(desk)
     async with program_asks(desk, talk, deploy(), ADA, BEN, approval=approval()):
         await desk.press(CY, await card(desk, talk, PROMPT), "Yes")
-        await notice(desk, CY, NOT_ASKED)
+        await notice(desk, CY, "can answer this.")
         (ask,) = await desk.host.manager.pending()
         assert not ask.interview.votes
 
@@ -218,7 +221,7 @@ async def test_an_approver_who_left_the_group_meanwhile_is_refused(desk: Desk) -
         shown = await card(desk, talk, PROMPT)
         desk.leave_group(BEN)
         await desk.press(BEN, shown, "Yes")
-        await notice(desk, BEN, NOT_ASKED)
+        await notice(desk, BEN, "can answer this.")
         assert not asked.task.done()
         await desk.press(ADA, shown, "Yes")
         assert (await asked.outcome()).by == (await asked.outcome()).votes[0].by
@@ -340,7 +343,7 @@ async def test_everything_is_shown_to_whoever_asks_to_see_it(desk: Desk) -> None
         assert not desk.alone(BEN)
         assert not [ping for ping in desk.pings() if "everyone" in ping or "channel" in ping]
         await desk.press(BEN, shown, EVERYTHING)
-        await notice(desk, BEN, NOT_ASKED)
+        await notice(desk, BEN, "can answer this.")
         await desk.press(ADA, shown, "No")
         over = await settled(desk, talk, "Refused")
         assert not over.buttons, "a settled card has no controls"

@@ -68,7 +68,7 @@ async def test_a_closed_field_changes_nothing(desk: Desk) -> None:
 async def test_only_those_who_are_asked_can_say_it(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     await desk.press(BEN, shown, NOT_NOW)
-    await notice(desk, BEN, "for somebody else")
+    await notice(desk, BEN, "can answer")
     assert desk.field(BEN) is None
     assert (await card(desk, talk)).controls
 

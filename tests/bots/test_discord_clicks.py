@@ -224,7 +224,7 @@ async def test_members_of_a_role_may_answer_and_others_are_told_privately(desk: 
     shown = await card(desk, talk, "Ship it?")
     assert list(desk.pings()) == [f"@{RELEASE.id}"], "the role is mentioned, once"
     await desk.press(BEN, shown, "No")
-    await notice(desk, BEN, "for somebody else")
+    await notice(desk, BEN, "can answer")
     await desk.press(ADA, shown, "Yes")
     outcome = await asyncio.wait_for(task, 10)
     assert outcome.by.is_same_person(desk.actor(ADA))  # type: ignore[attr-defined]
@@ -238,7 +238,7 @@ async def test_a_role_counts_as_the_payload_has_it_also_where_the_guild_is_not_k
     task = await role_asks(desk, desk.place(talk), unheard_of)
     shown = await card(desk, talk, "Ship it?")
     await desk.press(ADA, shown, "No")
-    await notice(desk, ADA, "for somebody else")
+    await notice(desk, ADA, "can answer")
     payload = desk.payload(BEN, shown, shown.control("Yes"))
     payload["member"] = {**as_object(payload["member"]), "roles": [unheard_of]}
     assert (await desk.services.discord.clicks.raw(payload, Delivery())).acked
@@ -250,7 +250,7 @@ async def test_where_no_roles_are_told_nobody_is_in_one(desk: DiscordDesk) -> No
     task = await role_asks(desk, desk.place(talk))
     shown = await card(desk, talk, "Ship it?")
     await desk.press(ADA, shown, "Yes")
-    await notice(desk, ADA, "for somebody else")
+    await notice(desk, ADA, "can answer")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -309,7 +309,7 @@ async def test_a_page_is_turned_only_by_whoever_may_answer(desk: DiscordDesk) ->
     async with program_asks(desk, talk, form_of("Where to?", SIXTY)):
         shown = await card(desk, talk, "Where to?")
         await desk.press(BEN, shown, "▶")
-        await notice(desk, BEN, "for somebody else")
+        await notice(desk, BEN, "can answer")
         assert desk.newest(shown) == shown
 
 
@@ -447,4 +447,4 @@ async def test_a_click_by_a_person_without_a_member_is_still_answered(desk: Disc
     del payload["message"]
     assert (await desk.services.discord.clicks.raw(payload, Delivery())).acked
     assert desk.callbacks() == [MESSAGE]
-    await notice(desk, BEN, "for somebody else")
+    await notice(desk, BEN, "can answer")

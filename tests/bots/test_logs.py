@@ -13,7 +13,7 @@ from askback.logs import configure_logging
 from askback.text.redaction import HIDDEN
 from askback_local.model.script import Fault, turn
 
-from .driver import ADA, BEN, Desk, PlatformTests, asks, card, form_of, line, notice, one, program_asks, settled
+from .driver import ADA, BEN, CY, Desk, PlatformTests, asks, card, form_of, line, notice, one, program_asks, settled
 
 WRITTEN = "Zebrafish"
 """Stands in everything that people and the model write in here."""
@@ -39,8 +39,8 @@ async def converse(desk: Desk) -> None:
     shown = await card(desk, talk)
     await desk.say(BEN, f"hurry, {WRITTEN}", talk)
     await line(desk, talk, "I am waiting")
-    await desk.press(BEN, shown, f"{WRITTEN} A")
-    await notice(desk, BEN, "for somebody else")
+    await desk.press(CY, shown, f"{WRITTEN} A")
+    await notice(desk, CY, "can answer")
     await desk.open_field(ADA, shown)
     await desk.submit(ADA, f"my {WRITTEN}")
     await settled(desk, talk, f"my {WRITTEN}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,11 +20,13 @@ from askback_discord import install
 from askback_discord.app import DiscordBot
 from askback_local.services import Services
 from askback_slack.http import PATHS
+from launching import Launcher
 
 from .discord import OPENAPI
 
 ROOT = Path(__file__).parents[2]
-MANIFEST = ROOT / "manifests/slack.json"
+MANIFESTS = ROOT / "manifests"
+MANIFEST = MANIFESTS / "slack.json"
 SCHEMA = ROOT.parent / "shared/schemas/slack-manifest.schema.json"
 BOT = ROOT / "bots/askback_slack"
 
@@ -58,6 +62,10 @@ SCOPES: dict[str, frozenset[str]] = {
 EVENTS: dict[str, dict[str, str]] = {
     "agent_session_stopped": {"agent_session_stopped": "assistant:write"},
     "app_mention": {"app_mention": "app_mentions:read"},
+    "channel_archive": {"channel_archive": "channels:read"},
+    "channel_deleted": {"channel_deleted": "channels:read"},
+    "group_archive": {"group_archive": "groups:read"},
+    "group_deleted": {"group_deleted": "groups:read"},
     "message": {
         "message.channels": "channels:history",
         "message.groups": "groups:history",
@@ -217,8 +225,9 @@ async def test_the_invite_is_for_just_those_scopes_and_permissions(monkeypatch: 
     async with Services(port=0) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
-        link = await DiscordBot().invite()
-    address = urlsplit(link)
+        invitation = await DiscordBot().invite()
+    assert not invitation.remark
+    address = urlsplit(invitation.address)
     assert address.hostname == "discord.com"
     assert {name: values for name, values in parse_qs(address.query).items() if name != "client_id"} == {
         "scope": ["bot"],
@@ -236,3 +245,39 @@ def test_every_permission_is_one_that_the_local_services_ask_for() -> None:
         "send_messages_in_threads",
         "read_message_history",
     }
+
+
+async def test_the_invite_of_a_public_application_says_what_else_to_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with Services(port=0) as services:
+        for name, value in services.environment.items():
+            monkeypatch.setenv(name, value)
+        services.discord.guild.app = replace(services.discord.guild.app, public=True)
+        invitation = await DiscordBot().invite()
+        monkeypatch.setenv("ASKBACK_DISCORD_ALLOW_GUILDS", services.discord.guild.id)
+        assert not (await DiscordBot().invite()).remark
+    assert "switch off Public Bot" in invitation.remark
+    assert "ASKBACK_DISCORD_ALLOW_GUILDS" in invitation.remark
+
+
+PRINTED = {
+    "slack.json": ["slack", "--manifest"],
+    "slack-http.json": ["slack", "--manifest", "--http", "127.0.0.1:3000"],
+    "discord.json": ["discord", "--manifest"],
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_installed_askback_prints_the_manifests(name: str, tmp_path: Path, launcher: Launcher) -> None:
+    """No file of the repository is needed, nor a token."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("SLACK", "DISCORD"))}
+    printed = launcher.run(*PRINTED[name], folder=tmp_path, environment=environment)
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert printed.stdout == (MANIFESTS / name).read_text(), f"copy manifests/{name} into the package of its bot"
+
+
+def test_the_invite_names_the_manifest(tmp_path: Path, launcher: Launcher) -> None:
+    invited = launcher.run("slack", "--invite", folder=tmp_path, environment=os.environ)
+    assert (invited.returncode, invited.stdout) == (0, "https://api.slack.com/apps?new_app=1\n")
+    assert "askback slack --manifest" in invited.stderr

@@ -28,10 +28,10 @@ def messages(connection: Connection) -> int:
 async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_the_result(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback.messages.reception.LINK_SECONDS", 30.0)
+    monkeypatch.setattr("askback.messages.cards.LOOK_SECONDS", 30.0)
     talk, shown = await fruit(desk)
     await desk.say(BEN, "by the way, hurry", talk)
-    said = await line(desk, talk, "I am waiting for ada's answer")
+    said = await line(desk, talk, "I am waiting for an answer")
     assert [link.partition(":")[0] for link in said.links] == ["https"]
     await desk.say(BEN, "yes, do", talk)
     await desk.say(ADA, "one more thing", talk)
@@ -45,6 +45,7 @@ async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_t
     assert len([one for one in desk.lines(talk) if "I am waiting" in one.text]) == 1
 
 
+@pytest.mark.usefixtures("only_starter")
 async def test_others_are_told_for_whom_the_bot_waits(desk: Desk) -> None:
     talk, _ = await fruit(desk)
     await desk.say(BEN, "what is going on?", talk)

@@ -55,7 +55,7 @@ async def test_a_session_is_suspended_while_people_are_asked(desk: SlackDesk) ->
     talk = await desk.mention(ADA, "fruit, please")
     shown = await card(desk, talk)
     await until(lambda: desk.mood(talk) == "waiting", "it waits")
-    await until(lambda: "is waiting for your answer" in statuses(desk, LINE), "and says so")
+    await until(lambda: "is waiting for an answer" in statuses(desk, LINE), "and says so")
     await desk.press(ADA, shown, "Pear")
     await line(desk, talk, "So be it, then.")
     await at_rest(desk, talk)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from askback_local.model.script import Fault, turn
@@ -40,6 +41,13 @@ def desk(office: Office) -> Desk:
 async def fruit(desk: Desk, *, direct: bool = False) -> Talk:
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("Enjoy it."), when="fruit")
     return await (desk.direct(ADA, "fruit, please") if direct else desk.mention(ADA, "fruit, please"))
+
+
+def is_recorded(office: Office) -> bool:
+    """Whether the database says where the card stands."""
+    with psycopg.connect(office.database, autocommit=True) as connection:
+        found = connection.execute("SELECT 1 FROM asks WHERE messages <> '[]' AND drawn_revision >= revision")
+        return found.fetchone() is not None
 
 
 async def eaten(desk: Desk, talk: Talk, answer: str) -> None:
@@ -139,6 +147,46 @@ async def test_a_stop_in_one_ends_the_turn_in_the_other(office: Office, desk: De
     await until(lambda: not desk.can_stop(talk), "the button goes")
     assert len([said for said in desk.lines(talk) if said.text.startswith("Stopped by")]) == 1
     assert desk.notices(ADA) == ()
+
+
+async def test_a_deletion_that_both_hear_brings_one_card(office: Office, desk: Desk) -> None:
+    await office.start()
+    await office.start()
+    talk = await fruit(desk)
+    first = await card(desk, talk, "Which fruit?")
+    await until(lambda: is_recorded(office), "it is known where the card stands")
+    await desk.delete(first)
+    await until(lambda: desk.cards(talk) and desk.cards(talk)[0].id != first.id, "the card comes back")
+    await desk.press(ADA, await card(desk, talk, "Which fruit?"), "Pear")
+    await eaten(desk, talk, "Pear")
+
+
+async def test_a_card_that_was_deleted_while_no_process_ran_comes_back_at_the_next_start(
+    office: Office, desk: Desk
+) -> None:
+    before = await office.start()
+    talk = await fruit(desk)
+    first = await card(desk, talk, "Which fruit?")
+    await until(lambda: is_recorded(office), "it is known where the card stands")
+    await before.kill()
+    await desk.lose(first)
+    await office.start()
+    await until(lambda: desk.cards(talk), "the card comes back")
+    await desk.press(ADA, await card(desk, talk, "Which fruit?"), "Pear")
+    await eaten(desk, talk, "Pear")
+
+
+async def test_an_edit_that_both_hear_reaches_the_agent_once(office: Office, desk: Desk) -> None:
+    await office.start()
+    await office.start()
+    desk.model.script(turn("To staging."), turn("To production."), turn("Fine."), when="deploy")
+    talk = await desk.mention(ADA, "deploy to stagin")
+    await line(desk, talk, "To staging.")
+    await desk.edit(ADA, "deploy to PRODUCTION", talk)
+    await line(desk, talk, "To production.")
+    await desk.say(ADA, "thanks", talk)
+    await line(desk, talk, "Fine.")
+    assert [len(request.texts) for request in told(desk, "deploy")] == [1, 1, 1]
 
 
 @pytest.mark.only("discord", reason="Slack shares out by itself")

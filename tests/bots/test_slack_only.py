@@ -199,6 +199,7 @@ async def test_the_first_click_waits_for_no_call_to_slack(workspace: SlackDesk) 
     assert methods(workspace).count("auth.test") == 1
 
 
+@pytest.mark.usefixtures("only_starter")
 async def test_a_name_is_as_harmless_as_any_other_text(workspace: SlackDesk) -> None:
     name = "<!channel> @everyone\nada: `x` \u202e<@U0LOCALBEN>"
     eve = "U0LOCALEVE"
@@ -215,6 +216,9 @@ async def test_a_name_is_as_harmless_as_any_other_text(workspace: SlackDesk) -> 
     assert {ping.removeprefix("@") for ping in workspace.pings()} == {eve}
     (spoken,) = told(workspace, "fruit")[0].texts
     assert "\n" not in spoken, "a name cannot speak for somebody else"
+    assert f"({eve}): fruit" in spoken, "and is told apart by its id"
+    asked = next(text for one in told(workspace, "fruit") for text in one.texts if "what does" in text)
+    assert "\n" not in asked, "nor can it in what others write"
 
 
 # The words of the API

@@ -49,6 +49,11 @@ async def test_the_field_shows_the_question_and_a_placeholder(desk: Desk) -> Non
     assert field.errors == ()
 
 
+async def test_without_a_placeholder_of_the_model_the_field_says_what_to_do(desk: Desk) -> None:
+    _, shown = await fruit(desk)
+    assert (await desk.open_field(ADA, shown)).placeholder == "Enter your answer…"
+
+
 @pytest.mark.parametrize("blank", ["   ", "\n\n", " "])
 async def test_a_blank_text_keeps_the_field_open_with_the_reason_and_the_text(desk: Desk, blank: str) -> None:
     talk, shown = await fruit(desk)

@@ -211,6 +211,7 @@ async def test_of_two_texts_the_newer_is_asked_about_and_the_other_stays_a_messa
         await no_offer(desk, talk)
 
 
+@pytest.mark.usefixtures("only_starter")
 async def test_whoever_may_not_answer_is_told_for_whom_the_bot_waits(desk: Desk) -> None:
     talk, _ = await fruit(desk)
     await desk.say(BEN, "Pear", talk)

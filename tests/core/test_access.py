@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askback.identity import Actor, Place
-from askback.messages.access import DIRECT, Access
+from askback.messages.access import DIRECT, Access, Opening
 from askback.messages.commands import command_of
 from askback.settings.durations import seconds_of
 
@@ -77,9 +77,43 @@ def test_the_log_says_which():
     assert "2 people, 1 channel" in Access(people=("U1", "U2"), channels=("C1",)).describe()
 
 
+def test_whoever_is_refused_by_a_bot_that_talks_with_nobody_reads_what_to_set():
+    opening = Opening(tenants="ALLOW_TEAMS", people="ALLOW_PEOPLE", otherwise="close it", why="It is open.")
+    closed = Access(opening=opening, owners=("U1",))
+    here, direct = Place(platform="chat", tenant="T1", channel="C1"), Place(platform="chat", channel="D1")
+    stranger, owner = Actor(platform="chat", id="U2"), Actor(platform="chat", id="U1")
+    assert closed.refusal(stranger, here, direct=False) == (
+        "I do not talk with anybody here yet. Ask the person who runs me to set ALLOW_TEAMS=T1"
+    )
+    assert str(closed.refusal(stranger, direct, direct=True)).endswith("set ALLOW_PEOPLE=U2")
+    assert closed.refusal(owner, here, direct=False) == (
+        "I do not talk with anybody here yet. It is open. Set ALLOW_TEAMS=T1 and start me again, or close it."
+    )
+    assert closed.describe().endswith("Set ALLOW_TEAMS to the ids of your servers, or close it.")
+    allowed = closed.evolve(tenants=("T2",))
+    assert "ALLOW_TEAMS" not in str(allowed.refusal(owner, here, direct=False)), "others are not told the settings"
+    assert closed.evolve(open=True).refusal(stranger, here, direct=False) is None
+
+
 @pytest.mark.parametrize(
     ("text", "command"),
-    [("stop", "stop"), (" Cancel! ", "stop"), ("/new", "new"), ("NEW.", "new"), ("stop it", None), ("", None)],
+    [
+        ("stop", "stop"),
+        (" Cancel! ", "stop"),
+        ("/new", "new"),
+        ("NEW.", "new"),
+        ("stop it", None),
+        ("", None),
+        ("question", "show"),
+        ("Show the question!", "show"),
+        ("where is the card?", "show"),
+        ("/questions", "show"),
+        ("where’s the question", "show"),
+        ("card", None),
+        ("stop?", None),
+        ("that question", None),
+        ("the question is open", None),
+    ],
 )
 def test_only_the_word_alone_is_an_order(text: str, command: str | None):
     assert command_of(text) == command

@@ -14,7 +14,8 @@ from aiohttp import web
 from askback.actions import Cancel, Choose
 from askback.agent.loop import MISTAKES, PAUSES
 from askback.platform import Undeliverable
-from askback.policy import Limits
+from askback.policy import Limits, Who
+from askback.questions import Form, Question
 from askback_local.model.script import Fault, ToolCall, Turn, call, turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, engine, last_request, question, results
@@ -97,13 +98,40 @@ async def test_a_model_that_never_calls_rightly_is_stopped_and_the_conversation_
         assert len(results(last_request(services))) == MISTAKES
 
 
-async def test_too_many_open_questions_are_told_to_the_model(tmp_path: Path, board: Board, services: Services) -> None:
+async def test_of_more_questions_than_may_be_open_those_beyond_are_refused_alone(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(*(question(f"Number {number}?") for number in range(11))), turn("I see."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        cards = await one.asked(10)
+        for card in cards:
+            await one.press(card, Choose(index=0))
+        await one.says("I see.")
+        told = results(last_request(services))
+        assert [block.get("is_error", False) for block in told] == [False] * 10 + [True]
+        assert told[10]["content"] == (
+            "Nobody was asked this: 10 questions may be open here at the same time. 10 of your 11 questions were "
+            "asked. Ask the others again once people have answered."
+        )
+
+
+TEA = Form(questions=(Question(id="tea", prompt="Tea?"),))
+
+
+async def test_where_nothing_more_may_be_open_the_model_is_told_so(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
     services.model.script(turn(question("A?"), question("B?")), turn("I see."))
     async with engine(tmp_path, board, services, limits=Limits(pending_per_place=1)) as one:
+        other = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
+        await one.asked(1)
         await one.write("hello")
         await one.says("I see.")
-        assert [block["is_error"] for block in results(last_request(services))] == [True, True]
-        assert not board.cards()
+        told = results(last_request(services))
+        assert [block["is_error"] for block in told] == [True, True]
+        assert "0 of your 2 questions were asked" in str(told[0]["content"])
+        other.cancel()
 
 
 async def test_several_asks_of_one_turn_count_as_one_for_the_pace(
@@ -445,16 +473,17 @@ async def test_an_input_that_is_no_object_spoils_no_conversation(
 
 
 @ONE_STORE
-async def test_an_input_that_is_no_json_ends_in_a_sentence(
+async def test_an_input_that_is_no_json_is_told_to_the_model(
     tmp_path: Path, board: Board, services: Services, literal: list[Any]
 ) -> None:
     answers, asked = literal
     answers += [stream(called("toolu_1", '{"a": nonsense}'), stop="tool_use"), stream(said("Again, then."))]
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
-        await one.says("Write “go on”")
-        await one.write("go on")
         await one.says("Again, then.")
+    (result,) = asked[-1]["messages"][-1]["content"]
+    assert result["is_error"]
+    assert "not valid JSON" in result["content"]
     checked(asked)
 
 

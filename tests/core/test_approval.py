@@ -140,4 +140,4 @@ def denied(*votes: tuple[Actor, str, str | None]) -> Outcome:
     ],
 )
 def test_the_model_is_told_in_one_sentence_why_it_did_not_run(outcome: Outcome, text: str) -> None:
-    assert refusal("deploy", outcome) == text
+    assert refusal("deploy", outcome, lambda person: person.called) == text

@@ -25,11 +25,13 @@ def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBACK_CONFIG", "")
     return tmp_path
 
 
 def rules(folder: Path, text: str) -> ApprovalRules:
     (folder / "askback.toml").write_text(text, encoding="utf-8")
+    os.environ["ASKBACK_CONFIG"] = "askback.toml"
     return load(Settings).approvals
 
 
@@ -164,14 +166,35 @@ def test_the_code_and_the_setting_add_up_and_neither_takes_back_the_other(named:
     assert named() == ["deploy"]
     assert named("db_*") == ["deploy", "db_wipe"]
     assert named("*") == ["deploy", "db_wipe", "look"]
-    assert named("look", "nothing_*") == ["deploy", "look"]
+    assert named("LOOK", "DB_*") == ["deploy", "db_wipe", "look"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [("depoly*", "Did you mean deploy?"), ("bd_*", "Did you mean db_wipe?"), ("xyz[0-9]", ""), ("Loook", "look?")],
+)
+def test_a_pattern_that_matches_no_tool_is_refused_with_what_is_close(
+    named: Callable[..., list[str]], pattern: str, meant: str
+) -> None:
+    with pytest.raises(OperatorError) as caught:
+        named("deploy", pattern)
+    said = str(caught.value)
+    assert said.startswith(f"approval_tools names {pattern}, but ")
+    assert meant in said
+    assert said.endswith("There are: deploy, db_wipe, look.")
+
+
+def test_everything_may_need_approval_where_there_is_nothing_yet(empty: Path) -> None:
+    assert load_tools(["AskUserQuestion"], empty, ["*"]).own == ()
+    with pytest.raises(OperatorError, match="There is none: name one in `tools`"):
+        load_tools(["AskUserQuestion"], empty, ["deploy*"])
 
 
 def test_a_misspelt_name_is_refused_since_that_tool_would_run_without(named: Callable[..., list[str]]) -> None:
     with pytest.raises(OperatorError) as caught:
         named("deploi", "AskUserQuestion")
     misspelt, asking = str(caught.value).splitlines()
-    assert misspelt.startswith("approval_tools names deploi, but there is no tool of yours that is called so. There")
+    assert misspelt.startswith("approval_tools names deploi, but there is no tool of yours that is called so. Did you ")
     assert misspelt.endswith("deploy, db_wipe, look.")
     assert asking == "approval_tools names AskUserQuestion, which asks people by itself. Take it out."
 

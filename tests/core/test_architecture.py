@@ -18,8 +18,9 @@ PLATFORMS = ("slack", "discord")
 
 PURE = {
     "questions", "interview", "voting", "policy", "card", "actions", "asks", "conversations", "identity", "values",
-    "errors", "deciding", "standing", "timing", "tools",
-    "agent.budget", "agent.compaction", "agent.earlier", "agent.prompt",
+    "errors", "deciding", "requesters", "standing", "timing", "tools",
+    "agent.answer", "agent.audience", "agent.budget", "agent.compaction", "agent.earlier", "agent.naming",
+    "agent.prompt", "agent.shortage",
     "messages.access", "messages.commands", "messages.late", "messages.typed",
     "settings.address", "settings.approvers", "settings.durations", "settings.idlist",
     "text.literal", "text.markdown",

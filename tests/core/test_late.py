@@ -63,7 +63,7 @@ async def test_only_of_those_who_might_have_answered(tmp_path: Path) -> None:
         (card,) = one.board.cards()
         refused = await one.press(card, QUINCE, BEN)
         assert isinstance(refused, Notice)
-        assert "for somebody else" in refused.text
+        assert "can answer" in refused.text
         assert not refused.kept
         await one.write("and?")
         await said(one, "I see.")

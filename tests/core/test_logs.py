@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pydantic import SecretStr
@@ -22,6 +23,7 @@ import askback_slack.settings
 from askback import logs
 from askback.errors import InvalidValue, OperatorError, Problem
 from askback.logs import configure_logging
+from askback.repeats import MOST, PERIOD_SECONDS
 from askback.settings.reading import TomlSettings
 from askback.store.sqlite.database import SqliteDatabase
 from askback.text.redaction import HIDDEN, hide, redacted
@@ -365,3 +367,69 @@ def test_a_record_that_cannot_be_written_shows_nothing_of_itself(capsys: pytest.
     configure_logging("INFO")
     log.error("%d questions", TEXT)  # noqa: PLE1205, RUF100 - wrong on purpose
     assert capsys.readouterr().err == "A log record of askback.test cannot be written (TypeError).\n"
+
+
+def flood(times: int, error: BaseException | None = None) -> None:
+    for number in range(times):
+        log.warning("Request %d was refused.", number, exc_info=error, extra={"action": "refused"})
+
+
+def test_a_flood_of_the_same_is_a_few_lines_with_a_count(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = clock_of_the_log(monkeypatch)
+    configure_logging("INFO")
+    flood(10_000)
+    flood(10_000, failing(OSError(24, "Too many open files")))
+    log.warning("Something else.")
+    log.info("An answer came.")
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("    ")]
+    assert len(lines) == 2 * MOST + 2
+    assert lines[MOST - 1].endswith('Request 9 was refused.  action=refused more_like_this="left out for 60 s"')
+    clock.append(clock[-1] + PERIOD_SECONDS)
+    log.info("A minute later.")
+    lines = capsys.readouterr().err.splitlines()
+    left_out = 10_000 - MOST - 1
+    assert [line.partition("WARNING ")[2] for line in lines[:2]] == [
+        f"Request 9999 was refused.  action=refused left_out={left_out}"
+    ] * 2
+    flood(1)
+    assert "Request 0 was refused." in capsys.readouterr().err
+
+
+def test_what_was_left_out_is_counted_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("INFO", "json")
+    flood(50)
+    capsys.readouterr()
+    (handler,) = logging.getLogger().handlers
+    handler.close()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["left_out"] == 50 - MOST - 1
+
+
+def test_nothing_is_left_out_at_debug_nor_of_what_is_no_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("DEBUG")
+    flood(100)
+    configure_logging("INFO")
+    for _ in range(100):
+        log.info("An answer came.")
+    assert len(capsys.readouterr().err.splitlines()) == 200
+
+
+async def test_descriptors_that_run_out_are_a_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """As asyncio says it, for each connection that it could not take."""
+    configure_logging("INFO")
+    error = failing(OSError(24, "Too many open files"))
+    for _ in range(1000):
+        asyncio.get_running_loop().call_exception_handler(
+            {"message": "socket.accept() out of system resource", "exception": error}
+        )
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("    ")]
+    assert len(lines) == MOST
+
+
+def clock_of_the_log(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of the log: it shows the last number."""
+    shown = [1000.0]
+    monkeypatch.setattr(logs, "time", SimpleNamespace(monotonic=lambda: shown[-1]))
+    return shown

@@ -29,7 +29,7 @@ def test_nobody_may_answer_unless_it_is_said_who():
 def test_the_people_who_are_named_may_answer_and_nobody_else():
     policy = Policy(who=Who.only(ANN))
     assert policy.refusal(ANN) is None
-    assert policy.refusal(BEN) == "This question is for somebody else, so your click changed nothing."
+    assert policy.refusal(BEN) == "Only @Ann can answer this."
 
 
 def test_a_display_name_carries_no_authority():
@@ -102,7 +102,7 @@ def test_whoever_is_let_in_is_named_or_in_a_named_group(people: list[Actor], gro
 
 def test_the_limits_are_those_of_the_design_documents():
     limits = Limits()
-    assert (limits.pending_per_place, limits.seconds_between_asks, limits.timeout) == (10, 5.0, 300.0)
+    assert (limits.pending_per_place, limits.pause(agent=True).total_seconds(), limits.timeout) == (10, 5.0, 300.0)
     assert Limits(timeout=None).timeout is None
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,35 @@ def test_every_public_name_is_there_and_listed() -> None:
         assert getattr(askback, name) is not None
     assert dir(askback) == sorted(askback.__all__)
     assert {"Form", "Question", "Option", "Outcome", "Place", "Who", "running", "bot_named"} <= set(askback.__all__)
+
+
+TEXTS = [(Path(__file__).parents[2] / name).read_text(encoding="utf-8") for name in ("README.md", "CHANGELOG.md")]
+
+
+def test_what_readme_and_change_log_name_as_public_is_exported() -> None:
+    """Names of values and errors, those in examples' imports, and those behind `askback.`."""
+    others = {"db", "toml", "demo_tools", "telemetry", "asks", "ack", "outbox", "model", "turns", "wait"}
+    """Files, modules and metrics."""
+    named: set[str] = set()
+    for text in TEXTS:
+        for block in re.findall(r"from askback import ([\w, ]+)", text):
+            named |= set(re.split(r"[, ]+", block.strip()))
+        code = " ".join(re.findall(r"`([^`\n]+)`", text))
+        named |= set(re.findall(r"\baskback\.(\w+)", code)) - others
+        named |= set(re.findall(r"(?<![\w.])([A-Z][a-z]+(?:[A-Z][a-z]+)*)[.(]", code)) - {"Command"}  # LangGraph's
+    assert named <= set(askback.__all__), named - set(askback.__all__)
+    assert {"Approval", "QuestionManager", "Form", "ask", "ask_async"} <= named
+
+
+def test_every_error_that_a_public_call_raises_can_be_caught_by_its_name() -> None:
+    for name in ("CallerError", "OperatorError", "UnknownName", "UnknownKey", "Undeliverable", "TryLater"):
+        assert issubclass(getattr(askback, name), askback.AskbackError)
+
+
+def test_a_place_is_given_by_its_id() -> None:
+    for name in ("#deploys", "@ada"):
+        with pytest.raises(askback.InvalidValue, match="is a name: give the channel's id"):
+            askback.Place(platform="slack", channel=name)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

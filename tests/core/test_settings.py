@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from askback.errors import OperatorError
 from askback.settings.address import Address
 from askback.settings.core import Settings
 from askback.settings.reading import load
+from askback.settings.unread import check_database, check_file, unread_database, unread_file
 from askback_slack.app import SlackBot
 from askback_slack.settings import SlackSettings, slack_settings
 
@@ -23,12 +26,15 @@ def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBACK_CONFIG", "")
     return tmp_path
 
 
 def write(folder: Path, text: str, name: str = "askback.toml") -> Path:
+    """A settings file in the working directory, and its name in the environment."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
+    os.environ["ASKBACK_CONFIG"] = name
     return path
 
 
@@ -42,7 +48,7 @@ def test_without_anything_set_the_defaults_hold() -> None:
     settings = load(Settings)
     assert settings.tools == ("AskUserQuestion",)
     assert settings.timeout is None
-    assert settings.database_url == "askback.db"
+    assert settings.database_url == str(Path(os.environ["XDG_STATE_HOME"]) / "askback" / "askback.db")
     assert settings.anthropic_api_key is None
     with pytest.raises(OperatorError, match="ANTHROPIC_API_KEY is missing"):
         _ = settings.model_key
@@ -200,7 +206,7 @@ def test_a_wrong_value_is_one_sentence_with_the_cure(
     ],
 )
 def test_a_wrong_file_is_one_sentence_that_names_it(empty: Path, text: str, words: str) -> None:
-    (empty / "askback.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    write(empty, "").write_bytes(text.encode("utf-8", "surrogateescape"))
     told = problem()
     assert told.startswith(words)
     assert "\n" not in told
@@ -208,7 +214,7 @@ def test_a_wrong_file_is_one_sentence_that_names_it(empty: Path, text: str, word
 
 def test_a_file_that_cannot_be_read_is_one_sentence(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASKBACK_CONFIG", str(empty / "none.toml"))
-    assert problem() == f"ASKBACK_CONFIG names {empty / 'none.toml'}, but there is no such file."
+    assert problem() == f"There is no file {empty / 'none.toml'}, which --config or ASKBACK_CONFIG names."
     monkeypatch.setenv("ASKBACK_CONFIG", str(empty))
     assert problem() == f"{empty} cannot be read: Is a directory."
 
@@ -309,5 +315,85 @@ def test_no_error_ever_holds_a_secret(empty: Path, monkeypatch: pytest.MonkeyPat
         told += problem(SlackSettings if "slack" in text else Settings)
     assert SECRET not in told
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
-    (empty / "askback.toml").unlink()
+    write(empty, "")
     assert SECRET not in repr(load(Settings))
+
+
+def test_a_file_in_the_working_directory_is_read_only_where_it_is_named(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (empty / "askback.toml").write_text('model = "planted"\ntools = ["evil:x"]\n')
+    assert load(Settings).model == "claude-sonnet-5-5"
+    assert load(Settings).folder is None
+    said = unread_file("askback slack") or ""
+    assert "askback.toml in this folder is not read" in said
+    assert "askback slack --config askback.toml" in said
+    monkeypatch.setenv("ASKBACK_CONFIG", "askback.toml")
+    assert (load(Settings).model, unread_file("askback slack")) == ("planted", None)
+
+
+def test_the_file_in_the_users_configuration_folder_is_read(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(empty / "config"))
+    (empty / "config" / "askback").mkdir(parents=True)
+    file = write(empty / "config" / "askback", 'model = "mine"\ndatabase_url = "team.db"\n')
+    monkeypatch.setenv("ASKBACK_CONFIG", "")
+    settings = load(Settings)
+    assert (settings.model, settings.folder) == ("mine", file.parent)
+    assert settings.database_url == str(file.parent / "team.db"), "a working directory has no say in where it lies"
+    (empty / "askback.toml").write_text('model = "planted"\n')
+    assert "is not read" in (unread_file() or "")
+    check_file()  # these people have moved theirs already
+
+
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"])
+def test_a_relative_home_is_no_way_back_to_the_working_directory(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv(variable, ".")
+    for folder in (empty / ".config" / "askback", empty / "askback"):
+        folder.mkdir(parents=True)
+        write(folder, 'model = "planted"\n')
+    monkeypatch.setenv("ASKBACK_CONFIG", "")
+    settings = load(Settings)
+    assert settings.model == "claude-sonnet-5-5"
+    assert not Path(settings.database_url).is_relative_to(empty)
+    assert Path(settings.database_url).is_absolute()
+
+
+def test_where_there_is_no_home_the_database_has_to_be_named(empty: Path) -> None:
+    """As in a container whose user has a number only."""
+    program = (
+        "import pwd\n"
+        "def nobody(_): raise KeyError\n"
+        "pwd.getpwuid = nobody\n"
+        "from askback.settings.core import Settings\n"
+        "from askback.settings.reading import load\n"
+        "load(Settings)\n"
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOME", "XDG_"))}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=empty, env=kept, capture_output=True, text=True, check=False)
+    assert "This user has no home directory to keep the database in. Set ASKBACK_DATABASE_URL" in done.stderr
+    kept["ASKBACK_DATABASE_URL"] = "team.db"
+    subprocess.run(command, cwd=empty, env=kept, check=True)
+
+
+def test_a_database_of_an_earlier_release_is_told_with_both_ways_to_go_on(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(empty / "state dir"))
+    assert unread_database(load(Settings)) is None
+    (empty / "askback.db").write_bytes(b"SQLite format 3")
+    said = unread_database(load(Settings)) or ""
+    with pytest.raises(OperatorError, match="is not used"):
+        check_database(load(Settings))
+    command = said.partition("nothing runs on it: ")[2]
+    subprocess.run(["sh", "-euc", command], check=True)
+    assert (empty / "state dir" / "askback" / "askback.db").read_bytes() == b"SQLite format 3"
+    check_database(load(Settings))
+    (empty / "askback.db").write_bytes(b"another one")
+    assert "mv" not in (unread_database(load(Settings)) or ""), "it would replace the one that is used"
+    monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
+    check_database(load(Settings))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,13 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askback.actions import Action, Back, Choose, Deed, Next, Review, Select, Write
 from askback.asks import Ask
+from askback.errors import PersonError
 from askback.identity import Actor, MessageRef, Place
-from askback.interview import settle, start
+from askback.interview import settle, start, step
 from askback.policy import Approval, Escalation, Policy, Who
-from askback.questions import Choice, Vote
+from askback.questions import Choice, Form, Outcome, Vote
 from askback.timing import CALLED, due, unclear
+from askback.tools import TOOLS
 from core_cases import ANN, BEN, HOSTILE, NOON, ended, form, question
+from core_forms import forms
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
 DEE = Actor(platform="local", tenant="T1", id="U4", name="Dee")
@@ -265,3 +271,52 @@ def test_however_often_the_time_is_looked_at_everything_comes_once_and_nothing_i
     assert len(said) <= len(reminders) + len(escalations)
     assert (ask.outcome is None) == (deadline is None)
     assert ask.policy.next_moment is None or ask.outcome is not None
+
+
+# A time-out is no answer
+
+DEEDS: dict[str, st.SearchStrategy[Deed]] = {
+    "choose": st.builds(Choose, index=st.integers(0, 3)),
+    "select": st.builds(Select, chosen=st.just((0,)) | st.just((0, 1)), base=st.just(())),
+    "write": st.builds(Write, text=st.sampled_from(["7", "words", " ", "x" * 1001])),
+    "next": st.just(Next()),
+    "back": st.just(Back()),
+    "review": st.just(Review()),
+}
+
+
+@given(
+    asked_for=forms(),
+    deeds=st.lists(st.tuples(st.sampled_from([ANN, BEN, CID]), st.one_of(*DEEDS.values())), max_size=8),
+    late=st.floats(0, 10_000),
+)
+def test_whatever_people_chose_before_a_deadline_its_end_is_no_answer(
+    asked_for: Form, deeds: list[tuple[Actor, Deed]], late: float
+) -> None:
+    """Preselected and half-filled answers are nobody's until somebody sends them."""
+    ask = asked(deadline=at(5), approval=None).evolve(interview=start(asked_for))
+    for number, (by, deed) in enumerate(deeds):
+        action = Action(ask_id="ask", actor=by, at=at(number / 10), turn=ask.interview.turn, deed=deed)
+        with suppress(PersonError):
+            ask = ask.evolve(interview=step(ask.interview, action))
+    if ask.outcome is not None:
+        assert due(ask, at(5 + late)) == (None, None)
+        return
+    after, say = due(ask, at(5 + late))
+    assert say is None
+    assert after is not None
+    assert after.outcome == Outcome(status="timed_out", at=at(5 + late)), "no answer, no vote, nobody's name"
+    assert after.interview.phase == "closed"
+    assert due(after, at(6 + late)) == (None, None)
+    for tool in TOOLS.values():
+        told = tool.report(tool.read(json.loads(tool.example)), after.outcome)
+        assert "timeout" in told.text or "Nobody answered in time" in told.text
+
+
+@pytest.mark.parametrize("voted", [(), (ANN,), (ANN, BEN, CID)])
+def test_votes_that_are_not_enough_before_a_deadline_decide_nothing(voted: tuple[Actor, ...]) -> None:
+    after, _ = due(asked(*voted, deadline=at(5), approval=Approval(quorum=9)), at(5))
+    assert after is not None
+    assert after.outcome is not None
+    assert (after.outcome.status, after.outcome.answers, after.outcome.by) == ("timed_out", (), None)
+    assert tuple(vote.by for vote in after.outcome.votes) == voted, "what was voted is kept"

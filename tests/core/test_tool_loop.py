@@ -10,9 +10,9 @@ SECONDS = 60
 
 HANGS = """
 import asyncio
-from askback.own import threads
+from askback.own import loops, threads
 
-threads.END_SECONDS = 0.01
+loops.END_SECONDS = 0.01
 begun = asyncio.Event()
 
 
@@ -26,10 +26,12 @@ async def hang():
 
 
 async def main():
-    loop = threads.ToolLoop(threads.Threads(1))
-    loop.submit(hang)
-    loop.submit(begun.wait).result()
-    await loop.close()
+    tools = loops.ToolLoops(threads.Threads(1))
+    tools.submit(loops.AsyncCall("hang", None, hang))
+    waits = loops.AsyncCall("wait", None, begun.wait)
+    tools.submit(waits)
+    await waits.done
+    await tools.close()
 
 
 asyncio.run(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import jsonschema_rs
@@ -11,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askback.errors import CallerError, ModelError
-from askback.questions import DEFAULT_PLACEHOLDER, Form
+from askback.questions import Form
 from askback.tools import TOOLS, QuestionsTool, QuestionTool, tool_named
 from core_calls import (
     AUTH,
     DATABASES,
+    ENTRY,
     EXAMPLES,
     FEATURES,
     LANGUAGE,
@@ -31,6 +33,9 @@ from core_calls import (
 )
 
 # Schemas
+
+OPTIONS = [{"label": label, "description": ""} for label in "ABCDE"]
+VALUES = [{"value": "a", "label": "A"}]
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
@@ -57,6 +62,23 @@ def test_the_schema_accepts_what_the_design_documents_send(tool: QuestionTool[An
         (USER, {"questions": AUTH["questions"] * 5}),
         (USER, {"questions": [{"question": "Q?", "header": "H"}]}),
         (USER, {"questions": [{"question": "Q?", "header": "H", "options": [{"label": "A"}]}]}),
+        (USER, entry(options=OPTIONS[:1])),
+        (USER, entry(options=OPTIONS[:5])),
+        (USER, entry(question="Q" * 10_001)),
+        (USER, entry(question="")),
+        (USER, entry(header="H" * 201)),
+        (USER, entry(options=[{"label": "A" * 2_001, "description": ""}, OPTIONS[0]])),
+        (USER, entry(options=[{"label": "A", "description": "d" * 4_001}, OPTIONS[1]])),
+        (USER, entry(options=[{"label": "A", "description": "", "preview": "p" * 10_001}, OPTIONS[1]])),
+        (MANY, {"questions": [{"id": f"q{n}", "prompt": "P?", "options": VALUES} for n in range(21)]}),
+        (MANY, {"questions": [{"id": "i" * 201, "prompt": "P?", "options": VALUES}]}),
+        (MANY, {"questions": [{"id": "a", "label": "l" * 201, "prompt": "P?", "options": VALUES}]}),
+        (MANY, {"questions": [{"id": "a", "prompt": "P" * 10_001, "options": VALUES}]}),
+        (MANY, {"questions": [{"id": "a", "prompt": "P?", "options": [{"value": "v" * 2_001, "label": "l"}]}]}),
+        (MANY, {"questions": [{"id": "a", "prompt": "P?", "options": [{"value": "v", "label": "l" * 2_001}]}]}),
+        (MANY, {"questions": [{"id": "a", "prompt": "P?", "options": [VALUES[0] | {"description": "d" * 4_001}]}]}),
+        (MANY, {"questions": [{"id": "a", "prompt": "P?", "options": [VALUES[0]] * 1_001}]}),
+        (ONE, {"question": "Q?", "options": ["a"] * 1_001}),
         (MANY, {}),
         (MANY, {"questions": []}),
         (MANY, {"questions": [{"prompt": "P?", "options": []}]}),
@@ -70,6 +92,50 @@ def test_the_schema_accepts_what_the_design_documents_send(tool: QuestionTool[An
 )
 def test_the_schema_tells_models_what_the_design_documents_demand(tool: QuestionTool[Any], wrong: dict[str, Any]):
     assert not jsonschema_rs.Draft202012Validator(tool.input_schema).is_valid(wrong)
+
+
+@pytest.mark.parametrize(
+    ("tool", "right"),
+    [
+        (USER, {"questions": AUTH["questions"] * 4}),
+        (USER, entry(options=OPTIONS[:2])),
+        (USER, entry(options=OPTIONS[:4])),
+        (USER, entry(options=[])),
+        (USER, entry(question="Q" * 10_000, header="H" * 200, options=OPTIONS[:3])),
+        (
+            USER,
+            entry(options=[{"label": "A" * 2_000, "description": "d" * 4_000, "preview": "p" * 10_000}, OPTIONS[0]]),
+        ),
+        (MANY, {"questions": [{"id": f"q{n}", "prompt": "P?", "options": VALUES} for n in range(20)]}),
+        (MANY, {"questions": [{"id": "i" * 200, "label": "l" * 200, "prompt": "P" * 10_000, "options": []}]}),
+        (MANY, {"questions": [{"id": "a", "prompt": "P?", "options": [{"value": "v" * 2_000, "label": "l" * 2_000}]}]}),
+        (ONE, {"question": "Q" * 500, "options": ["a" * 200, "b"], "customPlaceholder": "x" * 100}),
+    ],
+)
+def test_what_the_schema_allows_at_its_limits_is_understood(tool: QuestionTool[Any], right: dict[str, Any]):
+    jsonschema_rs.Draft202012Validator(tool.input_schema).validate(right)
+    tool.parse(right)
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_ask_user_question_takes_one_to_four_questions(count: int):
+    with pytest.raises(ModelError, match=f"it holds {count} questions: ask 1 to 4 at a time"):
+        USER.parse({"questions": [ENTRY] * count})
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_ask_user_question_takes_two_to_four_options(count: int):
+    with pytest.raises(ModelError, match="give 2 to 4 options, or none"):
+        USER.parse(entry(options=OPTIONS[:count]))
+
+
+def test_everything_that_is_wrong_is_told_on_a_line_of_its_own():
+    wrong = {"questions": [{"header": "H", "options": OPTIONS[:2]}, entry(options=OPTIONS[:1])["questions"][0], ENTRY]}
+    with pytest.raises(ModelError) as caught:
+        USER.parse(wrong)
+    lines = caught.value.problem.splitlines()
+    assert lines[0] == "AskUserQuestion could not be understood, and nobody was asked: "
+    assert [line.partition(":")[0] for line in lines[1:]] == ["- questions[0].question", "- questions[1]"]
 
 
 def test_tools_are_found_by_name_and_an_unknown_name_is_told_which_there_are():
@@ -108,7 +174,7 @@ def test_ask_question_becomes_a_form_of_one_question():
     assert [option.label for option in rate.options] == ["Excellent", "Good", "Fair", "Poor"]
     assert (rate.allow_custom, rate.placeholder) == (True, "Or describe your experience...")
     (proceed,) = ONE.parse(PROCEED).questions
-    assert (proceed.allow_custom, proceed.placeholder) == (False, DEFAULT_PLACEHOLDER)
+    assert (proceed.allow_custom, proceed.placeholder) == (False, "Enter your answer…")
     (language,) = ONE.parse({"question": "Which?", "options": ["A", "B"]}).questions
     assert language.allow_custom
 
@@ -180,13 +246,15 @@ def test_what_cannot_be_understood_is_refused_with_the_reason_and_an_example(
     assert why in result.text
 
 
-def test_all_that_is_wrong_is_told_at_once_ten_things_at_the_most():
+def test_all_that_is_wrong_is_told_at_once_fifty_things_at_the_most():
     with pytest.raises(ModelError) as refused:
         USER.parse({"questions": [{"options": ["A"]}, entry(multiSelect="x", options=[{}, {}])["questions"][0]]})
     for field in ("[0].question", "[1].multiSelect", "[1].options[0].label", "[1].options[1].label"):
-        assert f"questions{field}: " in str(refused.value)
-    with pytest.raises(ModelError, match=r"questions\[9\]\.question: .*; and 6 more like these\. Call it again"):
-        USER.parse({"questions": [{} for _ in range(16)]})
+        assert f"\n- questions{field}: " in str(refused.value)
+    with pytest.raises(ModelError) as refused:
+        USER.parse({"questions": [{} for _ in range(56)]})
+    assert len(refused.value.problem.splitlines()) == 52
+    assert re.search(r"\n- questions\[49\]\.question: .*\n- and 6 more like these\. Call it again", str(refused.value))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from askback.agent.slots import Slot
 from askback.serving.turns import Advancing
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
@@ -15,7 +16,7 @@ async def test_a_turn_that_comes_back_while_it_is_under_way_is_looked_at_after_i
     begun: list[str] = []
     may_end = asyncio.Event()
 
-    async def advance(conversation_id: str) -> None:
+    async def advance(conversation_id: str, slot: Slot) -> None:
         begun.append(conversation_id)
         if begun.count(conversation_id) == 1 and conversation_id == "one":
             await may_end.wait()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from askback.actions import Choose
+from askback.clock import now
+from askback.conversations import Say
 from askback.policy import Who
 from askback.questions import Form, Option, Question
 from askback.store.errors import StoreError
-from core_engine import ANN, HERE, Board, Engine, engine
+from askback_local.model.script import turn
+from askback_local.services import Services
+from core_engine import ANN, HERE, Board, Engine, engine, eventually, question
 from stores import url_in
 
 pytestmark = pytest.mark.usefixtures("stored")
@@ -26,10 +32,33 @@ FIELD = (
 )
 
 
-async def _execute(one: Engine, statement: str) -> None:
-    await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - as a newer process would
-        lambda connection: connection.execute(text(statement)).rowcount
+async def _execute(one: Engine, statement: str, **values: object) -> int:
+    return await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - as a newer process would
+        lambda connection: connection.execute(text(statement), values).rowcount
     )
+
+
+async def _found(one: Engine, query: str, **values: object) -> list[tuple[object, ...]]:
+    return await one.store._database.read(  # pyright: ignore[reportPrivateUsage]
+        lambda connection: [tuple(row) for row in connection.execute(text(query), values)]
+    )
+
+
+def _left(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Of which kinds it was logged that something waits for a newer process, as often as it was."""
+    return [record.__dict__["kind"] for record in caplog.records if record.__dict__.get("action") == "left_to_newer"]
+
+
+def _unexpected(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+PUT = """
+    INSERT INTO outbox (target, kind, conversation_id, ask_id, payload, due_at)
+    VALUES (:target, :kind, :conversation_id, :ask_id, :payload, :due)
+"""
+PLAIN = Say(target="plain", text="From today.", markdown=False)
+NEWER = json.dumps({"target": "new", "text": "From tomorrow.", "markdown": False, "colour": "red"})
 
 
 @pytest.mark.parametrize(("newer", "back"), [COLUMN, FIELD], ids=["another column", "another rule"])
@@ -51,3 +80,115 @@ async def test_a_click_that_an_older_process_cannot_take_changes_nothing_and_the
         await _execute(one, back)
         await one.press(card, Choose(index=0), ANN)
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
+
+
+async def _begun(one: Engine, services: Services, word: str) -> str:
+    """A conversation in the usual place; returns its id."""
+    services.model.script(turn(f"Hello, {word}."), when=word)
+    await one.write(word)
+    await one.says(f"Hello, {word}.")
+    conversation = await one.store.conversation(HERE)
+    assert conversation is not None
+    return conversation.id
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [("say", NEWER), ("hologram", PLAIN.model_dump_json()), ("say", "no JSON"), ("say", "[]"), ("removal", NEWER)],
+    ids=["another field", "another kind", "another form", "another shape", "another removal"],
+)
+async def test_texts_of_a_newer_release_wait_for_its_processes_and_hold_up_no_other_place(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str, payload: str
+) -> None:
+    """More of them than are taken at a time: they stand in front of what this process can read."""
+    async with Services(port=0) as services, engine(tmp_path, Board(), services) as one:
+        conversation_id = await _begun(one, services, "world")
+        for number in range(40):
+            row = {"target": f"n{number}", "kind": kind, "ask_id": None, "payload": payload, "due": now() - 10**9}
+            await _execute(one, PUT, conversation_id=f"elsewhere {number}", **row)
+        one.worker.wake()
+        await one.store.queue(PLAIN, conversation_id)
+        one.worker.wake()
+        await one.says("From today.")
+        assert one.store._database.commits < 1000, "it does not look again and again"  # type: ignore[attr-defined]
+        waiting = await _found(one, "SELECT attempts, leased_until FROM outbox WHERE target LIKE 'n%'")
+        assert waiting == [(0, None)] * 40
+
+        async def sleeps() -> bool:
+            return await one.store.next_due() is None
+
+        await eventually(sleeps)
+    assert _left(caplog) == ["outbox"]
+    assert not _unexpected(caplog)
+
+
+async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    board = Board()
+    async with Services(port=0) as services, engine(tmp_path, board, services) as one:
+        there = HERE.evolve(thread="2")
+        asking = asyncio.create_task(one.manager.ask(TEA, to=there, who=Who.only(ANN), timeout=None))
+        (card,) = await one.asked()
+        await one.recorded(card)
+        await _execute(one, FIELD[0])
+        # Its deadline has come, its card is to be drawn, and people are to be reminded of it.
+        await _execute(one, "UPDATE asks SET attend_at = 1")
+        nothing = {"conversation_id": None, "payload": None, "due": now()}
+        await _execute(one, PUT, target=f"ask:{card.id}", kind="card", ask_id=card.id, **nothing)
+        reminder = Say(target=f"remind:{card.id}:0", text="Still open.", markdown=False).model_dump_json()
+        await _execute(
+            one, PUT, target="r", kind="say", ask_id=card.id, conversation_id=None, payload=reminder, due=now()
+        )
+        one.manager.nudge()
+        # Another question ends in time, and whoever writes beside the first one is heard.
+        outcome = await one.manager.ask(TEA, to=HERE.evolve(thread="3"), who=Who.only(ANN), timeout=0.3)
+        assert outcome.status == "timed_out"
+        services.model.script(turn("I hear you."), when="over there")
+        await one.write("over there", place=there)
+        await one.says("I hear you.")
+        with pytest.raises(StoreError, match="newer askback"):
+            await one.press(card, Choose(index=0), ANN)
+
+        async def left() -> bool:
+            rows = await _found(
+                one, "SELECT attempts FROM outbox WHERE ask_id = :id AND leased_until IS NULL", id=card.id
+            )
+            return rows == [(0,), (0,)]
+
+        await eventually(left)
+        asking.cancel()
+    assert sorted(_left(caplog)) == ["ask", "outbox"]
+    # A process that can read it goes on with it.
+    async with engine(tmp_path, board) as newer:
+        await _execute(newer, FIELD[1])
+    async with engine(tmp_path, board) as newer:
+        await newer.says("Still open.")
+        found = await newer.manager.get(card.id)
+        assert found is not None
+        await newer.press(found, Choose(index=0), ANN)
+
+
+async def test_a_conversation_of_a_newer_release_waits_and_others_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    board = Board()
+    async with Services(port=0) as services:
+        async with engine(tmp_path, board, services) as one:
+            await _begun(one, services, "world")
+            await _execute(one, 'UPDATE conversations SET starter = replace(starter, \'"id"\', \'"mood": 1, "id"\')')
+            services.model.script(turn(question("Tea?", "Yes", "No")), when="tea")
+            with pytest.raises(StoreError, match="newer askback"):
+                await one.write("tea, please")
+            await _execute(one, "UPDATE conversations SET wants_turn = :yes", yes=True)
+            one.worker.wake()
+            services.model.script(turn("Elsewhere it goes on."), when="elsewhere")
+            await one.write("elsewhere", place=HERE.evolve(thread="9"))
+            await one.says("Elsewhere it goes on.")
+            await eventually(lambda: _waits(caplog))
+        assert _left(caplog) == ["turn"]
+        assert not _unexpected(caplog)
+
+
+async def _waits(caplog: pytest.LogCaptureFixture) -> bool:
+    return _left(caplog) == ["turn"]

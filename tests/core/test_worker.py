@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, update
 
 from askback.actions import Action, Choose, Select
+from askback.agent.slots import Slot
 from askback.asks import Ask
 from askback.clock import to_micros, utc_now
 from askback.conversations import Heard, Message, Say
 from askback.platform import TryLater, Undeliverable
 from askback.policy import Who
 from askback.questions import Form, Option, Outcome, Question
+from askback.serving import breaker, worker
 from askback.serving.turns import LocalTurns
 from askback.serving.worker import Worker
 from askback.store.errors import StoreUnavailable
@@ -70,13 +74,24 @@ async def test_a_passing_refusal_is_tried_again_and_costs_nothing(tmp_path: Path
         await drop(task)
 
 
-async def test_a_refusal_that_does_not_pass_ends_the_ask_when_the_time_is_over(tmp_path: Path, board: Board) -> None:
-    board.faults["show"] = deque(TryLater("Slack is down") for _ in range(1000))
+async def test_an_ask_is_tried_until_its_own_deadline_and_no_longer(tmp_path: Path, board: Board) -> None:
+    board.faults["show"] = deque(TryLater("the platform is down") for _ in range(1000))
+    async with engine(tmp_path, board, give_up=0.01) as one:
+        outcome = await asking(one, timeout=1.5)
+        assert outcome.status == "timed_out"
+        assert board.calls.count("show") > 1
+        board.faults["show"].clear()
+        await rest(one)
+        assert not board.messages
+
+
+async def test_a_fault_of_our_own_ends_the_ask_soon_with_its_kind(tmp_path: Path, board: Board) -> None:
+    board.faults["show"] = deque(KeyError("a bug") for _ in range(1000))
     async with engine(tmp_path, board, give_up=0.3) as one:
         outcome = await asking(one, timeout=None)
         assert outcome.status == "undeliverable"
-        assert "Slack is down" in (outcome.reason or "")
-        assert board.calls.count("show") > 1
+        assert "KeyError" in (outcome.reason or "")
+        await rest(one)
 
 
 async def test_how_long_the_platform_wants_to_be_left_alone_is_kept(tmp_path: Path, board: Board) -> None:
@@ -98,6 +113,67 @@ async def test_a_post_whose_answer_got_lost_is_found_and_not_posted_twice(tmp_pa
         assert len(board.messages) == 1
         assert board.calls[:3] == ["show", "find", "show"]
         await drop(task)
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "refused"])
+async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can_be_looked_for(
+    tmp_path: Path, board: Board, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LOOK_PAUSE", 0.05)
+    board.after["show"].append(TryLater("the connection broke"))
+    # The history cannot be read for a while, and then the bot may not look for another while.
+    board.faults["find"] = deque([TryLater("down"), TryLater("down")])
+    if ending == "refused":
+        board.faults["find"] += [Undeliverable("I am not in that channel.")] * 3
+    async with engine(tmp_path, board, give_up=0.01) as one:
+        task = asking(one, timeout=None)
+        await board.until(lambda: board.calls.count("find") >= 1)
+        (stored,) = await one.manager.pending()
+        assert await one.manager.cancel(stored.id)
+        assert (await task).status == "cancelled"
+        await board.until(lambda: not board.open())
+        await rest(one)
+        assert len(board.messages) == 1
+
+
+async def test_a_text_is_not_said_before_an_earlier_one_that_is_tried_again(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board) as one:
+        heard = Heard(place=HERE, author=ANN, text="hello", dedupe_key="1", at=utc_now())
+        received = await one.store.receive(heard, begin=True)
+        assert received is not None
+        conversation = received.conversation
+        board.faults["say"] = deque(TryLater("down") for _ in range(3))
+        ask = one.manager.new_ask(COLOUR, to=HERE, policy=one.manager.policy(ONLY_ANN, None))
+        await one.store.queue(Say(target="problem:1", text="first", markdown=False), conversation.id)
+        await one.manager.put(ask.evolve(conversation_id=conversation.id))
+        await one.store.queue(Say(target="problem:2", text="second", markdown=False), conversation.id)
+        elsewhere = asking_in(one, "2")
+        one.worker.wake()
+        await board.until(lambda: "second" in board.texts())
+        told = [posted.text or posted.name for posted in board.messages.values() if posted.place == HERE]
+        assert told == ["first", ask.id, "second"]
+        await drop(elsewhere)
+
+
+def asking_in(one: Engine, thread: str) -> asyncio.Task[Outcome]:
+    return asyncio.create_task(one.manager.ask(COLOUR, to=HERE.evolve(thread=thread), who=ONLY_ANN))
+
+
+async def test_a_platform_that_does_not_answer_is_probed_and_not_stormed(
+    tmp_path: Path, board: Board, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "FIRST_PAUSE", 0.1)
+    board.faults["show"] = deque(TryLater("down") for _ in range(23))
+    async with engine(tmp_path, board) as one:
+        tasks = [asking_in(one, str(number)) for number in range(40)]
+        await board.until(lambda: not board.faults["show"])
+        shows = [at for name, at in zip(board.calls, board.at, strict=True) if name == "show"][:23]
+        assert all(later - earlier >= 0.09 for earlier, later in pairwise(shows[-3:])), shows
+        await one.asked(40)
+        actions = [getattr(record, "action", "") for record in caplog.records if record.levelno >= logging.WARNING]
+        assert (actions.count("platform_down"), actions.count("platform_back")) == (1, 1)
+        assert actions.count("delivery_later") <= worker.TOLD_A_MINUTE
+        await drop(*tasks)
 
 
 async def test_a_card_that_somebody_deleted_is_posted_anew_while_it_is_open(tmp_path: Path, board: Board) -> None:
@@ -274,7 +350,7 @@ async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tm
 
         async def put_off() -> bool:
             due = await one.store.next_due()
-            return due is not None and due > utc_now() + timedelta(seconds=5)
+            return due is not None and due > timedelta(seconds=5)
 
         await board.until(lambda: "show" in board.calls)
         await eventually(put_off)
@@ -329,7 +405,7 @@ async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Pa
         advanced: list[str] = []
         done = asyncio.Event()
 
-        async def advance(conversation_id: str) -> None:
+        async def advance(conversation_id: str, slot: Slot) -> None:
             advanced.append(conversation_id)
             if conversation_id == bad and advanced.count(bad) == 1:
                 raise RuntimeError("a bug")

@@ -184,7 +184,7 @@ async def test_a_second_person_who_may_not_answer_is_told_so_privately(open_page
     before = await theirs.inner_text()
     await button(theirs, "Both").click()
     notice = ben.locator(".thread .message", has_text="Only visible to you")
-    await expect(notice).to_contain_text("for somebody else")
+    await expect(notice).to_contain_text("can answer")
     await shot(ben, "20-stranger")
     await expect(button(theirs, "Both")).not_to_have_attribute("aria-busy", "true")
     assert await theirs.inner_text() == before

@@ -24,7 +24,7 @@ async def test_slack_says_that_the_bot_waits_for_an_answer(services: Services, o
         page: Any = await opened(open_page, services, "slack")
         await write(page, "@askback single")
         await expect(button(card(page), "Production")).to_be_visible()
-        await expect(page.locator(".thread .status")).to_have_text("askback is waiting for your answer")
+        await expect(page.locator(".thread .status")).to_have_text("askback is waiting for an answer")
 
 
 @pytest.mark.parametrize("platform", ["slack", "discord"])

@@ -179,8 +179,8 @@ User has answered your questions: "How do you feel?"="<!channel> *splendid* `&`
         tick = ["1", "Scan"]
         [[step]]
         press = "Submit"
-        by = "ada"
-        refused = "somebody else"
+        by = "ben"
+        refused = "can answer"
         [[step]]
         press = "Submit"
         [[step]]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from askback import Actor, Form, OperatorError, Option, Place, Question, Who, bot_named, running
+from askback import Actor, CallerError, Form, OperatorError, Option, Place, Question, Who, bot_named, running
 from askback_local.services import Services
 
 FORM = Form(
@@ -32,6 +32,12 @@ async def test_a_card_is_settled_before_a_program_ends_whose_question_timed_out(
         outcome = await host.manager.ask(FORM, to=PLACE, who=ADA, timeout=2)
     assert outcome.status == "timed_out"
     assert controls(services) == [0]
+
+
+async def test_a_platform_that_there_is_not_is_refused_at_once(services: Services) -> None:
+    async with running([bot_named("slack")], agent=False) as host:
+        with pytest.raises(CallerError, match=r"There is no platform 'slak': there are discord, slack\."):
+            await host.manager.ask(FORM, to=PLACE.evolve(platform="slak"), who=ADA)
 
 
 async def test_a_program_that_was_restarted_gets_the_question_it_asked_before(services: Services) -> None:

@@ -72,6 +72,7 @@ async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, mon
     settings = next(block for block in blocks("toml") if "approv" not in block)
     (tmp_path / "deploying.py").write_text(tools, encoding="utf-8")
     (tmp_path / "askback.toml").write_text(settings, encoding="utf-8")
+    monkeypatch.setenv("ASKBACK_CONFIG", "askback.toml")
     monkeypatch.delenv("ASKBACK_TOOLS")
     monkeypatch.setattr(sys, "path", [*sys.path])
     services.model.script(turn(call("deploy", where="staging"), call("versions")), turn("Both are done."))

@@ -8,6 +8,7 @@ import pytest
 
 from askback_discord.history import said
 from askback_discord.prose import WORKING
+from askback_discord.stop import stop_row
 
 ME = "1"
 ADA = {"id": "7", "username": "ada", "global_name": "Ada Lovelace"}
@@ -45,11 +46,17 @@ def test_files_and_stickers_are_named() -> None:
         {"type": 21, "content": "the beginning"},
         {"author": None, "content": "nobody wrote it"},
         {"author": OWN, "flags": 1 << 15, "content": "Which fruit?"},
-        {"author": OWN, "content": WORKING},
+        {"author": OWN, "content": WORKING, "components": [stop_row("say:c:1", placeholder=True)]},
     ],
 )
 def test_what_nobody_said_is_left_out(fields: dict[str, Any]) -> None:
     assert said(message(**fields), ME) is None
+
+
+def test_an_answer_in_the_words_of_the_placeholder_is_kept() -> None:
+    found = said(message(author=OWN, content=WORKING, components=[]), ME)
+    assert found is not None
+    assert found.text == WORKING
 
 
 def test_what_the_agent_said_itself_is_kept() -> None:

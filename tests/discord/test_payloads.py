@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import discord
 import pytest
 
-import discord
 from askback.actions import Action
 from askback.card import Notice, Response
 from askback.identity import MessageRef

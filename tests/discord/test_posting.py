@@ -53,7 +53,9 @@ async def test_a_thread_that_may_not_be_started_is_said_in_the_channel() -> None
     async def hear(*_: object, **__: object) -> bool:
         return True
 
-    await Hearing(DiscordPlatform(api, 1), hear, reads_everything=True)._open(PLACE, "hello")  # pyright: ignore[reportPrivateUsage]
+    changes: Any = None
+    hearing = Hearing(DiscordPlatform(api, 1), hear, changes, reads_everything=True)
+    await hearing._open(PLACE, "hello", MessageRef(channel="100", id="300"))
     (said,) = [body for verb, path, body in api.called if (verb, path) == ("POST", "/channels/100/messages")]
     assert "I lack a permission there" in said["content"]
     assert said["allowed_mentions"] == {"parse": []}

@@ -94,6 +94,16 @@ def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
     assert f"1 of 2 agree  ·  Not yet: 29 people, <@&{RELEASE}>" in text
 
 
+@pytest.mark.parametrize(
+    ("count", "named", "rest"), [(6, 6, ", who do not decide."), (7, 5, " and 2 more, who do not")]
+)
+def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, named: int, rest: str) -> None:
+    people = tuple(BEN.evolve(id=str(200_000_000_000_000_000 + n)) for n in range(count))
+    text = said(shown(asked(), TWO.evolve(requesters=people)))
+    assert f"<@{people[named - 1].id}>{rest}" in text
+    assert all(one.id not in text for one in people[named:])
+
+
 def test_nobody_cancels_what_nobody_requested() -> None:
     assert labels(shown(asked(), Approval(quorum=2, refusing=("no",)))) == ["Yes", "No"]
 

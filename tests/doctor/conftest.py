@@ -90,6 +90,8 @@ async def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBACK_CONFIG", "")
+    monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
     database = tmp_path / "askback.db"
     await SqliteDatabase(database).close()
     async with Services(port=0) as services:

@@ -119,6 +119,6 @@ async def test_a_public_bot_for_which_nobody_is_named_is_a_warning(ward: Ward) -
     guild.app = replace(guild.app, public=True)
     found = await ward.examined("discord")
     assert (found.code, found.one().grade, found.one().about) == (0, "warning", "access")
-    assert "Set ASKBACK_DISCORD_ALLOW_PEOPLE" in found.one().cure
+    assert found.one().cure.startswith(f"Set ASKBACK_DISCORD_ALLOW_GUILDS={guild.id}, or switch off Public Bot")
     ward.set(ASKBACK_DISCORD_ALLOW_PEOPLE=guild.people[next(iter(guild.people))].id)
     assert "1 people" in (await ward.examined("discord")).good("Discord", "access")

@@ -171,8 +171,10 @@ def test_jobs_that_are_another_programs(postgres_url: str) -> None:
 
 def test_one_that_takes_no_commit(postgres_url: str) -> None:
     execute(postgres_url, f"ALTER DATABASE {name_of(postgres_url)} SET default_transaction_read_only = on")
-    found = one(postgres_url)
-    assert (found.about, found.cure) == ("commit", "See that it is the primary, not a standby.")
+    found = bad(postgres_url)
+    assert set(found) == {"primary", "commit"}
+    assert found["primary"].cure.startswith("ALTER SYSTEM RESET default_transaction_read_only")
+    assert found["commit"].cure == "See that it is the primary, and was not made read-only."
 
 
 def test_one_that_somebody_keeps_locked(postgres_url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -17,6 +18,7 @@ from .conftest import Ward
 def toml(text: str, mode: int = 0o600) -> None:
     Path("askback.toml").write_text(text)
     Path("askback.toml").chmod(mode)
+    os.environ["ASKBACK_CONFIG"] = "askback.toml"
 
 
 # Settings
@@ -56,7 +58,20 @@ async def test_a_tool_of_ones_own_that_cannot_be_had(ward: Ward, monkeypatch: py
     toml('tools = ["AskUserQuestion", "no_such_tools:deploy"]')
     found = (await ward.examined("discord")).one()
     assert found.says == "The tool no_such_tools:deploy is not there: there is no module no_such_tools."
-    assert found.cure == "Put it beside askback.toml, or install it where askback is installed."
+    assert found.cure == "Put it beside the settings file (--config), or install it where askback is installed."
+
+
+async def test_a_pattern_of_tools_that_need_approval_and_that_matches_none(
+    ward: Ward, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "tools_of_the_doctor.py").write_text("def deploy() -> str:\n    return ''\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    toml('tools = ["AskUserQuestion", "tools_of_the_doctor:deploy"]\napproval_tools = ["depoly*"]')
+    found = (await ward.examined("discord")).one()
+    assert found.grade == "broken"
+    assert "approval_tools names depoly*, but no tool of yours matches it." in found.says
+    assert "Did you mean deploy?" in f"{found.says} {found.cure}"
 
 
 async def test_a_variable_that_is_no_setting_is_told(ward: Ward) -> None:

@@ -19,6 +19,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from servers import programs
+
 from . import deck, table
 from .count import Tally
 from .databases import STORES
@@ -41,6 +43,8 @@ class Combination:
     platform: str
     store: str
     replicas: int
+    failovers: float = 0.0
+    """In which part of its rounds the database fails over."""
     orders: deque[Order] = field(default_factory=deque[Order])
     missed: list[str] = field(default_factory=list[str])
     again: int = AGAIN
@@ -50,7 +54,10 @@ class Combination:
     def deal(self, points: list[str], dice: random.Random, size: int) -> None:
         for at in range(0, len(points), size):
             some = tuple(points[at : at + size])
-            self.orders.append(Order(self.platform, self.store, dice.randrange(10**6), some, self.replicas))
+            fails = self.store == "postgres" and dice.random() < self.failovers
+            self.orders.append(
+                Order(self.platform, self.store, dice.randrange(10**6), some, self.replicas, failovers=fails)
+            )
 
 
 def arguments() -> argparse.Namespace:
@@ -68,6 +75,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--deadline", type=float, default=DEADLINE_SECONDS,
         help=f"seconds after which nobody is waited for ({DEADLINE_SECONDS:g}); people are reminded at a tenth of it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--failovers", type=float, default=0.5 if programs() else 0.0,
+        help="in which part of the rounds on PostgreSQL it fails over, on servers of their own (0.5; 0 where there "
+        "are no programs of PostgreSQL to start)",
     )  # fmt: skip
     parser.add_argument("--round", type=int, default=ROUND, help=f"kills on one database ({ROUND})")
     parser.add_argument(
@@ -91,7 +103,7 @@ def combinations(given: argparse.Namespace) -> list[Combination]:
     stores = STORES if given.store == "both" else (given.store,)
     platforms = PLATFORMS if given.platform == "both" else (given.platform,)
     found = [
-        Combination(platform, store, given.replicas if store == "postgres" else 1)
+        Combination(platform, store, given.replicas if store == "postgres" else 1, given.failovers)
         for store in stores
         for platform in platforms
     ]

@@ -36,9 +36,9 @@ def attend_on(what: str, when: str, reached: REACHED) -> None:
     async def attending(self: Store, ask_id: str, decision: Any) -> Any:
         came = False
 
-        def deciding(ask: Ask) -> Any:
+        def deciding(ask: Ask, now: Any) -> Any:
             nonlocal came
-            after, say = decision(ask)
+            after, say = decision(ask, now)
             came = what in happened(ask, after, say)
             if came and when == "due":
                 reached()

@@ -19,9 +19,13 @@ from askback_local.play.controls import Control, find
 from askback_local.revisions import Revisions
 from askback_local.services import Services
 from launching import Launcher
+from outage import End, of_discord
 
 from .rig import ACK_SECONDS, THREAD, Link, Rig
 
+DELIVERING = (
+    "create_message", "update_message", "delete_message", "list_messages", "get_message", "create_thread_from_message",
+)  # fmt: skip
 DRAWINGS = ("create_interaction_response", "update_message")
 
 
@@ -65,6 +69,9 @@ class DiscordRig(Rig):
         (opened,) = self.guild.modals.values()
         done = await self.services.discord.clicks.submit("ada", opened.custom_id, {TEXT: text}, Delivery())
         return done.acked is True
+
+    def outage(self, kind: str) -> End:
+        return of_discord(self.guild.faults, kind, operations=DELIVERING, retry_after=1.0)
 
     def hold_drawings(self) -> None:
         for operation in DRAWINGS:

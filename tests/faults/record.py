@@ -36,6 +36,8 @@ class Order:
     """Seconds after which nobody is waited for any more."""
     drain: float = DRAIN_SECONDS
     """Seconds in which nothing comes any further before the end is not waited for any longer."""
+    failovers: bool = False
+    """Whether the database fails over now and then."""
     plans: tuple[str, ...] = ()
     """How people may decide about what they approve; all ways, where none are named."""
 

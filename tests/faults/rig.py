@@ -32,6 +32,7 @@ from askback_local.slack.socket import SlackSocket
 from askback_local.slack.values import Message
 from askback_local.slack.workspace import Workspace
 from launching import Launched, Launcher
+from outage import End, of_slack
 
 WITHIN = 30.0
 """Seconds that anything may take before a test fails."""
@@ -157,6 +158,8 @@ class Rig(ABC):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         environment |= self.services.environment
         environment["ASKBACK_DATABASE_URL"] = str(self._folder / "askback.db")
+        if (self._folder / "askback.toml").exists():
+            environment["ASKBACK_CONFIG"] = str(self._folder / "askback.toml")
         return environment | self.settings, self._folder / f"bot.{self._starts}.log"
 
     async def killed(self) -> None:
@@ -193,7 +196,10 @@ class Rig(ABC):
 
     def log(self) -> str:
         """What the bots wrote, for a failure's message."""
-        return "\n".join(path.read_text(errors="replace") for path in sorted(self._folder.glob("bot.*.log")))[-6000:]
+        return self.whole_log()[-6000:]
+
+    def whole_log(self) -> str:
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self._folder.glob("bot.*.log")))
 
     # what a person does
 
@@ -205,9 +211,9 @@ class Rig(ABC):
     def usable(self, prompt: str) -> list[Any]:
         return [message for message in self.bots() if prompt in self.reads(message) and self.buttons(message)]
 
-    async def answer(self, prompt: str, label: str) -> None:
+    async def answer(self, prompt: str, label: str, within: float = WITHIN) -> None:
         """Answer a question, by as many clicks as the platform's error makes a person try; the last one counts."""
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(within):
             while not (await self.press(await self.card(prompt), label)).acked:
                 await self.link.connected()
 
@@ -321,6 +327,10 @@ class Rig(ABC):
         """Ada sends the open text field; whether it was taken."""
 
     @abstractmethod
+    def outage(self, kind: str) -> End:
+        """Let posting, changing and looking up messages fail in that way, until the returned function is called."""
+
+    @abstractmethod
     def hold_drawings(self) -> None:
         """No card is changed from now on."""
 
@@ -351,6 +361,13 @@ class Rig(ABC):
     @abstractmethod
     def written(self) -> list[str]:
         """What people wrote, without the bot's name."""
+
+
+DELIVERING = (
+    "chat.postMessage", "chat.update", "chat.delete", "chat.startStream", "chat.appendStream", "chat.stopStream",
+    "conversations.replies", "conversations.history",
+)  # fmt: skip
+"""What an outage strikes. Notices behind the ack of a click are of the moment: no outbox keeps them."""
 
 
 class SlackRig(Rig):
@@ -397,6 +414,9 @@ class SlackRig(Rig):
         (entry,) = [block for block in blocks if block["type"] == "input"]
         values: Any = {entry["block_id"]: {entry["element"]["action_id"]: text}}
         return (await self.services.modals.submit("ada", view.id, values)).ok
+
+    def outage(self, kind: str) -> End:
+        return of_slack(self.workspace.faults, kind, methods=DELIVERING, retry_after=1)
 
     def hold_drawings(self) -> None:
         for method in ("response_url", "chat.update"):

@@ -8,9 +8,9 @@ import os
 import random
 import signal
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from launching import Launched
 
 from . import deck
 from .approving import APPROVERS, Approvers
+from .failovers import Failovers
 from .person import Person
 from .record import InFlight, Kill, Order, Record, Request, lead_of
 from .rig import Rig
@@ -78,8 +79,17 @@ class Watched(Model):
 class Round:
     """Plays an order. What is counted afterwards is in its record."""
 
-    def __init__(self, order: Order, rig: Rig, folder: Path, weather: Weather, model: Watched) -> None:
+    def __init__(
+        self,
+        order: Order,
+        rig: Rig,
+        folder: Path,
+        weather: Weather,
+        model: Watched,
+        failovers: Failovers | None = None,
+    ) -> None:
         self._order = order
+        self._failovers = failovers
         self._rig = rig
         self._folder = folder
         self._weather = weather
@@ -104,8 +114,14 @@ class Round:
         talks = [
             asyncio.create_task(self._talk(number), name=f"person {number}") for number in range(self._order.talks)
         ]
+        blowing = [] if self._failovers is None else [asyncio.create_task(self._failovers.blow(), name="failovers")]
         try:
-            await self._kill_and_kill()
+            try:
+                await self._kill_and_kill()
+            finally:
+                for one in blowing:
+                    one.cancel()
+                await asyncio.gather(*blowing, return_exceptions=True)
             self._stopping = True
             self.record.killing = time.monotonic() - began
             await self._drain(talks)
@@ -165,6 +181,9 @@ class Round:
         return seat
 
     def _heard(self, request: Request) -> None:
+        if self._failovers is not None and self._failovers.is_felt:
+            # What it breaks off is taken again, as after a kill.
+            self.record.barriers.append(request.number)
         person = self._people.get(request.tag)
         if person is not None:
             person.story.is_heard = True
@@ -234,6 +253,10 @@ class Round:
 
     async def _start(self, point: str | None, number: int) -> Launched:
         """A bot that listens, or has halted at its point already."""
+        async with nullcontext() if self._failovers is None else self._failovers.calm:
+            return await self._started(point, number)
+
+    async def _started(self, point: str | None, number: int) -> Launched:
         await asyncio.sleep(0)
         self.record.barriers.append(self._model.newest)
         others = self._rig.link.connections
@@ -360,7 +383,7 @@ class Round:
         record.ran = self._ran()
         record.released = self._released()
         record.posted = self._rig.posted()
-        record.weather = self._weather.seen
+        record.weather = self._weather.seen + (Counter() if self._failovers is None else self._failovers.seen)
         record.output = self._rig.log()
         for person in self._people.values():
             person.look_back()

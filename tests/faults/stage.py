@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from askback_local.discord import limits as discord_limits
@@ -19,13 +19,14 @@ from launching import Launcher
 
 from . import databases
 from .approving import APPROVERS, QUORUM
+from .failovers import Failovers, failing_over
 from .on_discord import DiscordRig
 from .record import Order, Record, lead_of
 from .reminding import ESCALATE, REMIND
 from .rig import ACK_SECONDS, Rig, SlackRig
 from .round import Round, Watched
 from .seats import discord_id, slack_id
-from .weather import StormySocket, Weather, replays
+from .weather import StormySocket, Weather, outages, replays
 
 SETTINGS = """\
 tools = ["AskUserQuestion", "rig_tools:tools"]
@@ -99,28 +100,50 @@ async def rigged(order: Order, launcher: Launcher, folder: Path) -> AsyncGenerat
     before = discord_limits.RESPONSE_SECONDS
     discord_limits.RESPONSE_SECONDS = ACK_SECONDS  # type: ignore[misc]
     try:
-        with databases.fresh(order.store, folder) as url:
+        async with AsyncExitStack() as stack:
+            failovers: Failovers | None = None
+            if order.failovers:
+                dice = random.Random(order.seed + 2)
+                url, failovers = await stack.enter_async_context(failing_over(dice))
+            else:
+                url = stack.enter_context(databases.fresh(order.store, folder))
             if order.platform == "slack":
                 workspace = Workspace()
                 socket = StormySocket(workspace, ack_seconds=ACK_SECONDS, event_retries=(0.1,) * 1000)
                 socket.weather = weather
-                async with Services(port=0, workspace=workspace, socket=socket, model=model) as services:
-                    yield _round(order, SlackRig(services, folder, launcher), folder, weather, model, url)
+                async with (
+                    Services(port=0, workspace=workspace, socket=socket, model=model) as services,
+                    _outages(rig := SlackRig(services, folder, launcher), weather),
+                ):
+                    yield _round(order, rig, folder, weather, model, url, failovers)
             else:
                 guild = Guild()
                 async with Services(port=0, guild=guild, model=model) as services:
                     doubling = asyncio.create_task(replays(guild, weather))
                     try:
-                        yield _round(order, DiscordRig(services, folder, launcher), folder, weather, model, url)
+                        async with _outages(rig := DiscordRig(services, folder, launcher), weather):
+                            yield _round(order, rig, folder, weather, model, url, failovers)
                     finally:
                         doubling.cancel()
     finally:
         discord_limits.RESPONSE_SECONDS = before  # type: ignore[misc]
 
 
-def _round(order: Order, rig: Rig, folder: Path, weather: Weather, model: Watched, url: str) -> Round:
+@asynccontextmanager
+async def _outages(rig: Rig, weather: Weather) -> AsyncGenerator[None]:
+    task = asyncio.create_task(outages(rig, weather))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _round(
+    order: Order, rig: Rig, folder: Path, weather: Weather, model: Watched, url: str, failovers: Failovers | None
+) -> Round:
     rig.settings = {"ASKBACK_DATABASE_URL": url, "ASKBACK_TIMEOUT": str(order.deadline), "ASKBACK_LOG_LEVEL": "INFO"}
-    return Round(order, rig, folder, weather, model)
+    return Round(order, rig, folder, weather, model, failovers)
 
 
 async def play(order: Order, launcher: Launcher, on_kill: Callable[[], None] = lambda: None) -> Record:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table
 
-from . import deck
+from outage import KINDS
+
+from . import deck, failovers
 from .count import VIOLATIONS, Tally
 
 LISTED = 5
@@ -16,6 +18,8 @@ FIGURES: dict[str, Callable[[Tally], object]] = {
     "… with work in flight": lambda one: f"{one.with_work} ({one.with_work / max(one.kills, 1):.0%})",
     "deliveries doubled": lambda one: one.weather["doubled"],
     "deliveries delayed": lambda one: one.weather["delayed"],
+    "outages of the platform": lambda one: sum(one.weather[f"outage {kind}"] for kind in KINDS),
+    "failovers of the database": lambda one: sum(one.weather[trouble] for trouble in failovers.TROUBLES),
     "conversations": lambda one: one.conversations,
     "… whose first message no bot was there to hear": lambda one: one.unheard,
     "questions": lambda one: one.asks,

@@ -86,7 +86,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wrapped:
 
 
 @pytest.fixture(params=["refused", "really full"])
-def any_disk(request: pytest.FixtureRequest, disk: Wrapped, tmp_path: Path) -> Iterator[Disk]:
+def any_disk(request: pytest.FixtureRequest, disk: Wrapped, tmp_path: Path, rig: Rig) -> Iterator[Disk]:
     if request.param == "refused":
         yield disk
         return
@@ -98,8 +98,7 @@ def any_disk(request: pytest.FixtureRequest, disk: Wrapped, tmp_path: Path) -> I
     if mounted.returncode != 0:
         pytest.skip(f"Nobody but root can mount a file system ({mounted.stderr.strip()}); the other disk is looked at.")
     try:
-        (small / "askback.db").touch(0o600)
-        (tmp_path / "askback.db").symlink_to(small / "askback.db")
+        rig.settings["ASKBACK_DATABASE_URL"] = str(small / "askback.db")
         yield Small(small)
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
@@ -204,7 +203,7 @@ async def test_a_turn_whose_end_finds_the_disk_full_is_taken_again_by_itself(rig
     rig.write()
     await rig.until(lambda: rig.says(ASKING[:8]))
     any_disk.fill()
-    await rig.until(lambda: "A turn of the agent failed" in whole_log(rig))
+    await rig.until(lambda: "A turn of the agent could not be committed" in whole_log(rig))
     rig.model.delay = 0
     any_disk.free()
     await rig.answer(COLOUR, "Green")

@@ -1,4 +1,7 @@
-"""SIGTERM: what goes on is brought to its end, and the process is over within ten seconds in every case."""
+"""SIGTERM, Ctrl-C, a terminal that closes: what goes on is brought to its end.
+
+The process is over within ten seconds in every case.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ async def ends(rig: Rig, *signals: int) -> tuple[int, float]:
     return code, time.monotonic() - began
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=["SIGTERM", "SIGINT", "SIGHUP"])
 async def test_with_nothing_to_do_it_ends_at_once(rig: Rig, number: int) -> None:
     await rig.start()
     code, seconds = await ends(rig, number)
@@ -47,13 +50,14 @@ async def test_with_nothing_to_do_it_ends_at_once(rig: Rig, number: int) -> None
     assert "ended_late" not in rig.log()
 
 
-async def test_a_turn_that_is_under_way_is_said_to_its_end(rig: Rig) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+async def test_a_turn_that_is_under_way_is_said_to_its_end(rig: Rig, number: int) -> None:
     rig.model.script(turn(WORDS), name="ship")
     rig.model.delay = 0.03
     await rig.start()
     rig.write()
     await rig.until(lambda: rig.says("It takes"))
-    code, _ = await ends(rig, signal.SIGTERM)
+    code, _ = await ends(rig, number)
     assert code == 0, rig.log()
     assert rig.whole(WORDS.strip()), rig.picture()
     assert len(rig.model.log) == 1

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import aiohttp
+import discord
 import pytest
 
-import discord
 from askback_local.discord.guild import GUILD
 from askback_local.discord.values import App, Intent
 from askback_local.services import Services
@@ -66,6 +66,16 @@ async def test_edits_and_deletions_are_told(discord_bot, hands) -> None:
     await discord_bot.until(lambda: discord_bot.edits)
     assert discord_bot.edits[0].data["content"] == "<@1100000000000000100> two"
     await hands.post("/people/discord/delete", person="ada", channel="general", message=posted)
+    await discord_bot.until(lambda: "MESSAGE_DELETE" in discord_bot.events)
+
+
+async def test_a_moderator_deletes_several_messages_of_others_at_once(discord_bot, hands, services) -> None:
+    posted = [await write(hands, "one"), await write(hands, "two")]
+    services.discord.people.moderate("ben", "general", *posted)
+    await discord_bot.until(lambda: "MESSAGE_DELETE_BULK" in discord_bot.events)
+    last = await write(hands, "three")
+    body = {"person": "ben", "channel": "general", "message": last, "moderator": True}
+    assert (await hands.post("/people/discord/delete", **body))["ok"]
     await discord_bot.until(lambda: "MESSAGE_DELETE" in discord_bot.events)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import discord
 import pytest
 
-import discord
 from askback_local.discord.values import Permission
 from discord_client import ADA, GENERAL, button, places, row
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import discord
 import pytest
 
-import discord
 from askback_local.discord.faults import DiscordFault
 from discord_client import ADA, APP, BEN, FAILED, GENERAL, button, callback, label, modal, row, select, text_input
 

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import discord
 import pytest
 
-import discord
 from discord_client import GENERAL, button, callback, label, modal, row, text_input
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

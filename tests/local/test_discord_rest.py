@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import aiohttp
+import discord
 import pytest
 
-import discord
 from askback_local.discord.faults import DiscordFault
 from askback_local.discord.values import Permission
 from discord_client import ADA, APP, BEN, GENERAL, PRIVATE, button, row

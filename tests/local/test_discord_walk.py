@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import discord
+
 from discord_client import ADA, callback, label, modal, text_input
 
 

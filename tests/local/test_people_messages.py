@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from slack_sdk.errors import SlackApiError
 
 from askback_local.slack.faults import Fault
 
@@ -256,7 +257,8 @@ async def test_a_response_url_works_five_times_for_half_an_hour(services, hands,
     assert await respond(replace_original=True, text="lost") == (200, "ok")
     assert (await hands.state())["messages"][0]["text"] == "new"
     assert await respond(delete_original=True) == (200, "ok")
-    assert card not in [message["ts"] for message in (await hands.state())["messages"]]
+    gone = next(message for message in (await hands.state())["messages"] if message["ts"] == card)
+    assert gone["text"] == "This message was deleted.", "its thread has a message"
     assert await respond(text="six") == (404, "used_url")
     services.workspace.response_urls.clear()
     assert await respond(text="x") == (404, "invalid_url")
@@ -406,3 +408,30 @@ async def test_ids_and_names_of_channels_and_people_work_alike(client, services,
     assert (who["user_id"], who["bot_id"], who["team_id"]) == ("U0LOCALBOT", "B0LOCALBOT", "T0LOCAL")
     link = await client.chat_getPermalink(channel="C0GENERAL", message_ts=(await hands.state())["messages"][-1]["ts"])
     assert link["permalink"].startswith("https://local.slack.com/archives/C0GENERAL/p")
+
+
+async def test_a_moderator_deletes_what_others_wrote_and_leaves_a_tombstone_above_answers(
+    hands, client, services
+) -> None:
+    told: list[dict[str, Any]] = []
+    services.socket.tell = lambda payload, done=None: told.append(payload["event"])
+    head = (await client.chat_postMessage(channel="C0GENERAL", text="head"))["ts"]
+    answer = (await client.chat_postMessage(channel="C0GENERAL", text="answer", thread_ts=head))["ts"]
+    refused = await hands.post("/people/delete", person="ada", channel="general", ts=answer)
+    assert refused["code"] == "not_own_message"
+    for ts in (head, answer):
+        assert (await hands.post("/people/delete", person="ada", channel="general", ts=ts, moderator=True))["ok"]
+    tombstone, deleted = told[-2:]
+    assert (tombstone["subtype"], tombstone["message"]["subtype"]) == ("message_changed", "tombstone")
+    assert (tombstone["message"]["ts"], tombstone["previous_message"]["user"]) == (head, "U0LOCALBOT")
+    assert (deleted["subtype"], deleted["deleted_ts"], deleted["hidden"]) == ("message_deleted", answer, True)
+    with pytest.raises(SlackApiError, match="cant_update_message"):
+        await client.chat_update(channel="C0GENERAL", ts=head, text="again")
+
+
+async def test_who_archives_a_channel_tells_the_bot(hands, services) -> None:
+    told: list[dict[str, Any]] = []
+    services.socket.tell = lambda payload, done=None: told.append(payload["event"])
+    services.people.archive("ada", "general")
+    assert [(event["type"], event["channel"]) for event in told] == [("channel_archive", "C0GENERAL")]
+    assert (await hands.post("/people/write", person="ada", channel="general", text="hi"))["code"] == "is_archived"

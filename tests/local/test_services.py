@@ -31,9 +31,35 @@ async def test_foreign_pages_are_refused_everywhere(services, session) -> None:
         assert await status(path, Host="evil.example") == 403
         assert await status(path, Origin="https://evil.example") == 403
         assert await status(path, Origin="null") == 403
-    assert await status("/people/state", **{"Sec-Fetch-Site": "cross-site"}) == 403
-    assert await status("/people/state", Host="localhost:1", Origin="http://127.0.0.1:8800") == 200
+    for site in ("cross-site", "same-site", "tomorrow"):
+        assert await status("/people/state", **{"Sec-Fetch-Site": site}) == 403
+        assert await status("/", **{"Sec-Fetch-Site": site}) == 200, "the page may be linked to"
     assert await status("/people/state", Host="[::1]:8800") == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://localhost:3000",
+        "http://127.0.0.1:1",
+        "http://localhost",
+        "https://127.0.0.1:{port}",
+        "http://localhost:{port}",
+        "http://127.0.0.1:{port}.evil.example",
+        "http://ada@127.0.0.1:{port}",
+        "null",
+        "",
+    ],
+)
+async def test_pages_on_other_ports_of_this_machine_are_refused(services, session, origin: str) -> None:
+    given = origin.format(port=services.url.rpartition(":")[2])
+    data = json.dumps({"person": "ada", "channel": "general", "text": "planted"}).encode()
+    headers = {"Origin": given, "Content-Type": "text/plain"}
+    async with session.post(f"{services.url}/people/write", data=data, headers=headers) as reply:
+        assert reply.status == 403
+    assert not [one for one in services.workspace.messages.values() if "planted" in one.text]
+    async with session.post(f"{services.url}/people/write", data=data, headers={"Origin": services.url}) as reply:
+        assert reply.status == 200
 
 
 async def test_the_doors_take_a_megabyte_and_only_json_objects(services, session) -> None:
@@ -53,7 +79,9 @@ async def test_the_page_is_served_with_its_policy(services, session) -> None:
         async with session.get(f"{services.url}{path}") as reply:
             assert (reply.status, reply.content_type.rpartition("/")[2]) == (200, kind)
             policy = reply.headers["Content-Security-Policy"]
-            assert policy == "default-src 'self'; img-src 'self' data: https:"
+            assert policy.startswith("default-src 'self'; img-src 'self' data: https:; ")
+            assert "frame-ancestors 'none'" in policy
+            assert reply.headers["X-Frame-Options"] == "DENY"
     async with session.get(f"{services.url}/page/../services.py") as reply:
         assert reply.status == 404
 

@@ -47,6 +47,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
     asyncio.run(SqliteDatabase(tmp_path / "askback.db").close())
     return tmp_path / "askback.db"
 

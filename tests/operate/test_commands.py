@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from askback.actions import Action, Choose, Submit, Write
@@ -21,6 +22,7 @@ from askback.errors import AskbackError
 from askback.identity import Actor, MessageRef, Place
 from askback.manager import QuestionManager
 from askback.operate.cancel import cancel_from_outside
+from askback.operate.post import post
 from askback.policy import Approval, Escalation, Limits, Policy, Who
 from askback.questions import Form, Option, Question
 from askback.store.sqlite.database import SqliteDatabase
@@ -40,6 +42,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
     return tmp_path / "askback.db"
 
 
@@ -109,6 +112,23 @@ def test_pending_lists_what_is_open_oldest_first(database: Path) -> None:
         "  asked: anyone",
         "  board C1 thread 17 in T1",
     ]
+
+
+def test_pending_says_what_nobody_sees_yet_and_why(database: Path) -> None:
+    ask = stored(database)
+
+    async def fails() -> None:
+        writer = SqliteDatabase(database)
+        try:
+            (item,) = await Store(writer).lease(1)
+            await Store(writer).retry(item, timedelta(seconds=60), "the platform does not answer.")
+        finally:
+            await writer.close()
+
+    asyncio.run(fails())
+    assert "  not shown yet: the platform does not answer." in askback("pending").stdout.splitlines()
+    (line,) = askback("pending", "--json").stdout.splitlines()
+    assert (json.loads(line)["id"], json.loads(line)["not_shown"]) == (ask.id, "the platform does not answer.")
 
 
 def test_pending_prints_json_lines(database: Path) -> None:
@@ -374,3 +394,30 @@ def test_a_question_that_one_person_answers_has_no_votes(database: Path) -> None
     assert "Votes" not in askback("show", ask.id).stdout
     told: dict[str, Any] = json.loads(askback("show", ask.id, "--json").stdout)
     assert (told["decision"], told["votes"]) == (None, [])
+
+
+async def test_a_card_that_was_deleted_is_posted_again_by_show_post(tmp_path: Path, database: Path) -> None:
+    board, console = Board(), Console(record=True)
+    async with engine(tmp_path, board) as one:
+        asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=Who.only(ANN), timeout=None))
+        (card,) = await one.asked()
+        await one.recorded(card)
+        before = await one.manager.get(card.id)
+        assert before is not None
+        board.messages.pop(before.messages[0].id)
+        assert await post(database, card.id[:8], console) == 0
+        one.manager.nudge()
+        await one.asked()
+        await one.recorded(card)
+        assert [shown.id for shown in board.open()] == [card.id]
+        await one.manager.cancel(card.id)
+        await asking
+    assert await post(database, card.id, console) == 1
+    assert "was cancelled already" in console.export_text()
+
+
+def test_what_is_posted_again_is_not_printed_as_json(database: Path) -> None:
+    ask = stored(database)
+    assert askback("show", ask.id, "--post", "--json").exit_code == 2
+    done = askback("show", ask.id, "--post")
+    assert (done.exit_code, "No bot runs on this database" in done.stdout) == (0, True)

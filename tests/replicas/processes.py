@@ -39,13 +39,14 @@ class Process:
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
-    async def start(cls, folder: Path, model: str, launcher: Launcher) -> Self:
+    async def start(cls, folder: Path, model: str, launcher: Launcher, **settings: float) -> Self:
         (read_orders, orders), (answers, write_answers) = os.pipe(), os.pipe()
         errors = os.open(folder / "replicas.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         theirs = (read_orders, write_answers, errors)
         try:
+            environment = {**os.environ, **{f"REPLICA_{name.upper()}": str(value) for name, value in settings.items()}}
             process = await launcher.start(
-                str(folder), model, folder=folder, environment=os.environ, streams=theirs, program=REPLICA
+                str(folder), model, folder=folder, environment=environment, streams=theirs, program=REPLICA
             )
         finally:
             for stream in theirs:
@@ -94,8 +95,9 @@ class Replicas:
         self.services = services
         self._stack = stack
 
-    async def start(self) -> Process:
-        process = await Process.start(self.folder, self.services.anthropic_url, self._launcher)
+    async def start(self, **settings: float) -> Process:
+        """Start a process. `ahead`: the seconds by which its clock is wrong; `latency`: those that a card takes."""
+        process = await Process.start(self.folder, self.services.anthropic_url, self._launcher, **settings)
         self._stack.push_async_callback(process.kill)
         return process
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from askback import clock
 from askback.actions import Choose
 from askback.asks import Ask
 from askback.card import Notice
@@ -72,6 +73,8 @@ class SharedBoard(Board):
         self.folder = folder
         self._posts = folder / "posts.jsonl"
         self.messages = Messages(self._posts)
+        self.latency = float(os.environ.get("REPLICA_LATENCY", "0"))
+        """Seconds that the platform takes to show a card."""
 
     def post(self, posted: Posted) -> MessageRef:
         number = f"{os.getpid()}-{len(self.messages) + 1}"
@@ -81,9 +84,13 @@ class SharedBoard(Board):
         self.messages[number] = posted
         return MessageRef(channel=posted.place.channel, id=number)
 
-    async def find(self, place: Place, nonce: str) -> tuple[MessageRef, ...]:
+    async def show(self, ask: Ask) -> tuple[MessageRef, ...]:
+        await asyncio.sleep(self.latency)
+        return await super().show(ask)
+
+    async def find(self, place: Place, nonce: str, **more: Any) -> tuple[MessageRef, ...]:
         self.messages.look()
-        return await super().find(place, nonce)
+        return await super().find(place, nonce, **more)
 
 
 class Replica:
@@ -128,12 +135,15 @@ class Replica:
                 assert ask is not None
                 return ask
 
-    async def ask(self, key: str, thread: str = "1") -> dict[str, Any]:
+    async def ask(self, key: str, thread: str = "1", seconds: float | None = None) -> dict[str, Any]:
         place = HERE.evolve(thread=thread)
+        began = time.monotonic()
         try:
-            outcome = await self._one.manager.ask(COLOUR, to=place, who=Who(anyone=True), key=key, timeout=None)
+            outcome = await self._one.manager.ask(COLOUR, to=place, who=Who(anyone=True), key=key, timeout=seconds)
         except CallerError as error:
             return {"error": str(error)}
+        if not outcome.answers:
+            return {"status": outcome.status, "seconds": time.monotonic() - began}
         return {"label": outcome["colour"].choices[0].label, "at": time.time()}
 
     async def hold(self, call: str) -> dict[str, Any]:
@@ -153,7 +163,14 @@ class Replica:
         }
 
 
+def set_clock(ahead: float) -> None:
+    """Let the wall clock of this process go by so many seconds more than the machine's."""
+    now = clock.now
+    clock.now = lambda: now() + round(ahead * clock.SECOND)
+
+
 async def main(folder: Path, model: str) -> None:
+    set_clock(float(os.environ.get("REPLICA_AHEAD", "0")))
     board = SharedBoard(folder)
     orders = asyncio.StreamReader(limit=2**22)
     loop = asyncio.get_running_loop()

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -23,7 +19,7 @@ from askback.store.store import Store
 from askback_local.model.script import Fault, turn
 from core_engine import HERE, eventually, last_request, question, results
 from launching import Launcher
-from stores import Server
+from servers import Restartable, restartable_server
 
 from .processes import WITHIN, Process, Replicas, on
 
@@ -194,49 +190,10 @@ async def test_whoever_waits_in_one_process_hears_of_the_answer_in_another(repli
 # What happens to the server
 
 
-class Restartable(Server):
-    """A server of the test's own."""
-
-    def __init__(self, folder: Path) -> None:
-        found = shutil.which("initdb")
-        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-        if found is None and not programs:
-            pytest.skip("Only where PostgreSQL is installed may a test restart a server.")
-        self._bin = Path(found).parent if found else programs[-1].parent
-        self._data = folder / "data"
-        self._folder = folder
-        # A port of its own could be somebody else's while the server is down; a socket in its folder cannot.
-        self._options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-        super().__init__(f"postgresql://postgres@/postgres?host={folder}")
-        if os.getuid() == 0:
-            shutil.chown(folder, "postgres")
-        self._run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "--no-sync")
-        self.start()
-
-    def _run(self, program: str, *arguments: str) -> None:
-        command = [str(self._bin / program), *arguments]
-        if os.getuid() == 0:
-            command = ["runuser", "-u", "postgres", "--", *command]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
-
-    def start(self) -> None:
-        log = str(self._folder / "log")
-        self._run("pg_ctl", "-D", str(self._data), "-l", log, "-o", self._options, "-w", "start")
-
-    def stop(self) -> None:
-        self._run("pg_ctl", "-D", str(self._data), "-m", "immediate", "-w", "stop")
-
-
 @pytest.fixture
 def restartable() -> Iterator[Restartable]:
-    with TemporaryDirectory(prefix="askback-server-") as name:
-        folder = Path(name)
-        if os.getuid() == 0:
-            # Another user runs it, and has to come this far. Pytest's own folders let nobody else in.
-            folder.parent.chmod(folder.parent.stat().st_mode | 0o011)
-        server = Restartable(folder)
+    with restartable_server() as server:
         yield server
-        server.stop()
 
 
 async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from askback.identity import MessageRef
 from askback.policy import Who
-from askback_slack.payloads import NOWHERE, Home, actor, click, written
+from askback_slack.payloads import NOWHERE, Home, actor, click, removal, rewritten, written
 
 ALONE = Home(team="T1")
 GRID = Home(team="T1", org="E1")
@@ -84,3 +85,70 @@ def test_a_thread_of_a_shared_channel_is_one_place_whichever_side_writes() -> No
 def test_what_somebody_has_slackbot_write_is_nobodys_message(kind: str) -> None:
     """A reminder that mentions the bot: whoever set it would not be among those whose request it is."""
     assert written(message(type=kind, user="USLACKBOT", text="Reminder: <@UBOT> deploy"), "UBOT", ALONE) is None
+
+
+# Edits and deletions
+
+
+def changed(before: str, after: str, **more: Any) -> dict[str, Any]:
+    """A message_changed event of ada's message; `more` goes into the message."""
+    about = {"type": "message", "user": "U1", "ts": "1.2", "thread_ts": "1.0", "team": "T1"}
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "hidden": True,
+        "channel": "C1",
+        "ts": "1.9",
+        "message": {**about, "text": after, "edited": {"user": "U1", "ts": "1.5"}, **more},
+        "previous_message": {**about, "text": before},
+    }
+    return {"type": "event_callback", "team_id": "T1", "event": event}
+
+
+def test_an_edit_is_the_same_message_with_other_words() -> None:
+    edit = rewritten(changed("stagin", "&lt;production&gt;"), "UBOT", ALONE)
+    assert edit is not None
+    assert (edit.written.key, edit.written.text, edit.at.timestamp()) == ("C1:1.2", "<production>", 1.5)
+    assert (edit.written.place.thread, edit.written.author.id, edit.written.in_thread) == ("1.0", "U1", True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        changed("same", "same"),
+        changed("one", "two", edited=None),
+        changed("one", "two", edited={"user": "U2", "ts": "1.5"}),
+        changed("one", "two", user="UBOT", edited={"user": "UBOT", "ts": "1.5"}),
+        changed("one", "two", bot_id="B1"),
+        changed("one", "two", subtype="tombstone"),
+        message(),
+    ],
+    ids=["a preview", "not by a person", "by somebody else", "our own", "another bot's", "a tombstone", "a new one"],
+)
+def test_other_changes_are_no_edits(body: dict[str, Any]) -> None:
+    assert rewritten(body, "UBOT", ALONE) is None
+    if body["event"].get("subtype") is not None:
+        assert written(body, "UBOT", ALONE) is None
+
+
+def test_an_edit_that_names_the_bot_is_no_mention() -> None:
+    mention = message(type="app_mention")
+    assert written(mention, "UBOT", ALONE) is not None
+    mention["event"]["edited"] = {"user": "U1", "ts": "1.5"}
+    assert written(mention, "UBOT", ALONE) is None
+
+
+@pytest.mark.parametrize(
+    ("event", "ts"),
+    [
+        ({"subtype": "message_deleted", "deleted_ts": "1.2", "ts": "1.9"}, "1.2"),
+        ({"subtype": "message_deleted", "previous_message": {"ts": "1.2"}, "ts": "1.9"}, "1.2"),
+        ({"subtype": "message_changed", "message": {"subtype": "tombstone", "ts": "1.2"}, "ts": "1.9"}, "1.2"),
+        ({"subtype": "message_changed", "message": {"ts": "1.2"}, "ts": "1.9"}, None),
+        ({"subtype": "message_deleted"}, None),
+        ({}, None),
+    ],
+)
+def test_a_deletion_names_the_message_that_is_gone(event: dict[str, Any], ts: str | None) -> None:
+    gone = removal({"event": {"type": "message", "channel": "C1", **event}})
+    assert (None if gone is None else gone.ref) == (None if ts is None else MessageRef(channel="C1", id=ts))

@@ -66,6 +66,18 @@ def test_the_one_whose_request_it_is_is_named_and_not_called() -> None:
     assert "2 have to agree; one “No” ends it." in message.text
 
 
+@pytest.mark.parametrize(
+    ("count", "named", "rest"), [(6, 6, ", who do not decide."), (7, 5, " and 2 more, who do not")]
+)
+def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, named: int, rest: str) -> None:
+    people = crowd(count)
+    made = render.messages(decided(rules=RULES.evolve(requesters=people), people=(ADA,)))
+    accepted(made)
+    text = "".join(said(made))
+    assert f"p{named - 1}{rest}" in text
+    assert f"p{named}" not in text
+
+
 def test_every_vote_stands_there_with_its_whole_reason_however_many_there_are() -> None:
     people = crowd(60)
     rules = Approval(quorum=60, refusing=("no",), refusals=60)

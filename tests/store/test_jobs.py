@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import psycopg
 import pytest
 from procrastinate.exceptions import ConnectorException
 from procrastinate.manager import JobManager
+from psycopg.types.json import Jsonb
 
-from askback.serving import jobs
+from askback.serving import jobs, shared
+from askback.serving.health import Health
+from askback.store.database import Database
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.beside import look, processes
+from askback.store.signals import LISTENING, Signal
 from askback_local.model.model import Model
 from askback_local.model.script import Fault, turn
 from askback_local.services import Services
@@ -112,3 +117,79 @@ async def test_a_process_that_was_held_up_does_not_take_its_own_turns_for_those_
                 while asyncio.get_running_loop().time() < until:
                     await connection.execute(HELD_UP)
             assert not [record for record in caplog.records if "taken again" in record.getMessage()]
+
+
+async def test_jobs_of_a_newer_release_wait_and_are_told_once(
+    postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / URL_FILE).write_text(postgres_url)
+    monkeypatch.setattr(jobs, "NEWER_SECONDS", 1)
+    jobs._log_newer.cache_clear()
+    newer = (
+        ("askback.dream", {"conversation_id": "c"}),
+        (jobs.TURN, {"conversation_id": "c", "mood": 1}),
+        (jobs.TURN, {"conversations": ["c"]}),
+        (jobs.TURN, {}),
+    )
+    board = Board()
+    async with Services(port=0, model=Model()) as services:
+        services.model.script(turn("Hello."))
+        async with engine(tmp_path, board, services) as one:
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                for name, arguments in newer:
+                    defer = "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%s, %s, %s)"
+                    connection.execute(defer, (jobs.queue_of("board"), name, Jsonb(arguments)))
+
+                def tried() -> bool:
+                    attempts = connection.execute("SELECT attempts FROM procrastinate_jobs WHERE lock IS NULL")
+                    return [count > 1 for (count,) in attempts] == [True] * len(newer)
+
+                async def all_tried() -> bool:
+                    return await asyncio.to_thread(tried)
+
+                await eventually(all_tried)
+            await one.write("hello")
+            await one.says("Hello.")
+    told = [record.__dict__["task"] for record in caplog.records if record.__dict__.get("action") == "left_to_newer"]
+    assert sorted(told) == sorted({name for name, _ in newer})
+
+
+async def test_what_others_tell_is_heard_again_after_a_fault_and_health_shows_a_hearing_that_has_ended(
+    postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "PAUSE_SECONDS", 0.05)
+    heard: list[str] = []
+
+    def recheck(signal: Signal) -> None:
+        heard.append(signal.id)
+        if signal.id == "broken":
+            raise LookupError("a fault of ours")
+
+    async with shared.hearing(PostgresAddress.read(postgres_url), recheck, LISTENING) as task:
+        health = Health(cast("Database", Healthy()))
+        health.watch((task,), {})
+
+        async def has_heard(id_: str) -> bool:
+            return id_ in heard
+
+        await eventually(lambda: has_heard(""))
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            for payload in ("ask broken", "ask  \x7f", "dream c1", "", "stop", "x" * 7000):
+                connection.execute("SELECT pg_notify('askback', %s)", (payload,))
+            await eventually(lambda: has_heard("broken"))
+
+            async def hears_again() -> bool:
+                connection.execute("SELECT pg_notify('askback', 'ask a7')")
+                return "a7" in heard
+
+            await eventually(hears_again)
+        assert health.alive()["signals"] == "ok"
+        assert [record.__dict__["action"] for record in caplog.records] == ["signals_failed"]
+    assert health.alive()["signals"] == "has ended"
+
+
+class Healthy:
+    """A database with which nothing is wrong."""
+
+    def defect(self) -> None:
+        return None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,8 @@ from askback.errors import OperatorError
 from askback.store.beside import served_beside
 from askback.store.served import Served
 from askback.store.sqlite.database import SqliteDatabase
-from askback.store.sqlite.lockfile import WorkerLock, create_private
+from askback.store.sqlite.files import create_private
+from askback.store.sqlite.lockfile import InUse, WorkerLock
 
 
 def mode(path: Path) -> int:
@@ -129,3 +132,52 @@ def test_what_a_process_serves_is_read_as_it_said_and_nothing_is_not_everything(
     path = tmp_path / "askback.db"
     with WorkerLock(path, "a program", served):
         assert served_beside(path) == served
+
+
+def test_two_workers_never_share_a_file_that_was_renamed_or_linked(tmp_path: Path):
+    first, second = tmp_path / "a.db", tmp_path / "b.db"
+    with WorkerLock(first):
+        writer = SqliteDatabase(first)
+        first.rename(second)
+        holder = subprocess.run(
+            [sys.executable, "-c", HOLD, str(second)], capture_output=True, text=True, check=False, stdin=-3
+        )
+        assert holder.returncode == 1
+        assert "which had another name when that began" in holder.stderr
+        second.rename(first)
+        asyncio.run(writer.close())
+    second.hardlink_to(first)
+    with pytest.raises(OperatorError, match="has 2 names"):
+        WorkerLock(second).acquire()
+    second.unlink()
+    second.symlink_to(first)
+    with pytest.raises(OperatorError, match="is a symbolic link"):
+        WorkerLock(second).acquire()
+    (tmp_path / "folder").symlink_to(tmp_path, target_is_directory=True)
+    with WorkerLock(first), pytest.raises(InUse):
+        WorkerLock(tmp_path / "folder" / "a.db").acquire()
+
+
+def test_looking_at_the_files_drops_none_of_sqlites_own_locks(tmp_path: Path):
+    """Closing any descriptor of a file drops what the process has locked in it."""
+    path = tmp_path / "askback.db"
+    with WorkerLock(path), closing(sqlite3.connect(path, isolation_level=None)) as held:
+        held.execute("CREATE TABLE t (x)")
+        held.execute("BEGIN EXCLUSIVE")
+        create_private(path)
+        with pytest.raises(OperatorError):
+            WorkerLock(path).acquire()
+        other = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+        done = subprocess.run([sys.executable, "-c", other, str(path)], capture_output=True, text=True, check=False)
+        assert "database is locked" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_that_somebody_else_planted_where_anybody_may_is_refused(tmp_path: Path):
+    path = tmp_path / "askback.db"
+    path.touch(0o666)
+    os.chown(path, 12345, 12345)
+    create_private(path)  # root may look after the files of others
+    tmp_path.chmod(0o1777)
+    with pytest.raises(OperatorError, match="belongs to another user"):
+        create_private(path)

@@ -26,7 +26,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from askback.clock import utc_now
 from askback.errors import OperatorError
 from askback.identity import Place
-from askback.store import asks, conversations, offers, outbox, pruning, schema, waiting
+from askback.store import asks, conversations, offers, outbox, pruning, schema, usage, waiting
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.sqlite.database import SqliteDatabase
 
@@ -300,10 +300,10 @@ ONE = frozenset({"slack"})
         (lambda connection: asks.open_of(connection, "c"), ["ix_asks_conversation_id_status"]),
         (lambda connection: asks.by_key(connection, "k"), ["sqlite_autoindex_asks_2"]),
         (asks.count_open, ["ix_asks_status_attend_at"]),
-        (lambda connection: asks.next_moment(connection, NOW, ONE), ["ix_asks_status_attend_at"]),
-        (lambda connection: asks.due(connection, NOW, 100, ONE), ["ix_asks_status_attend_at"]),
+        (lambda connection: asks.next_moment(connection, timedelta(seconds=30), ONE), ["ix_asks_status_attend_at"]),
+        (lambda connection: asks.due(connection, 100, ONE), ["ix_asks_status_attend_at"]),
         (
-            lambda connection: waiting.unserved(connection, NOW, ONE),
+            lambda connection: waiting.unserved(connection, timedelta(seconds=30), ONE),
             ["ix_asks_status_attend_at", "ix_outbox_due_at", "ix_conversations_wants_turn"],
         ),
         (lambda connection: conversations.was_heard(connection, HERE, "k"), ["ix_inbox_dedupe_key"]),
@@ -314,16 +314,27 @@ ONE = frozenset({"slack"})
         (lambda connection: conversations.history(connection, "c"), ["sqlite_autoindex_transcript_1"]),
         (lambda connection: conversations.calls_of(connection, "c", 1), ["sqlite_autoindex_calls_1"]),
         (lambda connection: conversations.first_of_ask(connection, "c", "a"), ["sqlite_autoindex_calls_1"]),
-        (lambda connection: conversations.authors(connection, "c", 1, 3), ["ix_inbox_conversation_id_taken_seq"]),
+        (lambda connection: conversations.authors(connection, "c"), ["sqlite_autoindex_transcript_1"]),
+        (lambda connection: conversations._taken(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
+        (lambda connection: conversations.all_calls(connection, "c"), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: asks.writers(connection, "a"), ["ix_actions_ask_id"]),
         (lambda connection: asks.answered_of(connection, "c"), ["ix_asks_conversation_id_status"]),
         (lambda connection: conversations.start_call(connection, "c", 1, "t"), ["sqlite_autoindex_calls_1"]),
-        (lambda connection: conversations.spent(connection, "c", None), ["sqlite_autoindex_usage_1"]),
-        (lambda connection: conversations.spent(connection, None, 1), ["ix_usage_day"]),
+        (
+            lambda connection: usage.spent(connection, "c", NOW),
+            ["sqlite_autoindex_usage_1", "ix_usage_day", "ix_reservations_day"],
+        ),
+        (lambda connection: usage.lapse(connection, "c"), ["ix_reservations_conversation_id"]),
         (lambda connection: offers.find(connection, "o"), ["sqlite_autoindex_offers_1"]),
         (
-            lambda connection: outbox.lease(connection, NOW, NOW + timedelta(seconds=90), 16, ONE),
+            lambda connection: outbox.lease(connection, timedelta(seconds=10), 16, ONE),
             ["ix_outbox_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
         ),
+        (
+            lambda connection: outbox.next_due(connection, ONE),
+            ["ix_outbox_leased_until_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
+        ),
+        (lambda connection: outbox.text_waits(connection, "c"), ["ix_outbox_conversation_id"]),
         # It runs before whatever people click meanwhile.
         (
             lambda connection: pruning.prune(connection, NOW, 20),

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+import discord
 import pytest
 
-import discord
 from browser import Opener, browsing
 from discord_client import (
     ADA,

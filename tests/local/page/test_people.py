@@ -94,7 +94,7 @@ async def test_a_working_agent_shows_what_it_does_and_can_be_stopped(open_page, 
     await expect(status).to_have_text("askback is stopping…")
     assert services.workspace.session("C0GENERAL", root).stopped_by == "U0LOCALADA"
     await put("suspended")
-    await expect(status).to_have_text("askback is waiting for your answer")
+    await expect(status).to_have_text("askback is waiting for an answer")
     await expect(stop).to_be_hidden()
     # The focus is not lost with the button.
     await expect(thread.locator("textarea")).to_be_focused()

@@ -1,0 +1,13 @@
+"""Runs `askback` with few file descriptors; the first argument says how many."""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+from askback import cli
+
+if __name__ == "__main__":
+    number = int(sys.argv.pop(1))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+    cli.main()

@@ -1,0 +1,177 @@
+"""An upgrade of one process after the other: the released process goes on beside today's, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import AsyncIterator
+from io import BytesIO
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from askback.store.migrate import NEWEST
+from askback_local.discord.guild import WINDOWS
+from askback_local.model.script import turn
+from launching import Launcher
+
+from .driver import ADA, Card, Talk, asks, card, line, one, settled, turn_of, until
+from .replicas import Office, open_office
+
+RELEASED = "4fae56b"
+"""The newest commit with the tables of the last release."""
+RELEASED_VERSION = "0004_team_approvals"
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60.0
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The code of the last release."""
+    command = ["git", "-c", "safe.directory=*", "-C", str(ROOT), "archive", "--format=tar", RELEASED, "core", "bots"]
+    try:
+        packed = subprocess.run(command, check=True, capture_output=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"The history of this checkout does not reach back to {RELEASED}: fetch all of it ({error}).")
+    folder = tmp_path_factory.mktemp("released")
+    with tarfile.open(fileobj=BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+class Old:
+    """A process of the last release."""
+
+    def __init__(self, office: Office, code: Path, folder: Path) -> None:
+        self._output = folder / "released.log"
+        paths = os.pathsep.join(str(code / name) for name in ("core", "bots"))
+        with self._output.open("wb") as output:
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", "askback", office.desk.platform],
+                cwd=folder,
+                env=office.environment | {"PYTHONPATH": paths},
+                stdout=output,
+                stderr=output,
+            )
+
+    @property
+    def said(self) -> str:
+        return self._output.read_text()
+
+    @property
+    def is_gone(self) -> bool:
+        return self._popen.poll() is not None
+
+    async def listens(self) -> None:
+        def there() -> bool:
+            assert not self.is_gone, self.said
+            return "Listening" in self.said
+
+        await until(there, "it listens", within=START_SECONDS)
+
+    def end(self) -> None:
+        self._popen.kill()
+        self._popen.wait()
+
+
+@pytest.fixture
+async def office(
+    platform: str, tmp_path: Path, empty_url: str, launcher: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Office]:
+    # The released process starts one thread in each window on Discord, and today's window is minutes long.
+    monkeypatch.delitem(WINDOWS, "create_thread_from_message")
+    async with open_office(platform, tmp_path, empty_url, launcher) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def old(office: Office, released: Path, tmp_path: Path) -> AsyncIterator[Old]:
+    process = Old(office, released, tmp_path)
+    try:
+        await process.listens()
+        yield process
+    finally:
+        process.end()
+
+
+def version(url: str) -> str:
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT version_num FROM askback_version").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def stored(url: str) -> int:
+    """How many questions there are."""
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT count(*) FROM asks").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def asked(office: Office, fruit: str) -> Talk:
+    office.desk.model.script(
+        turn(asks(one(f"Which {fruit}?", "Apple", "Pear"))), turn(f"Enjoy the {fruit}."), when=fruit
+    )
+    return await office.desk.mention(ADA, f"{fruit}, please")
+
+
+async def chosen(office: Office, shown: Card) -> None:
+    """Ada clicks; once more where it went to a process that was killed a moment ago, and failed before her eyes."""
+    try:
+        await office.desk.press(ADA, shown, "Pear")
+    except AssertionError:
+        await office.desk.press(ADA, shown, "Pear")
+
+
+async def answered(office: Office, talk: Talk, fruit: str) -> None:
+    """Ada's click counts, whichever process takes it, and the agent hears of it once."""
+    await chosen(office, await card(office.desk, talk, f"Which {fruit}?"))
+    await settled(office.desk, talk, "Pear")
+    assert f'"Which {fruit}?"="Pear"' in (await turn_of(office.desk, fruit, 2)).result
+    await line(office.desk, talk, f"Enjoy the {fruit}.")
+
+
+async def test_the_released_process_goes_on_beside_todays(office: Office, old: Old, empty_url: str) -> None:
+    assert version(empty_url) == RELEASED_VERSION
+    # The released process knows no other audience: it can read whatever today's asks.
+    office.environment["ASKBACK_ANSWERERS"] = "starter"
+    before = await asked(office, "plum")
+    await card(office.desk, before, "Which plum?")
+    new = await office.start()
+    assert version(empty_url) == NEWEST
+    # Begun before the upgrade, and in the middle of it; the two take clicks and turns as they come.
+    await answered(office, before, "plum")
+    names = [f"fruit{number}" for number in range(6)]
+    talks = [await asked(office, name) for name in names]
+    await asyncio.gather(*(answered(office, talk, name) for talk, name in zip(talks, names, strict=True)))
+    assert not old.is_gone, old.said
+    assert not new.is_gone, new.said
+    for said in (old.said, new.said):
+        assert "Traceback" not in said, said
+        assert " ERROR " not in said, said
+    # The end of the upgrade: what the released process has begun is ended by today's.
+    last = await asked(office, "quince")
+    shown = await card(office.desk, last, "Which quince?")
+    old.end()
+    await chosen(office, shown)
+    await line(office.desk, last, "Enjoy the quince.")
+
+
+async def test_what_the_released_process_cannot_read_waits_for_todays(office: Office, old: Old, empty_url: str) -> None:
+    # Whoever writes in the thread may answer what today's process asks: the released one knows no such audience.
+    new = await office.start()
+    names = [f"fruit{number}" for number in range(6)]
+    talks = [await asked(office, name) for name in names]
+    # What the model said is stored: a turn that dies before that is taken again, and the model says the next thing.
+    await until(lambda: stored(empty_url) == len(names), "every question is stored")
+    assert not old.is_gone, old.said
+    old.end()
+    await asyncio.gather(*(answered(office, talk, name) for talk, name in zip(talks, names, strict=True)))
+    assert not new.is_gone, new.said
+    assert "Traceback" not in new.said, new.said
+    assert " ERROR " not in new.said, new.said

@@ -1,0 +1,110 @@
+"""What the budget grants, and what a call is measured at, whatever becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from anthropic import AsyncAnthropic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askback.agent.budget import LEAST, Budget
+from askback.agent.meter import Meter
+from askback.agent.model import Request, stream_turn
+from askback.conversations import Spent
+
+CALLS = st.lists(
+    st.tuples(
+        st.integers(0, 4),  # whose turn it is
+        st.integers(1, 6_000),  # what it reads at most
+        st.floats(0, 1),  # how much of that it reads
+        st.floats(0, 1),  # how much it writes of what it may
+    ),
+    max_size=40,
+)
+LIMITS = st.one_of(st.none(), st.integers(1, 20_000))
+
+
+@given(calls=CALLS, conversation=LIMITS, day=LIMITS)
+def test_calls_at_the_same_time_go_over_a_budget_by_one_call_at_most(
+    calls: list[tuple[int, int, float, float]], conversation: int | None, day: int | None
+) -> None:
+    """Each conversation has one call at a time: the next step of one that runs is its end."""
+    budget = Budget(conversation=conversation, day=day)
+    used = dict.fromkeys(range(5), 0)
+    running: dict[int, tuple[int, int]] = {}
+    over = 0
+    for who, read, reads, writes in calls:
+        if who in running:
+            reserved, actual = running.pop(who)
+            used[who] += actual - reserved
+            continue
+        held = sum(reserved for reserved, _ in running.values())
+        grant = budget.grant(Spent(conversation=used[who], today=sum(used.values()), reserved=held), read, 8_192)
+        if not grant.tokens:
+            assert grant.problem is not None or held, "who waits waits for a call that runs"
+            continue
+        assert LEAST <= grant.write <= 8_192
+        assert grant.tokens == read + grant.write
+        used[who] += grant.tokens
+        running[who] = grant.tokens, int(read * reads) + int(grant.write * writes)
+        over = max(over, read + LEAST)
+        assert conversation is None or used[who] <= conversation + over
+        assert day is None or sum(used.values()) <= day + over
+
+
+@asynccontextmanager
+async def service(answer: bytes) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """Something that hears requests, says this, and hangs up."""
+    heard: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", heard
+
+
+async def measured(url: str, *, retries: int) -> Meter:
+    request = Request(model="m", system="Be brief.", max_tokens=100, messages=(), tools=())
+    meter = Meter(1_000)
+
+    async def follow(text: str) -> None:
+        del text
+
+    async with AsyncAnthropic(api_key="k", base_url=url, max_retries=retries) as client:
+        said = await stream_turn(client, request, follow, meter)
+    assert said.problem is not None
+    return meter
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+async def test_every_attempt_that_got_no_answer_counts_as_read(retries: int) -> None:
+    """The package repeats such attempts by itself, and the service may have billed each."""
+    async with service(b"") as (url, heard):
+        meter = await measured(url, retries=retries)
+    assert (len(heard), meter.tokens) == (retries + 1, (retries + 1) * 1_000)
+
+
+async def test_what_never_reached_the_service_counts_nothing() -> None:
+    async with service(b"") as (url, _):
+        pass
+    assert (await measured(url, retries=1)).tokens == 0
+
+
+async def test_what_the_service_refuses_counts_nothing() -> None:
+    async with service(b"HTTP/1.1 529 Overloaded\r\nContent-Length: 0\r\n\r\n") as (url, heard):
+        meter = await measured(url, retries=1)
+    assert (len(heard), meter.tokens) == (2, 0)
+
+
+async def test_an_answer_that_says_nothing_counts_as_read() -> None:
+    async with service(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n") as (url, _):
+        meter = await measured(url, retries=0)
+    assert meter.tokens == 1_000

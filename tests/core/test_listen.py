@@ -1,0 +1,178 @@
+"""A listener closes what sends no whole request, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from askback.serving import gate, listen
+from askback.serving.listen import listening
+from askback.settings.address import Address
+
+HERE = Address(host="127.0.0.1", port=0)
+
+
+class Served:
+    """A listener with one page, and its connections."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.go_on = asyncio.Event()
+        self.asked = asyncio.Event()
+
+    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+    async def ask(self, path: str = "/", *, signed: bool = False) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection that has its answer, and is kept."""
+        reader, writer = await self.open()
+        writer.write(f"GET {path}{'?signed' if signed else ''} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        assert await answer(reader) == "HTTP/1.1 200 OK"
+        return reader, writer
+
+    async def page(self, request: web.Request) -> web.Response:
+        if request.query_string == "signed":
+            gate.trusted(request)
+        return web.Response(text="here")
+
+    async def slow(self, request: web.Request) -> web.Response:
+        del request
+        self.asked.set()
+        await self.go_on.wait()
+        return web.Response(text="here")
+
+
+async def answer(reader: asyncio.StreamReader) -> str:
+    """The first line of an answer; the rest is read as well."""
+    async with asyncio.timeout(20):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        await reader.readexactly(len("here"))
+    return head.splitlines()[0]
+
+
+async def closed(reader: asyncio.StreamReader) -> bytes:
+    """What comes until the connection is closed."""
+    async with asyncio.timeout(20):
+        try:
+            return await reader.read()
+        except ConnectionResetError:
+            return b""
+
+
+@asynccontextmanager
+async def served() -> AsyncGenerator[Served]:
+    one = Served(0)
+    application = web.Application()
+    application.add_routes([web.route("*", "/", one.page), web.get("/slow", one.slow)])
+    async with listening(application, HERE) as address:
+        one.port = address.port
+        yield one
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nX-A: ", b"GET / HTTP/1.1\r\n" * 2])
+async def test_a_request_that_does_not_arrive_is_closed(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.05)
+    async with served() as one:
+        reader, writer = await one.open()
+        writer.write(sent)
+        assert (await closed(reader)).partition(b"\r\n")[0] in (b"", b"HTTP/1.0 400 Bad Request")
+        writer.close()
+
+
+async def test_a_second_request_has_the_same_time_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with served() as one:
+        reader, writer = await one.ask()
+        monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.05)
+        writer.write(b"GET /")
+        assert await closed(reader) == b""
+        writer.close()
+
+
+async def test_a_kept_connection_is_closed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "KEEP_SECONDS", 0.05)
+    async with served() as one:
+        reader, writer = await one.ask()
+        assert await closed(reader) == b""
+        writer.close()
+
+
+async def test_a_request_that_has_arrived_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.05)
+    async with served() as one:
+        reader, writer = await one.open()
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        await one.asked.wait()
+        # One that came after it is closed meanwhile: its time is over, that of the first is not counted.
+        late, other = await one.open()
+        assert await closed(late) == b""
+        one.go_on.set()
+        assert await answer(reader) == "HTTP/1.1 200 OK"
+        writer.close()
+        other.close()
+
+
+async def test_whoever_waits_longest_gives_way_and_whoever_is_known_last(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(gate, "MOST", 4)
+    monkeypatch.setattr(gate, "FEWEST", 1)
+    monkeypatch.setattr(gate, "PATIENCE_SECONDS", 0)
+    with caplog.at_level(logging.WARNING, logger="askback.listen"):
+        async with served() as one:
+            known, to_known = await one.ask(signed=True)
+            under_way, to_way = await one.open()
+            to_way.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            await one.asked.wait()
+            strangers = [await one.ask() for _ in range(10)]
+            for reader, _ in strangers[:8]:
+                assert await closed(reader) == b""
+            to_known.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert await answer(known) == "HTTP/1.1 200 OK"
+            one.go_on.set()
+            assert await answer(under_way) == "HTTP/1.1 200 OK"
+            for writer in (to_known, to_way, *(writer for _, writer in strangers)):
+                writer.close()
+    assert [record.action for record in caplog.records] == ["connections_closed"]  # type: ignore[attr-defined]
+
+
+async def test_where_all_are_being_answered_the_next_one_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "MOST", 1)
+    monkeypatch.setattr(gate, "FEWEST", 1)
+    async with served() as one:
+        first, to_first = await one.open()
+        to_first.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        await one.asked.wait()
+        second = asyncio.create_task(one.ask())
+        one.go_on.set()
+        assert await answer(first) == "HTTP/1.1 200 OK"
+        _, to_second = await second
+        to_first.close()
+        to_second.close()
+
+
+async def test_no_descriptor_left_is_one_warning_and_no_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listen, "PAUSE_SECONDS", 0.001)
+    loop = asyncio.get_running_loop()
+    accept, refusals = loop.sock_accept, iter(range(50))
+
+    async def refuse(listener: socket.socket) -> tuple[socket.socket, object]:
+        if next(refusals, None) is not None:
+            raise OSError(24, "Too many open files")
+        return await accept(listener)
+
+    monkeypatch.setattr(loop, "sock_accept", refuse)
+    with caplog.at_level(logging.WARNING, logger="askback.listen"):
+        async with served() as one:
+            _, writer = await one.ask()
+            writer.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        "A connection could not be taken, trying again: [Errno 24] Too many open files"
+    ]

@@ -1,0 +1,44 @@
+"""Any form, for tests of what holds for every one."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from askback.questions import Condition, Form, Option, Question, TextRules
+
+DIGITS = TextRules(pattern=r"\d+", max_length=12)
+
+
+@st.composite
+def questions(pick: st.DrawFn, earlier: list[Question], number: int) -> Question:
+    count = pick(st.integers(0, 12))
+    multi = pick(st.booleans())
+    offered = tuple(
+        Option(value=f"v{i}", label=f"{number}.{i} " + "long " * pick(st.sampled_from([0, 1, 60])), description=None)
+        for i in range(count)
+    )
+    some = pick(st.lists(st.sampled_from([one.value for one in offered]), unique=True)) if offered else []
+    condition = None
+    if earlier and pick(st.booleans()):
+        asked = pick(st.sampled_from(earlier))
+        values = [option.value for option in asked.options]
+        any_of = pick(st.lists(st.sampled_from(values), max_size=3, unique=True)) if values else []
+        condition = Condition(question=asked.id, any_of=tuple(any_of))
+    return Question(
+        id=f"q{number}",
+        prompt=f"Question {number}?",
+        options=offered,
+        multi_select=multi,
+        allow_custom=not offered or pick(st.booleans()),
+        default=tuple(some if multi else some[:1]) if pick(st.booleans()) else (),
+        rules=pick(st.sampled_from([TextRules(), DIGITS])),
+        show_if=condition,
+    )
+
+
+@st.composite
+def forms(pick: st.DrawFn) -> Form:
+    made: list[Question] = []
+    for number in range(pick(st.sampled_from([2, 3, 1, 4, 5]))):
+        made.append(pick(questions(made, number)))
+    return Form(questions=tuple(made))

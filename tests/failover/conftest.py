@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every platform, but for what means something on one only: that says why."""
+    if "platform" not in metafunc.fixturenames:
+        return
+    platforms = ["discord", "slack"]
+    for only in metafunc.definition.iter_markers("only"):
+        assert only.kwargs["reason"]
+        platforms = [only.args[0]]
+    metafunc.parametrize("platform", platforms)

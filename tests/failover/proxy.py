@@ -1,0 +1,107 @@
+"""A TCP proxy in front of PostgreSQL, as a cloud puts one there: it leads to one server, and can do its worst."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+CHUNK = 65536
+
+
+class Proxy:
+    """Leads to `target`, the socket of a server; None: it takes no connection."""
+
+    def __init__(self, target: Path | None) -> None:
+        self.target = target
+        self.port = 0
+        self.swallows = False
+        """Whether new connections are taken and never answered."""
+        self.taken = 0
+        """How many connections were taken."""
+        self._open: dict[asyncio.Task[None], _Line] = {}
+        self._cut_on: bytes | None = None
+        self.cuts = 0
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def cut(self) -> int:
+        """End every connection, whatever is under way; returns how many."""
+        for task in self._open:
+            task.cancel()
+        return len(self._open)
+
+    def cut_on(self, words: bytes | None) -> None:
+        """End a connection as soon as its client says these words, before the server hears them."""
+        self._cut_on = words
+
+    def swallow(self) -> None:
+        """From now on nothing passes on the connections of now, though nobody ends them; and none is answered."""
+        self.swallows = True
+        for line in self._open.values():
+            line.is_silent = True
+
+    def answer(self) -> None:
+        """New connections are answered again. Those of before stay silent for good."""
+        self.swallows = False
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.taken += 1
+        line = self._open[task] = _Line(is_silent=self.swallows)
+        try:
+            if not line.is_silent:
+                await self._connect(line, reader, writer)
+            else:
+                await asyncio.Event().wait()
+        except (OSError, EOFError, asyncio.CancelledError):
+            writer.transport.abort()
+        finally:
+            del self._open[task]
+            writer.close()
+
+    async def _connect(self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.target is None:
+            raise ConnectionRefusedError
+        server_reader, server_writer = await asyncio.open_unix_connection(str(self.target))
+        try:
+            with suppress(ExceptionGroup):
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(self._pass_on(line, reader, server_writer, spoken=True))
+                    tasks.create_task(self._pass_on(line, server_reader, writer, spoken=False))
+        finally:
+            server_writer.transport.abort()
+
+    async def _pass_on(
+        self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, spoken: bool
+    ) -> None:
+        while data := await reader.read(CHUNK):
+            if line.is_silent:
+                await asyncio.Event().wait()
+            if spoken and self._cut_on is not None and self._cut_on in data:
+                self.cuts += 1
+                break
+            writer.write(data)
+            await writer.drain()
+        raise EOFError
+
+
+class _Line:
+    def __init__(self, *, is_silent: bool) -> None:
+        self.is_silent = is_silent
+
+
+@asynccontextmanager
+async def proxy(target: Path | None) -> AsyncGenerator[Proxy]:
+    made = Proxy(target)
+    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
+    made.port = server.sockets[0].getsockname()[1]
+    try:
+        yield made
+    finally:
+        server.close()
+        made.cut()
+        await asyncio.sleep(0)

@@ -1,0 +1,41 @@
+"""Which modules are mutated, by which tests their mutants should die, and which change nothing."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from .mutants import Mutant
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "askback.interview": ("core/test_interview.py", "core/test_interview_properties.py"),
+    "askback.voting": ("core/test_voting.py", "core/test_approval.py"),
+    "askback.timing": ("core/test_timing.py",),
+    "askback.deciding": ("core/test_deciding.py",),
+    "askback.policy": ("core/test_policy.py", "core/test_approval.py", "core/test_voting.py"),
+    "askback.agent.budget": ("core/test_budget.py",),
+    "askback.agent.slots": ("core/test_fairness.py",),
+    "askback.store.usage": ("core/test_spending.py",),
+    "askback.store.turning": ("core/test_living.py", "core/test_agent.py"),
+}
+"""The tests of each, relative to `tests/`: those that fail first come first."""
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """A change that no test can notice, since it changes nothing that anybody sees."""
+
+    module: str
+    before: str
+    after: str
+    why: str
+
+    def fits(self, mutant: Mutant) -> bool:
+        return (self.module, self.before, self.after) == (mutant.module, mutant.before, mutant.after)
+
+
+def equivalents() -> tuple[Equivalent, ...]:
+    """Read the list. Lines are compared without the space around them, so that it outlives other changes."""
+    listed = tomllib.loads((Path(__file__).parent / "equivalent.toml").read_text(encoding="utf-8"))
+    return tuple(Equivalent(**entry) for entry in listed["equivalent"])
