@@ -334,7 +334,7 @@ ONE = frozenset({"slack"})
             lambda connection: outbox.next_due(connection, ONE),
             ["ix_outbox_leased_until_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
         ),
-        (lambda connection: outbox.text_waits(connection, "c"), ["ix_outbox_conversation_id"]),
+        (lambda connection: outbox.text_waits(connection, "c", "prose:c:1"), ["ix_outbox_conversation_id"]),
         # It runs before whatever people click meanwhile.
         (
             lambda connection: pruning.prune(connection, NOW, 20),

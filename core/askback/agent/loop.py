@@ -51,6 +51,7 @@ from askback.messages.access import Access
 from askback.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
 from askback.store.asking import TooManyOpen
 from askback.store.errors import StoreError
+from askback.store.leases import LeaseLost, keep_lease
 from askback.store.store import Store
 from askback.tools import QuestionTool, ToolInput
 
@@ -281,6 +282,7 @@ class Agent:
                 requested, those = await self._requested(turn, said), await self._audience(turn, said)
                 end = self._end(turn, said, prose, requested, those)
                 end = end.evolve(tokens=meter.tokens, reservation=reservation)
+                taken_at = asyncio.get_running_loop().time()
                 ended = await self._end_turn(end)
             except BaseException:
                 await prose.abandon()
@@ -288,7 +290,7 @@ class Agent:
             if not ended:
                 await prose.abandon()
                 return
-            await self._finish(prose, end)
+            await self._finish(prose, end, taken_at)
             mood = _mood(end)
             self._manager.nudge()
         finally:
@@ -319,7 +321,7 @@ class Agent:
             return platform.prose(conversation.place, target, conversation.starter, begun)
 
         async def waits() -> bool:
-            return await self._store.text_waits(conversation.id, besides=target)
+            return await self._store.text_waits(conversation.id, before=target)
 
         if begun:
             return begin()
@@ -344,13 +346,17 @@ class Agent:
 
         return follow
 
-    async def _finish(self, prose: Prose, end: TurnEnd) -> None:
-        """Bring the text to its end; what cannot be done now is the outbox's."""
+    async def _finish(self, prose: Prose, end: TurnEnd, taken_at: float) -> None:
+        """Bring the text to its end, leased since `taken_at`; what cannot be done now is the outbox's."""
         if end.say is None:
             await prose.abandon()
             return
         try:
-            await prose.finish(end.say.text)
+            async with keep_lease(self._store, end.say.target, taken_at):
+                await prose.finish(end.say.text)
+        except LeaseLost:
+            await prose.abandon()
+            raise
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A text is left to the outbox: %s", error, extra={"action": "prose_left"})
             await self._store.release(end.say.target)

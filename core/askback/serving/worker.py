@@ -22,6 +22,7 @@ from askback.platform import Gone, Messages, Platform, TryLater, Undeliverable
 from askback.serving.breaker import Breaker
 from askback.serving.turns import LOOK_AGAIN, Turns, sleep
 from askback.store.errors import StoreError
+from askback.store.leases import keep_lease
 from askback.store.left import Unreadable
 from askback.store.outbox import LONGEST_PAUSE, OutboxItem
 from askback.store.pruning import Pruned
@@ -43,8 +44,6 @@ WATCH_SECONDS = 1.0
 """How often it is looked whether the wall clock was set; one that is off by no more is let be."""
 CLOCK_SECONDS = 30.0
 """How often it is looked whether the clock went back."""
-HOLD_SECONDS = 3.0
-"""How often whoever shows something says that it still does."""
 PRUNE_SECONDS = 3600.0
 PRUNED_AT_ONCE = 20
 UNSERVED_SECONDS = 30.0
@@ -128,7 +127,6 @@ class Worker:
             tasks.create_task(self._watch_clock(), name="askback watch")
             if self._retention is not None:
                 tasks.create_task(self._prune_forever(self._retention), name="askback retention")
-            tasks.create_task(self._hold_forever(), name="askback leases")
             tasks.create_task(self._tell_unserved_forever(), name="askback unserved")
             if self._turns is not None:
                 tasks.create_task(self._turns.run(), name="askback turns")
@@ -282,6 +280,7 @@ class Worker:
         """Begin what is due on one platform. Returns in how long to look again; None: when something ends."""
         breaker = self._breaker(platform)
         while free := breaker.room(self._in_flight[platform]):
+            taken_at = asyncio.get_running_loop().time()
             items = await self._store.lease(free, platform)
             if not items:
                 return await self._store.next_due(platform)
@@ -291,26 +290,18 @@ class Worker:
                 else:
                     self._delivering[item.target] = False
                     self._in_flight[platform] += 1
-                    tasks.create_task(self._deliver_one(item, platform), name=f"askback deliver {item.target}")
+                    delivery = self._deliver_one(item, platform, taken_at)
+                    tasks.create_task(delivery, name=f"askback deliver {item.target}")
         return timedelta(seconds=breaker.seconds_to_probe()) if breaker.is_open else None
 
     def _breaker(self, platform: str) -> Breaker:
         return self._breakers.setdefault(platform, Breaker(platform))
 
-    async def _hold_forever(self) -> None:
-        """What takes long is still being shown: nobody else is to take it for left behind."""
-        while True:
-            await asyncio.sleep(HOLD_SECONDS)
-            if self._delivering:
-                try:
-                    await self._store.hold(tuple(self._delivering))
-                except StoreError:
-                    log.exception("The outbox could not be held.", extra={"action": "store_failed"})
-
-    async def _deliver_one(self, item: OutboxItem, platform: str) -> None:
+    async def _deliver_one(self, item: OutboxItem, platform: str, taken_at: float) -> None:
         try:
             try:
-                await self._deliver(item, platform)
+                async with keep_lease(self._store, item.target, taken_at):
+                    await self._deliver(item, platform)
             finally:
                 self._in_flight[platform] -= 1
                 again = self._delivering.pop(item.target)

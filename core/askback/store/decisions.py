@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DRAW_SECONDS", "change", "follow", "keep_late"]
+__all__ = ["change", "follow", "keep_late"]
 
 from datetime import timedelta
 
@@ -14,9 +14,6 @@ from askback.conversations import Heard, Step
 from askback.store import asks, conversations, offers, outbox
 from askback.store.signals import Signal, tell
 from askback.store.turns import wake
-
-DRAW_SECONDS = 10
-"""How long whoever made a change may take to show it, before the outbox does."""
 
 
 def change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
@@ -31,7 +28,8 @@ def change(connection: Connection, before: Ask, after: Ask, action: Action | Non
         not_before = None if after.messages else after.post_after
         # Without a message nobody looks at it, such as a caller of the library.
         clicked = action is not None and action.message is not None
-        by_click = timedelta(seconds=DRAW_SECONDS) if clicked else None
+        # Whoever made the change shows it, before the outbox does.
+        by_click = timedelta(seconds=outbox.LEASE_SECONDS) if clicked else None
         outbox.put_card(connection, after, not_before=not_before, lease=by_click)
     if after.interview.turn != before.interview.turn:
         offers.withdraw(connection, after)

@@ -8,8 +8,8 @@ confirmed it.
 from __future__ import annotations
 
 __all__ = [
-    "LONGEST_PAUSE", "OutboxItem", "delete", "free", "hold", "hurry", "lease", "leave", "next_due", "put_card",
-    "put_say", "release", "retry", "set_right", "take_back", "text_waits",
+    "LEASE_SECONDS", "LONGEST_PAUSE", "OutboxItem", "delete", "free", "hold", "hurry", "lease", "leave", "next_due",
+    "put_card", "put_say", "release", "retry", "set_right", "take_back", "text_waits",
 ]  # fmt: skip
 
 from collections.abc import Sequence
@@ -47,6 +47,8 @@ from askback.store.statement import Statement
 from askback.store.times import NOW, given_now
 from askback.values import Value
 
+LEASE_SECONDS = 10
+"""For so long nobody else takes what was taken, unless the lease is renewed."""
 TOLERANCE = timedelta(seconds=1)
 """A clock that goes back by no more is left alone."""
 LONGEST_WAIT = timedelta(hours=2)
@@ -54,6 +56,7 @@ LONGEST_WAIT = timedelta(hours=2)
 LONGEST_PAUSE = timedelta(seconds=60)
 """The longest pause between two tries for which the platform did not ask."""
 _MICROSECOND = timedelta(microseconds=1)
+LARGEST_ID = 2**63 - 1
 
 
 class OutboxItem(Value):
@@ -131,9 +134,11 @@ _QUEUE = Statement(
     insert(outbox).values(leased_until=_LEASED_UNTIL, due_at=_DUE_AT, tried_at=NOW + _TRIED, noted_at=NOW)
 )
 _FREE_AT = func.coalesce(outbox.c.leased_until, 0)
+_OWN_ID = select(outbox.c.id).where(outbox.c.target == bindparam("own")).scalar_subquery()
 _WAITS_BEFORE = Statement(
     select(outbox.c.id)
-    .where(outbox.c.conversation_id == bindparam("of"), outbox.c.kind == "say", outbox.c.target != bindparam("own"))
+    .where(outbox.c.conversation_id == bindparam("of"), outbox.c.kind == "say")
+    .where(outbox.c.id < func.coalesce(_OWN_ID, LARGEST_ID))
     .limit(1)
 )
 _IS_READ = outbox.c.id.not_in(bindparam("left", expanding=True))
@@ -228,9 +233,9 @@ def _when(connection: Connection, not_before: datetime | None, lease: timedelta 
     }
 
 
-def text_waits(connection: Connection, conversation_id: str, besides: str = "") -> bool:
-    """Return whether a text of a conversation, other than the named one, is still to be said."""
-    return bool(_WAITS_BEFORE.rows(connection, of=conversation_id, own=besides))
+def text_waits(connection: Connection, conversation_id: str, before: str) -> bool:
+    """Return whether a text of a conversation is still to be said before the named one, which may not be queued yet."""
+    return bool(_WAITS_BEFORE.rows(connection, of=conversation_id, own=before))
 
 
 def free(connection: Connection) -> None:
@@ -276,11 +281,11 @@ def lease(
     return items
 
 
-def hold(connection: Connection, targets: tuple[str, ...], length: timedelta) -> None:
+def hold(connection: Connection, target: str, length: timedelta) -> None:
     """Keep what was leased. What was given back meanwhile, or is leased for longer, stays as it is."""
     connection.execute(
         update(outbox)
-        .where(outbox.c.target.in_(targets), outbox.c.leased_until < _LEASED_UNTIL)
+        .where(outbox.c.target == target, outbox.c.leased_until < _LEASED_UNTIL)
         .values(leased_until=_LEASED_UNTIL, noted_at=NOW),
         {"now": given_now(connection), "lease": length // _MICROSECOND},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LEASE_SECONDS", "Showing"]
+__all__ = ["Showing"]
 
 from datetime import timedelta
 
@@ -11,11 +11,8 @@ from sqlalchemy import Connection
 from askback.conversations import Say
 from askback.store import locks, outbox
 from askback.store.left import Unreadable
-from askback.store.outbox import OutboxItem
+from askback.store.outbox import LEASE_SECONDS, OutboxItem
 from askback.store.transactions import Transactions
-
-LEASE_SECONDS = 10
-"""How long what was taken is nobody else's, unless it is held for longer: a process that ends holds nothing."""
 
 _LEASE = timedelta(seconds=LEASE_SECONDS)
 
@@ -30,9 +27,9 @@ class Showing(Transactions):
             lambda connection: outbox.lease(connection, _LEASE, at_most, served, self._left)
         )
 
-    async def hold(self, targets: tuple[str, ...]) -> None:
-        """What was taken is still being shown."""
-        await self._database.run(lambda connection: outbox.hold(connection, targets, _LEASE))
+    async def hold(self, target: str) -> None:
+        """Renew the lease of a row, where somebody has it."""
+        await self._database.run(lambda connection: outbox.hold(connection, target, _LEASE))
 
     async def free_leases(self) -> None:
         """What an ended process had taken is anybody's: called once, by a worker that is alone."""
@@ -51,9 +48,9 @@ class Showing(Transactions):
         """The platform answers again: what failed there is due now."""
         await self._database.run(lambda connection: outbox.hurry(connection, frozenset({platform})))
 
-    async def text_waits(self, conversation_id: str, *, besides: str = "") -> bool:
-        """Return whether a text of this conversation, other than the named one, is still to be said."""
-        return await self._database.read(lambda connection: outbox.text_waits(connection, conversation_id, besides))
+    async def text_waits(self, conversation_id: str, *, before: str) -> bool:
+        """Return whether a text of this conversation is still to be said before the named one."""
+        return await self._database.read(lambda connection: outbox.text_waits(connection, conversation_id, before))
 
     async def said(self, target: str) -> None:
         """A text was delivered, or never can be."""

@@ -16,7 +16,6 @@ from askback.identity import Actor, MessageRef, each
 from askback.policy import Limits
 from askback.store import approvals, conversations, locks, outbox, usage
 from askback.store.asking import store_asks
-from askback.store.decisions import DRAW_SECONDS
 from askback.store.left import Unreadable
 from askback.store.transactions import Transactions
 
@@ -133,8 +132,8 @@ class Turning(Transactions):
                 conversations.add_message(connection, end.conversation_id, message)
             if end.say is not None:
                 # The caller says it, unless an earlier text still waits: then it waits behind that.
-                waits = not end.say.messages and outbox.text_waits(connection, end.conversation_id)
-                lease = None if waits else timedelta(seconds=DRAW_SECONDS)
+                waits = not end.say.messages and outbox.text_waits(connection, end.conversation_id, end.say.target)
+                lease = None if waits else timedelta(seconds=outbox.LEASE_SECONDS)
                 outbox.put_say(connection, end.say, end.conversation_id, lease=lease, tried=True)
             if end.notice is not None:
                 outbox.put_say(connection, end.notice, end.conversation_id)

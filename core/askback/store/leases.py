@@ -1,0 +1,59 @@
+"""Leases of the outbox, renewed for as long as their owner is showing what it took."""
+
+from __future__ import annotations
+
+__all__ = ["RENEW_SECONDS", "LeaseLost", "keep_lease"]
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from askback.store.errors import StoreError
+from askback.store.outbox import LEASE_SECONDS
+from askback.store.showing import Showing
+
+log = logging.getLogger("askback.store")
+
+RENEW_SECONDS = 3.0
+"""Seconds between two renewals of a lease."""
+MARGIN_SECONDS = 1.0
+"""Seconds before a lease runs out at which its owner lets go: a call that it cancels must not be under way then."""
+
+
+class LeaseLost(StoreError):
+    """The database could not be told in time, so another process may take the delivery."""
+
+
+@asynccontextmanager
+async def keep_lease(store: Showing, target: str, taken_at: float) -> AsyncGenerator[None]:
+    """Keep the lease of a delivery until the block ends.
+
+    `taken_at` is the time of the running loop at which the owner asked for the lease. Raises `LeaseLost` where no
+    renewal reached the database before the lease ran out: the block is cancelled, and its owner leaves the row alone.
+    """
+    try:
+        async with asyncio.timeout_at(taken_at + LEASE_SECONDS - MARGIN_SECONDS) as limit:
+            renewal = asyncio.create_task(_renew_forever(store, target, limit), name=f"askback lease {target}")
+            try:
+                yield
+            finally:
+                renewal.cancel()
+                await asyncio.wait([renewal])
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise LeaseLost(f"The lease of {target} ran out before the database could be told to renew it.") from error
+
+
+async def _renew_forever(store: Showing, target: str, limit: asyncio.Timeout) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        began = loop.time()
+        try:
+            await store.hold(target)
+        except StoreError as error:
+            log.warning("A lease could not be renewed; trying again: %s", error, extra={"action": "lease_not_renewed"})
+        else:
+            limit.reschedule(began + LEASE_SECONDS - MARGIN_SECONDS)
