@@ -178,6 +178,16 @@ def test_no_part_of_it_is_shown(text: str) -> None:
     assert HIDDEN in shown
 
 
+def test_a_longer_token_that_begins_or_ends_with_a_known_secret_is_hidden_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = re.compile("ghp_aaaaaaaaaaaaaaaaaaaaa|tail77")
+    monkeypatch.setattr("askback.text.redaction._any_known", known)
+    assert redacted(f"It said ghp_{'a' * 36}, and ended.") == f"It said {HIDDEN}, and ended."
+    assert redacted("password='a word tail77' host=db") == f"password='{HIDDEN}' host=db"
+    assert redacted("tail77tail77 and tail77") == f"{HIDDEN} and {HIDDEN}"
+
+
 def test_what_follows_a_key_is_shown_again() -> None:
     key = "-----BEGIN PRIVATE KEY-----\nMIIs3cr3t\n-----END PRIVATE KEY-----"
     assert redacted(f"{key}\nand {key} after") == f"{HIDDEN}\nand {HIDDEN} after"

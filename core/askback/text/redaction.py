@@ -6,6 +6,7 @@ __all__ = ["HIDDEN", "hide", "hide_shape", "redacted"]
 
 import json
 import re
+from collections.abc import Iterator
 from urllib.parse import quote
 
 HIDDEN = "[hidden]"
@@ -105,14 +106,22 @@ def hide_shape(pattern: str) -> None:
 
 
 def redacted(text: str) -> str:
-    """The text without secrets."""
+    """Return the text with each secret replaced by `HIDDEN`, and all of a secret that holds a shorter one."""
+    shown, at = list[str](), 0
+    for start, end in sorted(_secrets(text)):
+        if start > at or not shown:
+            shown += (text[at:start], HIDDEN)
+        at = max(at, end)
+    return "".join(shown) + text[at:]
+
+
+def _secrets(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where secrets begin and end. They may overlap."""
     if _any_known is not None:
-        text = _any_known.sub(HIDDEN, text)
+        yield from (match.span() for match in _any_known.finditer(text))
     for shape in _SHAPES:
-        text = shape.sub(_hidden, text)
-    return _ADDRESS.sub(lambda match: _RANDOM.sub(HIDDEN, match[0]), text)
-
-
-def _hidden(match: re.Match[str]) -> str:
-    parts = match.groupdict()
-    return f"{parts.get('keep') or ''}{parts.get('esc') or ''}{parts.get('quote') or ''}{HIDDEN}"
+        for match in shape.finditer(text):
+            kept = (match.end(name) for name in ("keep", "quote") if name in shape.groupindex)
+            yield max((match.start(), *kept)), match.end()
+    for address in _ADDRESS.finditer(text):
+        yield from (match.span() for match in _RANDOM.finditer(text, *address.span()))
