@@ -14,6 +14,7 @@ from askback.clock import utc_now
 from askback.conversations import NO_TEXT, Heard, Taken
 from askback.messages import typed
 from askback.messages.commands import command_of
+from askback.messages.quoting import quoted
 from askback.messages.typed import TypedReplies
 from askback.recent import Recent
 from askback.text.literal import fit
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("askback.replies")
 
-PROMPT = 100
-"""Characters of a question that are named in a sentence about it."""
 LABELS = 3
 """Most options that are named there."""
 LABEL = 40
@@ -100,7 +99,7 @@ class CardReplies:
                 case Notice(text=why):
                     return Taken(new=False, notice=why)
                 case _:  # it takes a field, such as for a reason
-                    return Taken(new=False, notice=NOT_COUNTED.format(question=_named(ask)))
+                    return Taken(new=False, notice=NOT_COUNTED.format(question=quoted(ask)))
         log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
         return Taken(new=False)
 
@@ -110,10 +109,10 @@ class CardReplies:
             return refusal
         options = ask.interview.question.options if ask.interview.phase == "asking" else ()
         if not options or self._typed == "off":
-            return BY_CARD.format(question=_named(ask))
+            return BY_CARD.format(question=quoted(ask))
         labels = [f"“{fit(option.label, LABEL)}”" for option in options[:LABELS]]
         more = ["…"] if len(options) > LABELS else []
-        return BY_LABEL.format(question=_named(ask), labels=", ".join([*labels, *more]))
+        return BY_LABEL.format(question=quoted(ask), labels=", ".join([*labels, *more]))
 
     def _once(self, ask: Ask, heard: Heard, words: str) -> str | None:
         """The words, unless this person was told something of this question before."""
@@ -142,9 +141,3 @@ def _under(asks: tuple[Ask, ...], heard: Heard, *, begin: bool) -> tuple[Ask, ..
             or any(one.id == heard.place.thread or one == heard.refers_to for one in ask.messages)
         )
     )
-
-
-def _named(ask: Ask) -> str:
-    if ask.interview.phase != "asking":
-        return "the questions above"
-    return f"“{fit(ask.interview.question.prompt, PROMPT)}”"

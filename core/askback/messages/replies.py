@@ -18,16 +18,13 @@ from askback.identity import Actor
 from askback.interview import Interview
 from askback.manager import QuestionManager
 from askback.messages import typed
+from askback.messages.quoting import quoted
 from askback.messages.typed import TypedReplies
 from askback.store.errors import StoreError
 from askback.store.offers import Offered
 from askback.store.store import Store
-from askback.text.literal import fit
 
 log = logging.getLogger("askback.replies")
-
-PROMPT = 100
-"""Characters of a question that are named in a sentence about it."""
 
 QUESTION = "Is this your answer to {question}"
 NOT_TAKEN = "I did not take that as your answer to {question}, but kept it as a message. {why}"
@@ -150,12 +147,12 @@ def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits
         if isinstance(said, tuple) and _is_certain(ask, heard.text):
             return Reading(steps=said)
         if isinstance(said, str):
-            why = NOT_TAKEN.format(question=_named(ask), why=said)
+            why = NOT_TAKEN.format(question=quoted(ask), why=said)
             return Reading(say=_told(heard, why, f"why:{heard.dedupe_key}"))
     for ask in waited_for:
         if isinstance(_meant(ask, heard.text, heard.author, admits), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
-            asked = QUESTION.format(question=_named(ask))
+            asked = QUESTION.format(question=quoted(ask))
             say = _told(heard, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
             return Reading(say=say.evolve(offer=offer))
     return Reading()
@@ -247,18 +244,10 @@ def _refused_vote(mine: tuple[Ask, ...], heard: Heard, admits: Admits) -> Say | 
         if any(isinstance(deed, Choose) for deed in deeds):
             said = _steps(ask, deeds, heard.author, admits)
             if isinstance(said, str):
-                why = NOT_TAKEN.format(question=_named(ask), why=said)
+                why = NOT_TAKEN.format(question=quoted(ask), why=said)
                 return _told(heard, why, f"why:{heard.dedupe_key}")
     return None
 
 
 def _told(heard: Heard, text: str, target: str) -> Say:
     return Say(target=target, text=text, markdown=False, only_for=heard.author, reply_to=heard.ref)
-
-
-def _named(ask: Ask) -> str:
-    """The question, in a sentence about it."""
-    interview = ask.interview
-    if interview.phase != "asking":
-        return "the questions above"
-    return f"“{fit(interview.question.prompt, PROMPT)}”"
