@@ -44,7 +44,7 @@ class DiscordProse:
         self._platform = platform
         self._place = place
         self._name = name
-        self._messages = messages or ()
+        self._messages: Messages = messages or ()
         self._text: str = ""
         self._shown: str = ""
         self._resumed = bool(messages)

@@ -49,7 +49,7 @@ class SlackProse:
         self._place = place
         self._name = name
         self._reader = reader
-        self._messages = messages or ()
+        self._messages: Messages = messages or ()
         self._text = ""
         self._shown = ""
         """What stands there, in Slack's own form."""
