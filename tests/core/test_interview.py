@@ -296,6 +296,13 @@ def test_without_the_drawing_a_click_that_comes_twice_does_not_undo_what_another
     assert story.now.draft.chosen == ()
 
 
+def test_without_the_drawing_a_click_that_arrives_after_a_later_one_of_somebody_else_counts():
+    story = Story(EXTRAS)
+    story.does(Select(chosen=(2,), base=(), order=2.0), by=BEN)
+    story.does(Select(chosen=(0,), base=(), order=1.0), by=ANN)
+    assert story.now.draft.chosen == (0, 2)
+
+
 def test_a_tick_that_is_there_already_is_nothing_to_draw():
     story = Story(EXTRAS)
     story.does(Select(chosen=(0,), base=(), revision=0), by=ANN)
