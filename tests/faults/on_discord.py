@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from askback_local.services import Services
 from launching import Launcher
 from outage import End, of_discord
 
-from .rig import ACK_SECONDS, THREAD, Link, Rig
+from .rig import ACK_SECONDS, LONGEST_CALL, THREAD, Link, Rig
 
 DELIVERING = (
     "create_message", "update_message", "delete_message", "list_messages", "get_message", "create_thread_from_message",
@@ -82,6 +83,13 @@ class DiscordRig(Rig):
 
     def drawings(self) -> int:
         return sum(call.operation == "update_message" and "components" in call.body for call in self.guild.log)
+
+    def calls(self) -> str:
+        return "\n".join(
+            f"{call.at:.3f} {call.operation} {call.path} {call.status} {json.dumps(call.body)[:LONGEST_CALL]}"
+            for call in self.guild.log
+            if call.method != "GET"
+        )
 
     def shown(self) -> list[Post]:
         return self.bots()

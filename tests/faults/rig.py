@@ -343,6 +343,10 @@ class Rig(ABC):
         """How often the bot's outbox has tried to change a message."""
 
     @abstractmethod
+    def calls(self) -> str:
+        """Every call of the bots that changed something, a line each: when, what, and what came of it."""
+
+    @abstractmethod
     def bots(self) -> list[Any]:
         """What the bot said to everybody, oldest first."""
 
@@ -363,6 +367,8 @@ class Rig(ABC):
         """What people wrote, without the bot's name."""
 
 
+LONGEST_CALL = 400
+"""Characters of what a call said, in a report."""
 DELIVERING = (
     "chat.postMessage", "chat.update", "chat.delete", "chat.startStream", "chat.appendStream", "chat.stopStream",
     "conversations.replies", "conversations.history",
@@ -427,6 +433,14 @@ class SlackRig(Rig):
 
     def drawings(self) -> int:
         return sum(call.method == "chat.update" for call in self.workspace.log)
+
+    def calls(self) -> str:
+        return "\n".join(
+            f"{call.at:.3f} {call.method} {call.status} {json.dumps(call.arguments)[:LONGEST_CALL]} "
+            f"-> {call.answer.get('error') or call.answer.get('ts')}"
+            for call in self.workspace.log
+            if call.method in DELIVERING
+        )
 
     def shown(self) -> list[Message]:
         return [message for message in self.workspace.messages.values() if message.bot]

@@ -384,6 +384,6 @@ class Round:
         record.released = self._released()
         record.posted = self._rig.posted()
         record.weather = self._weather.seen + (Counter() if self._failovers is None else self._failovers.seen)
-        record.output = self._rig.whole_log()
+        record.output = f"{self._rig.whole_log()}\n{self._rig.calls()}"
         for person in self._people.values():
             person.look_back()
