@@ -397,6 +397,8 @@ class TurnEnd(Value):
     """How a turn ended: everything in here is committed together."""
 
     conversation_id: str
+    after: int
+    """The seq of the message that the model answered: it is still the last one, or this turn is somebody else's now."""
     content: Blocks = ()
     """What the model said, for the transcript; nothing if it failed."""
     calls: tuple[ToolCall, ...] = ()
@@ -411,8 +413,6 @@ class TurnEnd(Value):
     """Whether results that are there at once wait until somebody writes, rather than go to the model."""
     stops: int = 0
     """`Conversation.stops` when the turn began."""
-    after: int | None = None
-    """The seq of the message that the model answered: it is still the last one, or this turn is somebody else's now."""
     tokens: int = 0
     """What the model used up, both ways."""
     reservation: str | None = None

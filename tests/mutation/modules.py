@@ -17,7 +17,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.agent.budget": ("core/test_budget.py",),
     "askback.agent.slots": ("core/test_fairness.py",),
     "askback.store.usage": ("core/test_spending.py",),
-    "askback.store.turning": ("core/test_living.py", "core/test_agent.py"),
+    "askback.store.turning": ("core/test_turning.py",),
 }
 """The tests of each, relative to `tests/`: those that fail first come first."""
 
