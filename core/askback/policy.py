@@ -259,8 +259,8 @@ class Policy(Value):
         return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
 
     def later(self, by: timedelta) -> Policy:
-        """Return it with every time later by so much."""
-        return self.shifted(by) if by > timedelta() else self
+        """Return it with every time later by so much, and never earlier."""
+        return self.shifted(max(by, timedelta()))
 
     def shifted(self, by: timedelta) -> Policy:
         """Return the same policy with all its times moved."""
