@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,16 +16,9 @@ from askback.deciding import decided
 from askback.identity import Actor, MessageRef, Place
 from askback.interview import start
 from askback.policy import Limits, Policy, Who
-from askback.store.database import Database
 from askback.store.outbox import LEASE_SECONDS
-from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.database import PostgresDatabase
-from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from core_cases import form, question
-from stores import url_in
-
-pytestmark = pytest.mark.usefixtures("stored")
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
 ANN = Actor(platform="board", tenant="T1", id="U1", name="Ann")
@@ -145,18 +136,6 @@ def sent(turn: Turn) -> list[tuple[int, str, list[str]]]:
         )
         for message in turn.history
     ]
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    url = url_in(tmp_path)
-    database: Database = (
-        SqliteDatabase(tmp_path / "askback.db")
-        if url is None
-        else PostgresDatabase(PostgresAddress.read(url), connections=2)
-    )
-    yield Store(database)
-    await database.close()
 
 
 @pytest.fixture

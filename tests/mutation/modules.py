@@ -15,8 +15,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.deciding": ("core/test_deciding.py",),
     "askback.policy": ("core/test_policy.py", "core/test_approval.py", "core/test_voting.py"),
     "askback.agent.budget": ("core/test_budget.py",),
-    "askback.agent.slots": ("core/test_fairness.py",),
-    "askback.store.usage": ("core/test_spending.py",),
+    "askback.agent.slots": ("core/test_slots.py",),
+    "askback.store.usage": ("core/test_usage.py",),
     "askback.store.turning": ("core/test_turning.py",),
 }
 """The tests of each, relative to `tests/`: those that fail first come first."""
