@@ -244,6 +244,8 @@ class Message(Value):
     content: Blocks
     unfinished: bool = False
     """The model paused in the middle of it, and is to go on."""
+    forgotten: bool = False
+    """It is not sent to the model again."""
     authors: tuple[Actor, ...] | None = None
     """Whose words a message to the model holds. None: the row of an earlier release, or the model's own."""
 

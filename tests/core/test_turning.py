@@ -346,6 +346,19 @@ async def test_what_the_model_refused_is_forgotten_alone(thread: Thread) -> None
     ]
 
 
+@pytest.mark.parametrize("forget", ["last", "all"])
+async def test_what_is_forgotten_is_not_begun_again_where_what_came_after_it_is_taken_back(
+    thread: Thread, forget: str
+) -> None:
+    turn = await thread.begun()
+    name = await thread.hears("and then")
+    await thread.ends(turn, "", forget=forget)
+    assert await thread.is_runnable()
+    assert await thread.store.take_back(thread.id, (name,)) == 1
+    assert await thread.turn() is None, "there is nothing that the model could be sent"
+    assert not await thread.is_runnable()
+
+
 async def test_results_that_the_model_refused_are_forgotten_with_their_calls(thread: Thread) -> None:
     await thread.ends(await thread.begun(), "", ANSWER)
     await thread.ends(await thread.begun(), "", forget="last")

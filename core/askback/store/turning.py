@@ -71,7 +71,7 @@ class Turning(Transactions):
             wanted = conversations.wants_turn(connection, conversation_id)
             last = conversations.last_message(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
-            resumed = last is not None and (last.role == "user" or last.unfinished)
+            resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
             asked = () if last is None else approvals.calls_of(connection, conversation_id, last.seq)
             if any(call.is_to_run for call, _ in asked):
                 # Approved since the tools were run: the caller runs it, or whoever takes its place.
