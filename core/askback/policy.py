@@ -374,6 +374,6 @@ def _wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
 def _only(who: Who) -> str:
     """Return who can answer, by name where they are few and their names are known."""
     names = [person.called for person in who.distinct if person.name.strip()]
-    if who.groups or not 0 < len(names) == len(who.distinct) <= NAMED:
+    if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
         return NOT_ASKED
     return f"Only {' or '.join(f'@{name}' for name in names)} can answer this."

@@ -162,6 +162,7 @@ def test_a_refusal_names_few_people_whose_names_are_known_and_nobody_else():
     assert Policy(who=Who.only(ANN, BEN.evolve(name=" "))).refusal(DEE) == NOT_ASKED
     assert Policy(who=Who.only(ANN.evolve(name=""))).refusal(DEE) == NOT_ASKED
     assert Policy(who=Who(people=(ANN,), groups=("G1",))).refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who(anyone=True), within=Who.only(ANN)).refusal(DEE) == NOT_ASKED
 
 
 actors = st.builds(
@@ -411,6 +412,7 @@ def test_what_can_never_be_decided_is_refused_when_it_is_asked_with_the_next_ste
     [
         deciding(quorum=2, refusing=("no",), refusals=2),
         deciding(quorum=3, who=Who.only(*THREE)),
+        deciding(wider=(("no", "yes"),)),
         deciding(reasons="both"),
         deciding(quorum=3, escalations=(after(5),)),
         deciding(quorum=2, requesters=(BEN,), own=True),

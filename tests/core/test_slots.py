@@ -93,6 +93,18 @@ async def test_a_slot_that_is_let_go_twice_is_given_once() -> None:
         assert await waits(slots, "a")
 
 
+async def test_a_slot_stays_free_rather_than_go_to_whoever_has_a_share() -> None:
+    slots = Slots(2, each=1)
+    async with slots.held("a"):
+        further = asyncio.create_task(slots.take("a"))
+        async with slots.held("b"):
+            await settle()
+        await settle()
+        assert not further.done()
+        assert not await waits(slots, "b")
+    await asyncio.wait_for(further, 5)
+
+
 async def test_whoever_has_let_go_of_all_begins_anew() -> None:
     slots = Slots(2, each=1)
     for _ in range(3):
