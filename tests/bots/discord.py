@@ -53,6 +53,7 @@ OPERATIONS: dict[What, str] = {
     "change": "update_message",
     "field": "create_interaction_response",
     "answer": "create_interaction_response",
+    "look": "list_messages",
 }
 REFUSALS: dict[What, tuple[int, int]] = {
     "post": (403, 50013),
