@@ -244,6 +244,8 @@ class Message(Value):
     content: Blocks
     unfinished: bool = False
     """The model paused in the middle of it, and is to go on."""
+    forgotten: bool = False
+    """It is not sent to the model again."""
     authors: tuple[Actor, ...] | None = None
     """Whose words a message to the model holds. None: the row of an earlier release, or the model's own."""
 
@@ -397,6 +399,8 @@ class TurnEnd(Value):
     """How a turn ended: everything in here is committed together."""
 
     conversation_id: str
+    after: int
+    """The seq of the message that the model answered: it is still the last one, or this turn is somebody else's now."""
     content: Blocks = ()
     """What the model said, for the transcript; nothing if it failed."""
     calls: tuple[ToolCall, ...] = ()
@@ -411,8 +415,6 @@ class TurnEnd(Value):
     """Whether results that are there at once wait until somebody writes, rather than go to the model."""
     stops: int = 0
     """`Conversation.stops` when the turn began."""
-    after: int | None = None
-    """The seq of the message that the model answered: it is still the last one, or this turn is somebody else's now."""
     tokens: int = 0
     """What the model used up, both ways."""
     reservation: str | None = None

@@ -259,8 +259,8 @@ class Policy(Value):
         return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
 
     def later(self, by: timedelta) -> Policy:
-        """Return it with every time later by so much."""
-        return self.shifted(by) if by > timedelta() else self
+        """Return it with every time later by so much, and never earlier."""
+        return self.shifted(max(by, timedelta()))
 
     def shifted(self, by: timedelta) -> Policy:
         """Return the same policy with all its times moved."""
@@ -374,6 +374,6 @@ def _wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
 def _only(who: Who) -> str:
     """Return who can answer, by name where they are few and their names are known."""
     names = [person.called for person in who.distinct if person.name.strip()]
-    if who.groups or not 0 < len(names) == len(who.distinct) <= NAMED:
+    if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
         return NOT_ASKED
     return f"Only {' or '.join(f'@{name}' for name in names)} can answer this."

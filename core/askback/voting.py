@@ -56,7 +56,7 @@ class Tally(Value):
 
 def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
     """How far the decision has come."""
-    options = interview.form.questions[0].options
+    options = interview.question.options
     requesters = () if approval.own else approval.requesters
     places = {option.value: index for index, option in enumerate(options)}
     return Tally(

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
+from askback.store.database import Database
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.database import PostgresDatabase
+from askback.store.sqlite.database import SqliteDatabase
+from askback.store.store import Store
 from askback_local.model.hearing import refusals
 from askback_local.model.model import Model
 from askback_local.services import Services
 from core_approvals import Deploying
 from core_engine import Board
+from stores import url_in
 
 
 @pytest.fixture
@@ -26,6 +33,24 @@ async def services() -> AsyncIterator[Services]:
         # The local API refuses, as the real one does, a history in which a call has no result, or two.
         refused = refusals([exchange.json() for exchange in services.model.log])
         assert not refused, refused
+
+
+@pytest.fixture
+async def database(stored: str, tmp_path: Path) -> AsyncIterator[Database]:
+    url = url_in(tmp_path)
+    database: Database = (
+        SqliteDatabase(tmp_path / "askback.db")
+        if url is None
+        else PostgresDatabase(PostgresAddress.read(url), connections=2)
+    )
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def store(database: Database) -> Store:
+    """The store of a process, and nothing else of it."""
+    return Store(database)
 
 
 @pytest.fixture

@@ -11,10 +11,11 @@ from anthropic import AsyncAnthropic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.agent.budget import LEAST, Budget
+from askback.agent.budget import LEAST, ROUNDS, Budget, Grant
 from askback.agent.meter import Meter
 from askback.agent.model import Request, stream_turn
 from askback.conversations import Spent
+from askback.errors import InvalidValue
 
 CALLS = st.lists(
     st.tuples(
@@ -54,6 +55,69 @@ def test_calls_at_the_same_time_go_over_a_budget_by_one_call_at_most(
         over = max(over, read + LEAST)
         assert conversation is None or used[who] <= conversation + over
         assert day is None or sum(used.values()) <= day + over
+
+
+def spent(conversation: int, today: int | None = None, reserved: int = 0) -> Spent:
+    return Spent(conversation=conversation, today=conversation if today is None else today, reserved=reserved)
+
+
+def test_without_a_budget_a_call_writes_as_much_as_it_wants() -> None:
+    assert Budget().grant(spent(10**9), 5_000, 8_192) == Grant(tokens=13_192, write=8_192)
+    assert Budget().grant(spent(0), 5_000, 100) == Grant(tokens=5_100, write=100)
+
+
+@pytest.mark.parametrize(
+    ("budget", "write"),
+    [
+        (Budget(conversation=10_000), 4_000),
+        (Budget(day=8_000), 2_000),
+        (Budget(conversation=10_000, day=8_000), 2_000),
+        (Budget(conversation=7_500, day=8_000), 1_500),
+        (Budget(conversation=100_000, day=100_000), 8_192),
+        (Budget(conversation=3_001), LEAST),
+        (Budget(day=3_001), LEAST),
+    ],
+)
+def test_a_call_writes_what_the_smaller_budget_leaves_but_enough_for_a_sentence(budget: Budget, write: int) -> None:
+    """3,000 are used up, and it reads as many."""
+    assert budget.grant(spent(3_000), 3_000, 8_192) == Grant(tokens=3_000 + write, write=write)
+
+
+@pytest.mark.parametrize("used", [3_000, 3_001, 9_000])
+def test_what_is_used_up_ends_it_in_words_for_people(used: int) -> None:
+    of_conversation = Budget(conversation=3_000, day=3_000).grant(spent(used), 10, 10)
+    of_day = Budget(conversation=10_000, day=3_000).grant(spent(0, today=used), 10, 10)
+    assert "This conversation has used up its budget" in (of_conversation.problem or "")
+    assert "Today's budget is used up" in (of_day.problem or "")
+    assert (of_conversation.tokens, of_conversation.write) == (of_day.tokens, of_day.write) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("used", "reserved", "waits"),
+    [(3_000, 1, True), (3_000, 0, False), (3_005, 6, True), (3_005, 5, False), (3_001, 3_001, True)],
+)
+def test_a_call_waits_for_those_that_run_where_they_may_give_back_what_it_needs(
+    used: int, reserved: int, waits: bool
+) -> None:
+    grant = Budget(day=3_000).grant(spent(0, today=used, reserved=reserved), 10, 10)
+    assert grant.tokens == 0
+    assert (grant.problem is None) == waits
+
+
+def test_a_budget_is_one_token_at_least() -> None:
+    for wrong in ({"conversation": 0}, {"day": 0}):
+        with pytest.raises(InvalidValue):
+            Budget(**wrong)
+    assert [Budget(conversation=1).is_set, Budget(day=1).is_set, Budget().is_set] == [True, True, False]
+
+
+def test_what_a_request_reads_is_estimated_at_two_characters_a_token() -> None:
+    """As many as the densest languages take, rounded up."""
+    assert Request(model="m", system="x" * 1_001, max_tokens=100, messages=(), tools=()).most_read == 501
+
+
+def test_the_limits_are_those_that_people_were_told() -> None:
+    assert (ROUNDS, LEAST) == (25, 1024)
 
 
 @asynccontextmanager

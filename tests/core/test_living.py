@@ -185,6 +185,7 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
             calls=(ToolCall(tool_use_id="t1", tool="question", input={}, ask=ask),),
             say=Say(target="say:1", text="Done.", markdown=True),
             stops=begun.conversation.stops,
+            after=begun.history[-1].seq,
             tokens=7,
         )
         assert await one.store.stop(conversation.id, ANN) is not None

@@ -11,11 +11,25 @@ from hypothesis import strategies as st
 
 from askback.errors import CallerError, InvalidValue
 from askback.identity import Actor
-from askback.policy import OWN_REQUEST, Approval, Escalation, Limits, Policy, Who
+from askback.policy import (
+    LONGEST_WAIT,
+    NOT_ADMITTED,
+    NOT_ASKED,
+    NOT_TAKING_PART,
+    OWN_REQUEST,
+    Approval,
+    Denied,
+    Escalation,
+    Limits,
+    OpenTo,
+    Policy,
+    Who,
+)
 from askback.questions import Form
 from core_cases import ANN, BEN, NOON, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
+DEE = Actor(platform="local", tenant="T1", id="U4", name="Dee")
 YES_OR_NO = form(question("deploy", "Yes", "No", allow_custom=False))
 
 
@@ -75,6 +89,82 @@ def test_an_unknown_person_can_never_be_the_one_who_is_asked():
         Who(groups=("",))
 
 
+@pytest.mark.parametrize(
+    ("open_to", "actor", "admitted", "denied"),
+    [
+        ("participants", ANN, True, None),
+        ("participants", BEN, True, None),
+        ("participants", CID, True, "not_taking_part"),
+        ("participants", ANN, False, "not_admitted"),
+        ("participants", BEN, False, "not_admitted"),
+        ("allowed", ANN, True, None),
+        ("allowed", CID, True, None),
+        ("allowed", ANN, False, "not_admitted"),
+        ("allowed", CID, False, "not_admitted"),
+        (None, ANN, False, None),
+        (None, BEN, True, "not_asked"),
+    ],
+)
+def test_a_question_that_is_open_to_more_people_is_answered_by_those_who_may_talk_to_the_bot(
+    open_to: OpenTo | None, actor: Actor, admitted: bool, denied: Denied | None
+):
+    """Ann is named, and Ben has written in the thread."""
+    policy = Policy(who=Who(people=(ANN,), open_to=open_to))
+    assert policy.who.includes(actor, (BEN,), admitted=admitted) == (denied is None)
+    assert policy.denial(actor, (BEN,), admitted=admitted) == denied
+    words = {
+        "not_admitted": NOT_ADMITTED,
+        "not_taking_part": NOT_TAKING_PART,
+        "not_asked": "Only @Ann can answer this.",
+    }
+    assert policy.refusal(actor, (BEN,), admitted=admitted) == (denied and words[denied])
+
+
+def test_nobody_may_talk_to_the_bot_unless_it_is_said_that_they_may():
+    policy = Policy(who=Who(people=(ANN,), open_to="allowed"))
+    assert not policy.who.includes(ANN)
+    assert policy.denial(ANN) == "not_admitted"
+    assert policy.refusal(ANN) == NOT_ADMITTED
+
+
+def test_whoever_is_asked_acts_only_within_the_bounds_of_the_setting():
+    policy = Policy(who=Who.only(ANN, BEN), within=Who(people=(BEN,), groups=("G1",)))
+    assert policy.denial(ANN) == "not_asked"
+    assert policy.denial(BEN) is None
+    assert policy.denial(ANN.evolve(groups=("G1",))) is None
+    assert policy.denial(CID.evolve(groups=("G1",))) == "not_asked", "the bounds let nobody in"
+    assert policy.evolve(who=Who(people=(ANN,), groups=("G2",))).groups == ("G2", "G1")
+    assert Policy(who=Who(groups=("G2",))).groups == ("G2",)
+
+
+@pytest.mark.parametrize(("open_to", "admission", "taking_part"), [
+    (None, False, False), ("allowed", True, False), ("participants", True, True),
+])  # fmt: skip
+def test_who_wrote_and_who_may_talk_to_the_bot_is_looked_up_where_the_policy_asks_for_it(
+    open_to: OpenTo | None, admission: bool, taking_part: bool
+):
+    who = Who(people=(ANN,), open_to=open_to)
+    for policy in (Policy(who=who), Policy(who=Who.only(ANN), within=who)):
+        assert (policy.is_admission_needed, policy.is_for_participants) == (admission, taking_part)
+
+
+def test_whoever_may_answer_as_one_of_many_is_not_asked_by_name():
+    assert Who(people=(ANN,), groups=("G1",), open_to="allowed").names(ANN)
+    assert Who(people=(ANN,), groups=("G1",)).names(BEN.evolve(groups=("G1",)))
+    assert not Who(people=(ANN,), open_to="allowed").names(BEN)
+    assert Who(anyone=True).names(BEN)
+
+
+def test_a_refusal_names_few_people_whose_names_are_known_and_nobody_else():
+    some = (ANN, BEN, CID)
+    assert Policy(who=Who.only(*some)).refusal(DEE) == "Only @Ann or @Ben or @Cid can answer this."
+    assert Policy(who=Who.only(*some, DEE)).refusal(DEE.evolve(id="U5")) == NOT_ASKED
+    assert Policy(who=Who.only(ANN, BEN.evolve(name=" "))).refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who.only(ANN.evolve(name=""))).refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who(people=(ANN,), groups=("G1",))).refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who(anyone=True), within=Who.only(ANN)).refusal(DEE) == NOT_ASKED
+
+
 actors = st.builds(
     Actor,
     platform=st.sampled_from(["p", "q"]),
@@ -104,6 +194,31 @@ def test_the_limits_are_those_of_the_design_documents():
     limits = Limits()
     assert (limits.pending_per_place, limits.pause(agent=True).total_seconds(), limits.timeout) == (10, 5.0, 300.0)
     assert Limits(timeout=None).timeout is None
+    assert Limits().pause(agent=False) == timedelta()
+
+
+def test_a_pace_that_is_set_holds_for_agents_and_for_programs():
+    for agent in (True, False):
+        assert Limits(seconds_between_asks=0.5).pause(agent=agent) == timedelta(seconds=0.5)
+        assert Limits(seconds_between_asks=0).pause(agent=agent) == timedelta()
+
+
+def test_limits_under_which_nothing_could_be_asked_cannot_be_set():
+    never: tuple[dict[str, Any], ...] = (
+        {"pending_per_place": 0},
+        {"seconds_between_asks": -0.5},
+        {"seconds_between_asks": float("inf")},
+        {"timeout": 0},
+        {"timeout": float("inf")},
+    )
+    for wrong in never:
+        with pytest.raises(InvalidValue):
+            Limits(**wrong)
+    assert Limits(pending_per_place=1, timeout=0.5).timeout == 0.5
+
+
+def test_nobody_is_waited_for_longer_than_ten_years():
+    assert timedelta(seconds=LONGEST_WAIT) == timedelta(days=10 * 366)
 
 
 def test_a_policy_survives_a_round_trip_through_json():
@@ -149,6 +264,54 @@ def test_the_next_moment_is_the_nearest_of_all():
     assert deciding(deadline=moments[2], reminders=moments[:2], escalations=(after(4),)).next_moment == moments[0]
 
 
+def test_all_times_of_a_policy_become_later_together_and_never_earlier():
+    by = timedelta(minutes=2)
+    policy = deciding(deadline=NOON + 9 * by, reminders=(NOON, NOON + by), escalations=(after(6),))
+    later = policy.later(by)
+    assert (later.deadline, later.reminders) == (NOON + 10 * by, (NOON + by, NOON + 2 * by))
+    assert later.escalations == (after(8),)
+    assert later == policy.shifted(by)
+    assert policy.later(-by) == policy
+    assert policy.shifted(-by).deadline == NOON + 8 * by
+    assert deciding().later(by).deadline is None
+
+
+def test_those_who_decide_are_named_without_whoever_asked_for_it():
+    assert deciding(requesters=(ANN,)).refusal(CID) == "Only @Ben can answer this."
+    assert deciding(requesters=(ANN,), own=True).refusal(CID) == "Only @Ann or @Ben can answer this."
+    assert deciding(requesters=(ANN, BEN)).deciders == Who.only(ANN, BEN), "somebody has to be named"
+    assert Policy(who=Who.only(ANN)).deciders == Who.only(ANN)
+
+
+def test_where_one_person_alone_sees_it_an_ask_is_refused_unless_they_alone_can_decide():
+    unseen = "those who decide do not see this direct message"
+    assert Policy(who=Who.only(ANN)).refusal_alone(ANN) is None
+    assert Policy(who=Who.only(ANN)).refusal_alone(BEN) == unseen
+    assert deciding().refusal_alone(ANN) is None
+    assert deciding(requesters=(ANN,)).refusal_alone(ANN) == unseen
+    assert deciding(escalations=(after(5),)).refusal_alone(CID) is None, "they are asked later"
+    for together in ({"quorum": 2}, {"refusals": 2, "refusing": ("no",)}):
+        said = deciding(**together).refusal_alone(ANN)
+        assert said == "2 people decide together, and only one sees this direct message"
+
+
+def test_an_option_is_a_yes_if_that_is_said_or_if_it_is_the_only_one_beside_a_no():
+    two, three = question("deploy", "Yes", "No").options, question("deploy", "Yes", "Later", "No").options
+    for approval, options, approved in (
+        (Approval(), two, []),
+        (Approval(refusing=("no",)), two, ["yes"]),
+        (Approval(refusing=("no",)), three, []),
+        (Approval(refusing=("no", "later")), three, ["yes"]),
+        (Approval(refusing=("no",), approving=("yes", "later")), three, ["yes", "later"]),
+        (Approval(approving=("later",)), three, ["later"]),
+    ):
+        assert [one.value for one in options if approval.approves(one, options)] == approved
+
+
+def test_without_a_word_about_it_one_person_decides():
+    assert (Approval().quorum, Approval().refusals) == (1, 1)
+
+
 BOTH = form(question("deploy", "Yes", "No", allow_custom=False), question("when", "Now", "Later", allow_custom=False))
 THREE = (ANN, BEN, CID)
 WRONG: dict[str, tuple[Policy, Form, str]] = {
@@ -175,6 +338,11 @@ WRONG: dict[str, tuple[Policy, Form, str]] = {
         deciding(refusing=("no",), approving=("yes", "no")),
         YES_OR_NO,
         "The option 'no' cannot be both: name it in `approving`, or in `refusing`, or in neither.",
+    ),
+    "two that are both": (
+        deciding(refusing=("no", "never"), approving=("no", "never")),
+        form(question("deploy", "Yes", "No", "Never", allow_custom=False)),
+        "The option 'no' cannot be both",
     ),
     "a no that agrees": (
         deciding(refusing=("no",), wider=(("no", "yes"),)),
@@ -244,12 +412,14 @@ def test_what_can_never_be_decided_is_refused_when_it_is_asked_with_the_next_ste
     [
         deciding(quorum=2, refusing=("no",), refusals=2),
         deciding(quorum=3, who=Who.only(*THREE)),
+        deciding(wider=(("no", "yes"),)),
         deciding(reasons="both"),
         deciding(quorum=3, escalations=(after(5),)),
         deciding(quorum=2, requesters=(BEN,), own=True),
         deciding(quorum=2, requesters=(CID,)),
         deciding(quorum=50, who=Who(groups=("G1",))),
         deciding(quorum=50, who=Who(anyone=True), requesters=(ANN,)),
+        deciding(quorum=50, who=Who(people=(ANN,), open_to="participants")),
         deciding(quorum=50, escalations=(after(5, Who(groups=("G1",))),)),
         deciding(deadline=NOON + timedelta(minutes=9), reminders=(NOON,), escalations=(after(5),)),
         Policy(who=Who.only(ANN), deadline=NOON),
@@ -283,11 +453,23 @@ def test_people_are_put_together_and_taken_out_by_who_they_are():
     assert Who.only(ANN, ANN, BEN).distinct == (ANN, BEN)
 
 
+def test_whoever_else_it_is_open_to_is_put_together_and_taken_out_as_well():
+    some, taking_part, allowed = Who.only(ANN), Who(open_to="participants"), Who(open_to="allowed")
+    assert some.with_others(Who(anyone=True)) == Who(people=(ANN,), anyone=True)
+    assert some.with_others(taking_part) == Who(people=(ANN,), open_to="participants")
+    assert taking_part.with_others(some).open_to == "participants"
+    assert taking_part.with_others(allowed).open_to == allowed.with_others(taking_part).open_to == "allowed"
+    assert taking_part.without((ANN,)) == taking_part
+    assert allowed.besides(some) == allowed
+    assert allowed.besides(allowed) is None
+    assert Who(people=(ANN,), open_to="allowed").besides(allowed) == some
+
+
 def test_a_policy_with_everything_survives_a_round_trip_and_one_of_before_there_was_any_still_loads():
     policy = deciding(
         quorum=2, refusing=("no",), requesters=(CID,), subject="sha256:x", reasons="both",
         reminders=(NOON,), escalations=(after(1),), deadline=NOON + timedelta(1),
-    )  # fmt: skip
+    ).evolve(within=Who(people=(ANN,), open_to="participants"))  # fmt: skip
     assert Policy.model_validate_json(policy.model_dump_json()) == policy
     old = Policy(who=Who.only(ANN)).model_dump(mode="json")
     assert Policy.parse({"who": old["who"], "deadline": None}) == Policy(who=Who.only(ANN))

@@ -16,9 +16,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.policy": ("core/test_policy.py", "core/test_approval.py", "core/test_voting.py"),
     "askback.requesters": ("core/test_requesters.py", "core/test_requesters_property.py"),
     "askback.agent.budget": ("core/test_budget.py",),
-    "askback.agent.slots": ("core/test_fairness.py",),
-    "askback.store.usage": ("core/test_spending.py",),
-    "askback.store.turning": ("core/test_living.py", "core/test_agent.py"),
+    "askback.agent.slots": ("core/test_slots.py",),
+    "askback.store.usage": ("core/test_usage.py",),
+    "askback.store.turning": ("core/test_turning.py",),
 }
 """The tests of each, relative to `tests/`: those that fail first come first."""
 

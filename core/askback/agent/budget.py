@@ -47,22 +47,24 @@ class Budget(Value):
         It is made while anything is left, and may write no more than that, but `LEAST`. Since calls that run count as
         spent, all together go over the budget by one call at most, with what it reads and `LEAST`.
         """
-        left = [write + read]
+        left = read + write
         if self.conversation is not None:
-            left.append(self.conversation - spent.conversation)
-            if left[-1] <= 0:
+            here = self.conversation - spent.conversation
+            if here <= 0:
                 return Grant(
                     problem="This conversation has used up its budget, so I stop here. "
                     "Write “new” to begin another one, or ask whoever runs me for more."
                 )
+            left = min(left, here)
         if self.day is not None:
-            left.append(self.day - spent.today)
-            if left[-1] <= 0 and left[-1] + spent.reserved > 0:
-                return Grant()
-            if left[-1] <= 0:
+            today = self.day - spent.today
+            if today <= 0:
+                if today + spent.reserved > 0:
+                    return Grant()
                 return Grant(
                     problem="Today's budget is used up, so I stop here. What you wrote is kept: "
                     "write again after midnight UTC, or ask whoever runs me for more."
                 )
-        write = min(write, max(min(left) - read, LEAST))
+            left = min(left, today)
+        write = min(write, max(left - read, LEAST))
         return Grant(tokens=read + write, write=write)

@@ -63,7 +63,7 @@ class Slots:
         try:
             await future
         except asyncio.CancelledError:
-            if future.done() and not future.cancelled() and future.exception() is None:
+            if not future.cancelled() and future.exception() is None:
                 self.give_back(person)
             raise
 

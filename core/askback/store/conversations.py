@@ -443,5 +443,6 @@ def _message(row: Row) -> Message:
             role=row["role"],
             content=content,
             unfinished=row["unfinished"],
+            forgotten=row["hidden"],
             authors=None if authors is None else _PEOPLE.validate_json(authors),
         )

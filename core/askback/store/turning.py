@@ -71,7 +71,7 @@ class Turning(Transactions):
             wanted = conversations.wants_turn(connection, conversation_id)
             last = conversations.last_message(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
-            resumed = last is not None and (last.role == "user" or last.unfinished)
+            resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
             asked = () if last is None else approvals.calls_of(connection, conversation_id, last.seq)
             if any(call.is_to_run for call, _ in asked):
                 # Approved since the tools were run: the caller runs it, or whoever takes its place.
@@ -94,7 +94,7 @@ class Turning(Transactions):
                 conversations.add_message(connection, conversation_id, compose(news).evolve(seq=seq))
                 if notice is not None:
                     outbox.put_say(connection, notice, conversation_id)
-            elif last is None or not (last.role == "user" or last.unfinished):
+            elif not resumed:
                 conversations.want_turn(connection, conversation_id, False)
                 return None
             conversations.want_turn(connection, conversation_id, True)
@@ -120,12 +120,12 @@ class Turning(Transactions):
             last = conversations.last_message(connection, end.conversation_id)
             if conversation is None or conversation.stops != end.stops:
                 return None
-            if end.after is not None and (last is None or last.seq != end.after):
+            if last is None or last.seq != end.after:
                 return None
-            seq = 0 if last is None else last.seq + 1
+            seq = last.seq + 1
             if end.forget == "all":
                 conversations.forget(connection, end.conversation_id)
-            elif end.forget == "last" and last is not None:
+            elif end.forget == "last":
                 conversations.forget(connection, end.conversation_id, from_seq=_exchange(connection, end, last))
             if end.content:
                 message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
@@ -138,7 +138,6 @@ class Turning(Transactions):
             if end.notice is not None:
                 outbox.put_say(connection, end.notice, end.conversation_id)
             stored = store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
-            by_id = {ask.id: ask for ask in stored}
             for position, call in enumerate(end.calls):
                 conversations.add_call(
                     connection,
@@ -149,7 +148,7 @@ class Turning(Transactions):
                         tool_use_id=call.tool_use_id,
                         tool=call.tool,
                         input=call.input,
-                        ask_id=call.approved if call.ask is None else by_id[call.ask.id].id,
+                        ask_id=call.approved if call.ask is None else call.ask.id,
                         result=call.result,
                         is_error=call.is_error,
                     ),

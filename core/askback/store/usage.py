@@ -92,5 +92,4 @@ def settle(connection: Connection, reservation: str, tokens: int) -> None:
 
 
 def _reserved(connection: Connection, reservation: str) -> Row | None:
-    rows = _RESERVED.rows(connection, of=reservation)
-    return rows[0] if rows else None
+    return next(iter(_RESERVED.rows(connection, of=reservation)), None)
