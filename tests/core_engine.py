@@ -156,7 +156,7 @@ class Board:
         self._end("say")
         return where
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
         return _Prose(self, place, name, messages)
 
     async def find(self, place: Place, nonce: str, *, say: Say | None = None, since: Any = None) -> Messages:
@@ -206,8 +206,9 @@ class Board:
 
 
 class _Prose:
-    def __init__(self, board: Board, place: Place, name: str, messages: Messages) -> None:
-        self._board, self._place, self._name, self._messages, self._text = board, place, name, messages, ""
+    def __init__(self, board: Board, place: Place, name: str, messages: Messages | None) -> None:
+        self._board, self._place, self._name, self._text = board, place, name, ""
+        self._messages, self._unsure = messages or (), messages is None
 
     @property
     def messages(self) -> Messages:
@@ -215,11 +216,13 @@ class _Prose:
 
     async def append(self, text: str) -> None:
         self._text += text
-        if self._text:
+        if self._text and not self._unsure:
             self._write(self._text)
 
     async def finish(self, text: str) -> Messages:
         await self._board._begin("finish")
+        if self._unsure:
+            self._messages, self._unsure = await self._board.find(self._place, self._name), False
         self._write(text)
         return self._messages
 

@@ -199,7 +199,7 @@ class DiscordPlatform:
         """End what goes on beside."""
         await self._presence.close()
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
         del reader  # Discord shows a text to everybody in the channel alike
         return DiscordProse(self, place, name, messages)
 

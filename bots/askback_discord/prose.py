@@ -39,20 +39,23 @@ class DiscordProse:
     for a while finds "Working…" in its place. The last edit takes the button away.
     """
 
-    def __init__(self, platform: DiscordPlatform, place: Place, name: str, messages: Messages) -> None:
+    def __init__(self, platform: DiscordPlatform, place: Place, name: str, messages: Messages | None) -> None:
+        """See `askback.platform.Platform.prose`."""
         self._platform = platform
         self._place = place
         self._name = name
-        self._messages = messages
+        self._messages: Messages = messages or ()
         self._text: str = ""
         self._shown: str = ""
         self._resumed = bool(messages)
         self._quiet_until = 0.0
         self._writing = asyncio.Lock()
         self._over = False
-        self._buttoned = self._resumed
+        self._unsure = messages is None
+        """Whether a beginning may stand there that is not known."""
+        self._buttoned = self._resumed or self._unsure
         """Whether a button may stand there."""
-        self._worded: bool | None = None if self._resumed else False
+        self._worded: bool | None = None if self._buttoned else False
         """Whether more than a button may stand there."""
         if self._resumed:
             platform.begun(place)
@@ -75,6 +78,8 @@ class DiscordProse:
                 return
             self._buttoned = self._worded = True
             try:
+                if await self._is_resumed():
+                    return
                 self._messages = await self._platform.write(
                     self._place, shown, self._messages, self._name, being_written=True
                 )
@@ -129,9 +134,19 @@ class DiscordProse:
                 return
             self._buttoned = True
             try:
-                self._messages = await self._platform.announce(self._place, self._name)
+                if not await self._is_resumed():
+                    self._messages = await self._platform.announce(self._place, self._name)
             except (Gone, TryLater, Undeliverable) as error:
                 log.debug("Nothing is shown of the work: %s", error)
+
+    async def _is_resumed(self) -> bool:
+        """Return whether a beginning stands there, looked up where it is unknown. It stays until the text is whole."""
+        if self._unsure:
+            await self._look()
+            self._unsure, self._resumed = False, bool(self._messages)
+            if self._resumed:
+                self._platform.begun(self._place)
+        return self._resumed
 
     async def _look(self) -> None:
         """Find the message whose posting was not answered, by its button."""

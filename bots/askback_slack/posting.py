@@ -128,7 +128,7 @@ class SlackPlatform:
             await self._remove(surplus)
         return tuple(written)
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
         return SlackProse(self, self._api, place, name, reader, messages)
 
     async def find(

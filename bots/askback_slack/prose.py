@@ -41,14 +41,15 @@ class SlackProse:
     """One text. See `askback.platform.Prose`."""
 
     def __init__(
-        self, platform: SlackPlatform, api: SlackApi, place: Place, name: str, reader: Actor, messages: Messages
+        self, platform: SlackPlatform, api: SlackApi, place: Place, name: str, reader: Actor, messages: Messages | None
     ) -> None:
+        """See `askback.platform.Platform.prose`."""
         self._platform = platform
         self._api = api
         self._place = place
         self._name = name
         self._reader = reader
-        self._messages = messages
+        self._messages: Messages = messages or ()
         self._text = ""
         self._shown = ""
         """What stands there, in Slack's own form."""
@@ -56,8 +57,8 @@ class SlackProse:
         self._resumed = bool(messages)
         self._open = self._resumed
         """Whether what stands there may be a stream that nobody has ended."""
-        self._unsure = False
-        """Whether a beginning may stand there of which Slack's answer got lost."""
+        self._unsure = messages is None
+        """Whether a beginning may stand there that is not known: Slack's answer got lost, or the process ended."""
         self._quiet_until = 0.0
 
     @property
@@ -96,6 +97,10 @@ class SlackProse:
         return self._messages
 
     async def abandon(self) -> None:
+        try:
+            await self._look()
+        except (Gone, TryLater, Undeliverable) as error:
+            log.info("A text that was given up cannot be looked up: %s", error, extra={"action": "stream_broken"})
         if self._streaming or self._open:
             self._streaming = False
             await self._stop("")

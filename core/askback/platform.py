@@ -72,8 +72,11 @@ class Platform(Protocol):
         """Say a text in a place, or finish the messages that it has."""
         ...
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages) -> Prose:
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
         """Begin a text that is still being written, or go on with one that a restart broke off.
+
+        `messages` hold what stands of it. None means that this could not be looked up: nothing of the text is posted
+        before it is.
 
         `name` is the text's own, as in `find`.
         """

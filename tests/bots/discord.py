@@ -53,6 +53,7 @@ OPERATIONS: dict[What, str] = {
     "change": "update_message",
     "field": "create_interaction_response",
     "answer": "create_interaction_response",
+    "look": "list_messages",
 }
 REFUSALS: dict[What, tuple[int, int]] = {
     "post": (403, 50013),
@@ -650,13 +651,15 @@ class DiscordDesk:
     def posted(self, card: Card) -> list[dict[str, Any]]:
         control = ids.parse(next(one.handle["custom_id"] for one in card.controls))
         assert control is not None
-        found = [
-            {name: value for name, value in call.body.items() if name not in ("nonce", "enforce_nonce")}
+        # A call that was refused for a moment is made again under the same nonce.
+        found = {
+            nonce: {name: value for name, value in call.body.items() if name not in ("nonce", "enforce_nonce")}
             for call in self.guild.log
-            if call.operation == "create_message" and as_text(call.body.get("nonce")).startswith(control.ask_id)
-        ]
+            if call.operation == "create_message"
+            and (nonce := as_text(call.body.get("nonce"))).startswith(control.ask_id)
+        }
         names = {control.ask_id: ASK_ID, **{person.id: NOBODY for person in self.guild.people.values()}}
-        text = re.sub("|".join(map(re.escape, names)), lambda match: names[match[0]], json.dumps(found))
+        text = re.sub("|".join(map(re.escape, names)), lambda match: names[match[0]], json.dumps(list(found.values())))
         return json.loads(text)
 
     def api_calls(self) -> tuple[tuple[str, dict[str, Any]], ...]:

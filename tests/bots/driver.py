@@ -38,7 +38,7 @@ RELEASE = "release"
 GENERAL, DEPLOYS = "general", "deploys"
 """The channels. People mention the bot in the first one, where they do not say otherwise."""
 
-What = Literal["post", "change", "field", "answer"]
+What = Literal["post", "change", "field", "answer", "look"]
 """What a bot does on its platform: post a message, change one, open a text field, answer a click."""
 GROUPS = {"slack": "S0LOCALREL", "discord": "1100000000000000010"}
 """The id of `RELEASE` on each platform."""

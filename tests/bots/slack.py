@@ -49,6 +49,7 @@ METHODS: dict[What, str] = {
     "change": "chat.update",
     "field": "views.open",
     "answer": "response_url",
+    "look": "conversations.replies",
 }
 REFUSALS: dict[What, str] = {
     "post": "not_in_channel",

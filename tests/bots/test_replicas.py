@@ -133,6 +133,25 @@ async def test_the_turn_of_one_that_dies_is_taken_over(office: Office, desk: Des
     assert len(said) == 1, said
 
 
+async def test_a_text_whose_beginning_cannot_be_looked_up_for_now_is_not_said_twice(office: Office, desk: Desk) -> None:
+    first = await office.start()
+    desk.model.delay = 0.05
+    desk.model.script(turn(STORY, STALLED), when="story")  # asked again, it says it all
+    talk = await desk.mention(ADA, "story")
+    await until(lambda: desk.model._numbers > 0, "the model is asked")
+    with psycopg.connect(office.database) as locked:
+        # So nobody can record where the text stands.
+        locked.execute("SELECT id FROM conversations FOR UPDATE")
+        await line(desk, talk, "It begins")
+        await first.kill()
+    desk.lose_answer("look", times=3)
+    second = await office.start()
+    await line(desk, talk, "Here it ends.")
+    assert "A text cannot be looked up" in second.said
+    said = [one.text for one in desk.lines(talk) if one.bot]
+    assert len(said) == 1, said
+
+
 async def test_a_stop_in_one_ends_the_turn_in_the_other(office: Office, desk: Desk) -> None:
     """The turn runs in the first one, which hears no more of what people do."""
     await office.start()

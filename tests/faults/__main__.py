@@ -32,7 +32,7 @@ ROUND = 40
 """Kills of one round: with services and a database of its own."""
 AGAIN = 3
 """How often points that were not reached are dealt again."""
-LARGEST = 2**24
+LARGEST = 2**26
 END_SECONDS = 15.0
 
 
@@ -121,10 +121,17 @@ def combinations(given: argparse.Namespace) -> list[Combination]:
 class Hall:
     """Rounds side by side, each in a process of its own."""
 
-    def __init__(self, given: argparse.Namespace, found: list[Combination], on_kill: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        given: argparse.Namespace,
+        found: list[Combination],
+        on_kill: Callable[[], None],
+        on_wrong: Callable[[str], None],
+    ) -> None:
         self._given = given
         self._found = found
         self._on_kill = on_kill
+        self._on_wrong = on_wrong
 
     async def play(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -174,7 +181,10 @@ class Hall:
             if "kill" in answer:
                 self._on_kill()
                 continue
-            one.tally.add(Tally.read(answer["tally"]))
+            tally = Tally.read(answer["tally"])
+            for wrong in tally.all_violations:
+                self._on_wrong(wrong)
+            one.tally.add(tally)
             one.missed += answer["missed"]
             if answer["output"]:
                 one.outputs.append(answer["output"])
@@ -200,7 +210,10 @@ async def run(given: argparse.Namespace, found: list[Combination]) -> bool:
         if bar.disable and kills % 50 == 0:
             errors.print(f"{kills} of {given.kills} kills, {wrong} violations")
 
-    playing = asyncio.create_task(Hall(given, found, on_kill).play())
+    def on_wrong(wrong: str) -> None:
+        errors.print(wrong, markup=False, highlight=False)
+
+    playing = asyncio.create_task(Hall(given, found, on_kill, on_wrong).play())
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, playing.cancel)
     with bar:

@@ -73,6 +73,11 @@ class Tally:
     violations: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in VIOLATIONS})
 
     @property
+    def all_violations(self) -> list[str]:
+        """Return each with its kind, in words."""
+        return [f"{VIOLATIONS[kind]}: {one}" for kind, found in self.violations.items() for one in found]
+
+    @property
     def count(self) -> int:
         """Of violations."""
         return sum(map(len, self.violations.values()))

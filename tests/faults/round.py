@@ -182,8 +182,8 @@ class Round:
 
     def _heard(self, request: Request) -> None:
         if self._failovers is not None and self._failovers.is_felt:
-            # What it breaks off is taken again, as after a kill.
-            self.record.barriers.append(request.number)
+            # What it broke off is taken again, as after a kill, and so may be what it breaks off now.
+            self.record.barriers += [request.number - 1, request.number]
         person = self._people.get(request.tag)
         if person is not None:
             person.story.is_heard = True
@@ -390,6 +390,6 @@ class Round:
         record.released = self._released()
         record.posted = self._rig.posts()
         record.weather = self._weather.seen + (Counter() if self._failovers is None else self._failovers.seen)
-        record.output = self._rig.log()
+        record.output = self._rig.whole_log()
         for person in self._people.values():
             person.look_back()

@@ -21,7 +21,7 @@ from .record import Order
 from .stage import play
 
 LARGEST = 2**20
-KEPT = 20_000
+KEPT = 2_000_000
 """Characters of what the bots wrote."""
 
 

@@ -305,15 +305,15 @@ class Agent:
                 # Each time for fewer: somebody else may ask in this place meanwhile.
                 end = end.evolve(calls=refused(end.calls, error.limit, error.free))
 
-    async def _begun(self, platform: Platform, conversation: Conversation, name: str) -> Messages:
-        """What an ended process had shown of this text, where it ended before it could say where that stands."""
+    async def _begun(self, platform: Platform, conversation: Conversation, name: str) -> Messages | None:
+        """Return what an ended process had shown of this text, and not recorded. None means unknown for now."""
         try:
             return await platform.find(conversation.place, f"{PROSE}{name}")
         except (Undeliverable, Gone, TryLater) as error:
             log.warning("A text cannot be looked up: %s", error, extra={"action": "no_prose"})
-            return ()
+            return None if isinstance(error, TryLater) else ()
 
-    async def _prose(self, platform: Platform, conversation: Conversation, name: str, begun: Messages) -> Prose:
+    async def _prose(self, platform: Platform, conversation: Conversation, name: str, begun: Messages | None) -> Prose:
         """Begin the text of a turn, behind whatever is still to be said before it."""
         target = f"{PROSE}{name}"
 

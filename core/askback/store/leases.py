@@ -32,8 +32,9 @@ async def keep_lease(store: Showing, target: str, taken_at: float) -> AsyncGener
     `taken_at` is the time of the running loop at which the owner asked for the lease. Raises `LeaseLost` where no
     renewal reached the database before the lease ran out: the block is cancelled, and its owner leaves the row alone.
     """
+    limit = asyncio.timeout_at(taken_at + LEASE_SECONDS - MARGIN_SECONDS)
     try:
-        async with asyncio.timeout_at(taken_at + LEASE_SECONDS - MARGIN_SECONDS) as limit:
+        async with limit:
             renewal = asyncio.create_task(_renew_forever(store, target, limit), name=f"askback lease {target}")
             try:
                 yield

@@ -19,11 +19,16 @@ log = logging.getLogger("askback.store")
 _NAME = "procrastinate"
 _LOCK = 0x61736B6261636B  # "askback": processes that start together wait here for each other
 
+IDLE_SECONDS = 60
+"""Seconds after which the server ends the transaction of a process that has fallen silent in it."""
+
 
 def prepare(connection: Connection) -> None:
-    """Runs in a transaction: everything, or nothing. Raises `OperatorError`."""
+    """Bring the schema up to date in the caller's transaction. Raises `OperatorError`."""
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+    # A migration computes between its statements, for seconds where the machine is busy.
+    connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
     connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     migrate.prepare(connection)
     _prepare_jobs(connection)
