@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from launching import Launcher
 
@@ -22,11 +22,12 @@ TOGETHER = (
 """Cases that share something which takes half a minute and every processor: never two of these at once."""
 
 # The same examples each time, however fast the machine is: a run says something about the code alone. New examples
-# are looked for with `pytest --hypothesis-profile explore`.
+# are looked for with `pytest --hypothesis-profile explore`. `unshrunk` is for whoever asks only whether a test fails.
 settings.register_profile(
     "askback", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unshrunk", parent=settings.get_profile("askback"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("askback")
 
 

@@ -79,7 +79,7 @@ def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Not
 
 
 def _whole(ask: Ask) -> Response:
-    question = ask.interview.form.questions[0]
+    question = ask.interview.question
     if question.details is None:
         return Notice(text="The card shows everything.")
     return Whole(ask_id=ask.id, title=question.header or "The whole", text=question.details)

@@ -100,7 +100,7 @@ class Draft(Value):
     unsent: str | None = None
     """A written answer that does not, kept so that it can be mended."""
     marks: tuple[Mark, ...] = ()
-    seen: bool = False
+    seen: bool
     """Whether people had the question before them."""
 
     @property
@@ -242,9 +242,12 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
     """The interview, ended; one that is over stays as it ended. What people put down stays too."""
     if interview.phase == "closed":
         return interview
-    if interview.votes:
-        outcome = outcome.evolve(votes=interview.votes)
-    return interview.evolve(phase="closed", outcome=outcome, turn=interview.turn + 1, revision=interview.revision + 1)
+    return interview.evolve(
+        phase="closed",
+        outcome=outcome.evolve(votes=interview.votes),
+        turn=interview.turn + 1,
+        revision=interview.revision + 1,
+    )
 
 
 def _at_question(interview: Interview, deed: Deed, action: Action) -> Interview:

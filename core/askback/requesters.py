@@ -26,7 +26,7 @@ class Words(Value):
     seq: int
     authors: tuple[Actor, ...]
     """Whose words it holds."""
-    complete: bool = True
+    complete: bool
     """False: an earlier release wrote it, which kept only the authors of messages."""
 
 

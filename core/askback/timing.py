@@ -78,7 +78,7 @@ def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[A
     left = f"{len(after.reminders)}.{len(after.escalations)}"
     return Say(
         target=f"{REMINDER}{ask.id}:{left}",
-        text=sentence.format(question=f"“{fit(ask.interview.form.questions[0].prompt, PROMPT)}”"),
+        text=sentence.format(question=f"“{fit(ask.interview.question.prompt, PROMPT)}”"),
         markdown=False,
         mention=told,
         reply_to=ask.messages[0],

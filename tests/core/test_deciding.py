@@ -24,7 +24,7 @@ from askback.asks import Ask
 from askback.card import AskText, FieldErrors, Notice, Redraw, Response, Whole, reason_field, text_field, vote_field
 from askback.deciding import NOT_TO_CANCEL, UNKNOWN
 from askback.identity import Actor, MessageRef, Place
-from askback.interview import settle, start
+from askback.interview import settle, start, step
 from askback.messages import late
 from askback.policy import Approval, Policy, Who
 from askback.questions import TextRules
@@ -93,6 +93,12 @@ def test_an_administrator_may_cancel_and_nothing_else(ends_any: bool) -> None:
     assert decided(asked(), done(Choose(index=0), BEN), ends_any=ends_any) == (None, NOT_ASKED)
 
 
+def test_nobody_who_is_not_asked_cancels_unless_it_is_said_that_they_may() -> None:
+    ask = asked()
+    refused = Notice(text=ask.policy.words("not_asked"), denied="not_asked")
+    assert deciding.decided(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
+
+
 def test_whoever_asked_may_cancel_and_look_and_not_answer() -> None:
     ask = asked(asked_by=BEN)
     after, response = decided(ask, done(Cancel(), BEN))
@@ -135,6 +141,16 @@ def test_the_whole_is_shown_under_its_header_and_changes_nothing() -> None:
     assert decided(ask, done(Look())) == (ask, Whole(ask_id="ask", title="Command", text="rm -rf /"))
     ask = asked(detailed)
     assert decided(ask, done(Look())) == (ask, Whole(ask_id="ask", title="The whole", text="rm -rf /"))
+
+
+def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> None:
+    ask = asked(PICK.evolve(details="rm -rf /"), PICK.evolve(id="second", details="mkfs"), PICK.evolve(id="third"))
+    for whole in ("rm -rf /", "mkfs"):
+        assert ask.card().details == whole
+        assert decided(ask, done(Look())) == (ask, Whole(ask_id="ask", title="The whole", text=whole))
+        ask = ask.evolve(interview=step(ask.interview, done(Next(), turn=ask.interview.turn)))
+    assert ask.card().details is None
+    assert decided(ask, done(Look())) == (ask, Notice(text="The card shows everything."))
 
 
 def test_fields_are_opened_and_change_nothing() -> None:

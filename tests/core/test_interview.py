@@ -20,9 +20,9 @@ from askback.actions import (
     Write,
 )
 from askback.errors import PersonError
-from askback.interview import KEPT_DELIVERIES, Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
-from askback.questions import Condition, TextRules
-from core_cases import ANN, BEN, Story, ended, form, question
+from askback.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
+from askback.questions import Choice, Condition, OutcomeStatus, TextRules, Vote
+from core_cases import ANN, BEN, NOON, Story, ended, form, question
 
 COLOUR = question("colour", "Red", "Green", "Blue")
 SIZE = question("size", "Small", "Large")
@@ -256,6 +256,13 @@ def test_a_click_that_is_overtaken_by_a_later_one_of_the_same_person_changes_not
     assert story.now.draft.chosen == (0, 1)
 
 
+def test_of_two_clicks_at_one_moment_neither_is_lost():
+    story = Story(EXTRAS)
+    story.does(Select(chosen=(0,), base=(), revision=0, order=1.0))
+    story.does(Select(chosen=(0, 1), base=(), revision=0, order=1.0))
+    assert story.now.draft.chosen == (0, 1)
+
+
 def test_a_click_that_is_delivered_twice_changes_nothing_the_second_time():
     story = Story(EXTRAS)
     first = Select(chosen=(0,), base=(), revision=0, order=1.0)
@@ -277,6 +284,23 @@ def test_without_the_drawing_the_time_tells_what_came_already():
     before = story.now
     assert story.does(first) == before
     assert story.now.draft.chosen == ()
+
+
+def test_without_the_drawing_a_click_that_comes_twice_does_not_undo_what_another_person_did_meanwhile():
+    story = Story(EXTRAS)
+    ticked = Select(chosen=(0,), base=(), order=1.0)
+    story.does(ticked, by=ANN)
+    story.does(Select(chosen=(), base=(0,), order=2.0), by=BEN)
+    before = story.now
+    assert story.does(ticked, by=ANN) == before
+    assert story.now.draft.chosen == ()
+
+
+def test_without_the_drawing_a_click_that_arrives_after_a_later_one_of_somebody_else_counts():
+    story = Story(EXTRAS)
+    story.does(Select(chosen=(2,), base=(), order=2.0), by=BEN)
+    story.does(Select(chosen=(0,), base=(), order=1.0), by=ANN)
+    assert story.now.draft.chosen == (0, 2)
 
 
 def test_a_tick_that_is_there_already_is_nothing_to_draw():
@@ -380,6 +404,17 @@ def test_an_answer_is_changed_from_the_review_which_comes_back_at_once():
     assert story.card.view == "review"
     story.does(Submit())
     assert story.answers == {"colour": ("Green",), "size": ("Small",)}
+
+
+def test_an_answer_between_others_is_changed_from_the_review_which_comes_back_at_once():
+    story = Story(COLOUR, SIZE, NAME)
+    story.does(Choose(index=0))
+    story.does(Choose(index=0))
+    story.does(Write(text="Zoë"))
+    assert story.card.view == "review"
+    story.does(GoTo(index=1))
+    story.does(Choose(index=1))
+    assert story.card.view == "review", "nothing else has to be looked at once more"
 
 
 def test_choosing_takes_the_place_of_a_written_answer_and_writing_of_a_choice():
@@ -597,6 +632,23 @@ def test_declining_may_say_why(reason: str | None, kept: str | None):
     assert (story.now.outcome.status, story.now.outcome.reason) == ("declined", kept)
 
 
+def test_a_reason_to_decline_has_a_thousand_characters_at_most():
+    story = Story(COLOUR)
+    with pytest.raises(NotPossible, match=r"shorten it to 1,000 characters; it has 1,001\."):
+        story.does(Decline(reason="x" * 1001))
+    assert story.now.phase == "asking"
+    story.does(Decline(reason=f" {'x' * 1000} "))
+    assert story.now.outcome is not None
+    assert story.now.outcome.reason == "x" * 1000
+
+
+@pytest.mark.parametrize("status", ["cancelled", "timed_out", "undeliverable"])
+def test_what_was_voted_is_told_however_it_ends(status: OutcomeStatus):
+    vote = Vote(by=BEN, choice=Choice(index=0, value="red", label="Red"), at=NOON)
+    over = settle(start(form(COLOUR)).evolve(votes=(vote,)), ended(status))
+    assert over.outcome == ended(status, votes=(vote,))
+
+
 @pytest.mark.parametrize("how", ["answered", "cancelled", "timed_out"])
 def test_what_is_over_stays_as_it_ended_whatever_is_clicked(how: str):
     story = Story(COLOUR)
@@ -682,10 +734,17 @@ def test_opening_a_field_changes_nothing_however_often():
     assert step(story.now, action) == story.now
 
 
-def test_of_the_clicks_that_counted_only_the_last_ones_are_kept():
+@pytest.mark.parametrize(("voters", "kept"), [(0, 20), (5, 20), (6, 24), (50, 200)])
+def test_the_last_twenty_clicks_that_counted_are_kept_or_four_for_each_who_voted(voters: int, kept: int):
+    red = Choice(index=0, value="red", label="Red")
+    votes = tuple(Vote(by=ANN.evolve(id=f"U{number}"), choice=red, at=NOON) for number in range(voters))
     story = Story(COLOUR, SIZE)
-    now = story.now
-    for number in range(KEPT_DELIVERIES * 2):
-        action = story.action(GoTo(index=number % 2), turn=now.turn).evolve(delivery=str(number))
-        now = step(now, action)
-    assert now.deliveries == tuple(map(str, range(KEPT_DELIVERIES, KEPT_DELIVERIES * 2)))
+    first, *others, last = map(str, range(kept + 1))
+    full = step(
+        story.now.evolve(votes=votes, deliveries=(first, *others[:-1])),
+        story.action(Next()).evolve(delivery=others[-1]),
+    )
+    assert full.deliveries == (first, *others)
+    assert step(full, story.action(Back(), turn=full.turn).evolve(delivery=first)) == full
+    later = step(full, story.action(Back(), turn=full.turn).evolve(delivery=last))
+    assert later.deliveries == (*others, last)

@@ -30,7 +30,7 @@ DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 
 
 def words(*authors: tuple[int, Actor]) -> list[Words]:
-    return [Words(seq=seq, authors=(author,)) for seq, author in authors]
+    return [Words(seq=seq, authors=(author,), complete=True) for seq, author in authors]
 
 
 def past(*calls: tuple[int, str, bool]) -> list[Past]:
@@ -59,7 +59,7 @@ def test_words_stay_with_their_authors_until_a_call_of_the_tool_is_approved(
 
 
 def test_each_account_is_one_requester_and_who_began_comes_first() -> None:
-    read = [Words(seq=0, authors=(BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin")))]
+    read = [Words(seq=0, authors=(BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin")), complete=True)]
     assert requesters_of("deploy", ANN, read, ()) == (ANN, BEN)
 
 

@@ -18,7 +18,7 @@ from askback.identity import Actor, MessageRef, Place
 from askback.interview import settle, start, step
 from askback.policy import Approval, Escalation, Policy, Who
 from askback.questions import Choice, Form, Outcome, Vote
-from askback.timing import CALLED, due, unclear
+from askback.timing import due, unclear
 from askback.tools import TOOLS
 from core_cases import ANN, BEN, HOSTILE, NOON, ended, form, question
 from core_forms import forms
@@ -109,8 +109,8 @@ def test_a_requester_in_the_group_is_not_called_and_the_group_is_where_they_deci
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_of_many_who_are_missing_the_group_is_called(more: int):
-    crowd = tuple(ANN.evolve(id=f"C{number}") for number in range(CALLED + more))
+def test_of_more_than_ten_who_are_missing_the_group_is_called(more: int):
+    crowd = tuple(ANN.evolve(id=f"C{number}") for number in range(10 + more))
     ask = asked(ANN, reminders=(at(5),), who=Who(groups=("team",)))
     _, say = due(ask, at(5), {"team": (ANN, *crowd)})
     assert say is not None
@@ -129,8 +129,23 @@ def test_nobody_is_looked_up_before_its_time_or_without_need():
     who = Who(groups=("team",))
     assert unclear(asked(ANN, reminders=(at(5),), who=who), at(4.99)) == ()
     assert unclear(asked(ANN, reminders=(at(5),), who=who, posted=False), at(5)) == ()
+    escalating = asked(ANN, escalations=(later(5, DEE),), who=who, posted=False)
+    assert unclear(escalating, at(5)) == (), "nobody is told of a card that does not stand"
+    over = asked(ANN, reminders=(at(5),), who=who)
+    assert unclear(over.evolve(interview=settle(over.interview, ended("cancelled"))), at(5)) == ()
     assert unclear(asked(reminders=(at(5),), who=who), at(5)) == ()
     assert unclear(asked(ANN, reminders=(at(5),)), at(5)) == (), "people alone"
+
+
+def test_the_members_are_looked_up_also_when_the_time_has_long_passed():
+    assert unclear(asked(ANN, reminders=(at(5),), who=Who(groups=("team",))), at(50)) == ("team",)
+
+
+@pytest.mark.parametrize("anybody", [Who(anyone=True), Who(open_to="allowed"), Who(open_to="participants")])
+def test_what_anybody_may_answer_reminds_without_a_name(anybody: Who):
+    _, say = due(asked(reminders=(at(5),), who=anybody, approval=None), at(5))
+    assert say is not None
+    assert say.mention == anybody
 
 
 def test_where_nobody_is_missing_nobody_is_reminded():
@@ -143,6 +158,29 @@ def test_an_ask_that_is_decided_by_one_reminds_everybody():
     _, say = due(asked(reminders=(at(5),), approval=None), at(5))
     assert say is not None
     assert say.mention == Who.only(ANN, BEN, CID)
+
+
+def test_a_reminder_of_several_questions_names_the_one_on_the_card():
+    ask = asked(reminders=(at(5),), approval=None)
+    several = start(form(question("first", "Yes"), question("second", "Yes"), question("third", "Yes")))
+    first = Action(ask_id="ask", actor=ANN, at=NOON, turn=0, deed=Choose(index=0))
+    _, say = due(ask.evolve(interview=step(several, first)), at(5))
+    assert say is not None
+    assert "What about second?" in say.text
+
+
+def test_a_reminder_replies_to_the_card_and_not_to_what_stands_below_it():
+    below = MessageRef(channel="C1", id="2")
+    _, say = due(asked(reminders=(at(5),)).evolve(messages=(CARD, below)), at(5))
+    assert say is not None
+    assert say.reply_to == CARD
+
+
+def test_a_reminder_names_a_hundred_characters_of_the_question_and_tells_that_there_is_more():
+    for prompt, named in (("y" * 100, "y" * 100), ("y" * 101, "y" * 99 + "…")):
+        _, say = due(asked(prompt=prompt, reminders=(at(5),)), at(5))
+        assert say is not None
+        assert f"“{named}”" in say.text
 
 
 def test_reminders_that_passed_while_nothing_ran_are_one():

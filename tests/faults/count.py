@@ -395,7 +395,8 @@ class _Count:
             name = f"{story.tag}.{turn} "
             times = sum(one.text.startswith(name) for one in story.shown)
             if times > 1:
-                self._wrong("posts", f"the text {name}stands there {times} times")
+                stops = f", and it was stopped {len(story.stops)} times" if story.stops else ""
+                self._wrong("posts", f"the text {name}of a {story.kind} stands there {times} times{stops}")
 
 
 def _ask(text: str, tokens: Collection[str]) -> bool:

@@ -14,6 +14,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.timing": ("core/test_timing.py",),
     "askback.deciding": ("core/test_deciding.py",),
     "askback.policy": ("core/test_policy.py", "core/test_approval.py", "core/test_voting.py"),
+    "askback.requesters": ("core/test_requesters.py", "core/test_requesters_property.py"),
     "askback.agent.budget": ("core/test_budget.py",),
     "askback.agent.slots": ("core/test_fairness.py",),
     "askback.store.usage": ("core/test_spending.py",),

@@ -45,11 +45,12 @@ class Mutant:
 
 
 def mutants_of(module: str) -> list[Mutant]:
-    """Every change of a module, but for types, which nothing runs, and names for `import *`."""
+    """Every change of a module that can run, but for types, which nothing runs, and names for `import *`."""
     # Not by `find_spec`, which would load the package: what is loaded cannot be mutated.
     path = CORE.joinpath(*module.split(".")).with_suffix(".py")
     source = path.read_text(encoding="utf-8")
-    idle = _idle(ast.parse(source))
+    tree = ast.parse(source)
+    idle, by_position = _idle(tree), _by_position(tree)
     seen: set[str] = set()
     mutants: list[Mutant] = []
     for operator in OPERATORS:
@@ -58,6 +59,8 @@ def mutants_of(module: str) -> list[Mutant]:
             if changed in seen or any(first <= (line, column) < last for first, last in idle):
                 continue
             seen.add(changed)
+            if _by_position(_parsed(changed)) != by_position:
+                continue
             before, after = source.splitlines()[line - 1].strip(), changed.splitlines()[line - 1].strip()
             mutants.append(Mutant(module, path, changed, line, before, after))
     return sorted(mutants, key=lambda mutant: mutant.line)
@@ -75,6 +78,23 @@ def _where(source: str, changed: str) -> tuple[int, int]:
     """The line, from 1, and the column of the first difference."""
     same = next((at for at, (one, other) in enumerate(zip(source, changed, strict=False)) if one != other), len(source))
     return source.count("\n", 0, same) + 1, same - (source.rfind("\n", 0, same) + 1)
+
+
+def _parsed(source: str) -> ast.AST | None:
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return None
+
+
+def _by_position(tree: ast.AST | None) -> int | None:
+    """Return how many parameters are never given by name; None where this is no program.
+
+    A `/` in place of the `*` of a signature changes how a function may be called, and nothing that it does.
+    """
+    if tree is None:
+        return None
+    return sum(len(node.posonlyargs) for node in ast.walk(tree) if isinstance(node, ast.arguments))
 
 
 def _idle(tree: ast.AST) -> list[tuple[tuple[int, int], tuple[int, int]]]:

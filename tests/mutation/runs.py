@@ -25,7 +25,10 @@ LOADED = (
     "aiohttp", "alembic", "anthropic", "discord", "hypothesis.stateful", "jsonschema_rs", "opentelemetry.trace",
     "psycopg", "pydantic_settings", "pytest_asyncio", "pytest_timeout", "rich", "slack_bolt", "sqlalchemy", "typer",
 )  # fmt: skip
-OPTIONS = ("-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header")
+OPTIONS = (
+    "-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header",
+    "--hypothesis-profile", "unshrunk",
+)  # fmt: skip
 FACTOR, AT_LEAST = 4, 20.0
 """A mutant has so many times as long as the tests take without one, and so many seconds at least."""
 
@@ -81,11 +84,7 @@ def _child(mutant: Mutant | None, tests: Sequence[str]) -> NoReturn:
         if mutant is not None:
             sys.meta_path.insert(0, _Finder(mutant))
         paths = [str(TESTS / test) for test in tests]
-        code = int(
-            pytest.main(
-                ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", *paths]
-            )
-        )
+        code = int(pytest.main([*OPTIONS, *paths]))
     finally:
         os._exit(code)
 
