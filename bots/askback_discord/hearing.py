@@ -76,13 +76,14 @@ class Hearing:
         text, files = written_text(message, me), attached(message)
         if not text and not files and not mentioned:
             return  # Discord keeps back what does not mention us
-        parent = None if direct else await self._places.parent(message.channel)
-        if not (direct or mentioned or parent is not None or _replies_to(message, me)):
-            return
-        # A resumed session delivers again, and an order to the bot itself must not be carried out twice.
-        async with self._once.entered(key_of(message)) as first:
-            if first:
-                await self._take(message, text, files, parent, begin=direct or mentioned)
+        async with self._once.after(_changes_of(message)):
+            parent = None if direct else await self._places.parent(message.channel)
+            if not (direct or mentioned or parent is not None or _replies_to(message, me)):
+                return
+            # A resumed session delivers again, and an order to the bot itself must not be carried out twice.
+            async with self._once.entered(key_of(message)) as first:
+                if first:
+                    await self._take(message, text, files, parent, begin=direct or mentioned)
 
     async def edited(self, payload: discord.RawMessageUpdateEvent, me: discord.ClientUser) -> None:
         """Take an edit by a message's author. Discord also announces what it adds itself, such as a preview."""
@@ -92,7 +93,9 @@ class Hearing:
         at, text = message.edited_at, written_text(message, me)
         if at is None or not text:
             return  # Discord keeps back what does not mention us
-        async with self._once.entered(f"edit:{at.timestamp()}:{key_of(message)}") as first:
+        edit = f"edit:{at.timestamp()}:{key_of(message)}"
+        # Discord delivers nothing again: an edit waits until its message is stored, however long that takes.
+        async with self._once.entered(edit) as first, self._once.after(_changes_of(message)):
             if first:
                 await self._insist(lambda: self._take_edit(message, text, at), "An edit")
 
@@ -247,6 +250,11 @@ def _heard(message: discord.Message, text: str, files: tuple[str, ...], parent: 
         ref=MessageRef(channel=str(message.channel.id), id=str(message.id)),
         refers_to=_refers_to(message),
     )
+
+
+def _changes_of(message: discord.Message) -> str:
+    """Return what a message and its edits are taken in turn by."""
+    return f"changes:{key_of(message)}"
 
 
 def _refers_to(message: discord.Message) -> MessageRef | None:

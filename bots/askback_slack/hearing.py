@@ -7,16 +7,19 @@ __all__ = ["Hearing"]
 import asyncio
 import logging
 import time
+from datetime import timedelta
 
 from slack_bolt import BoltResponse
 
 from askback.bots import Doors
+from askback.clock import utc_now
 from askback.conversations import Deleted, Edited, Heard
 from askback.identity import Actor, Place
 from askback.manager import TOLD_AGAIN_SECONDS
 from askback.messages.access import Access
 from askback.messages.once import Once
 from askback.platform import Gone, TryLater, Undeliverable
+from askback.recent import Recent
 from askback.store.errors import StoreError
 from askback.throttle import Throttle
 from askback_slack.background import Background
@@ -43,6 +46,13 @@ log = logging.getLogger("askback.slack")
 
 ARCHIVED = "the channel that this was asked in was archived."
 DELETED = "the channel that this was asked in was deleted."
+REDELIVERED = timedelta(minutes=10)
+"""How long after it was written a message may still come: Slack delivers what was not acked until about 6 minutes."""
+REMEMBERED = 5000
+
+
+class _Early(Exception):
+    """An edit came before its message, which Slack delivers again later."""
 
 
 class Hearing:
@@ -68,6 +78,8 @@ class Hearing:
         self._me = me
         self._home = home
         self._once = Once()
+        self._done: Recent[str, None] = Recent(REMEMBERED)
+        """Messages that were looked at, whether they were kept or not."""
         self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def message(self, body: Json) -> BoltResponse | None:
@@ -76,6 +88,9 @@ class Hearing:
             await self._take(body)
         except StoreError:
             log.exception("A message could not be stored; Slack sends it again.", extra={"action": "message_refused"})
+            return BoltResponse(status=503)
+        except _Early:
+            log.info("An edit came before its message; Slack sends it again.", extra={"action": "edit_refused"})
             return BoltResponse(status=503)
         return None
 
@@ -90,12 +105,12 @@ class Hearing:
         if said is None:
             return
         begin = said.direct or said.mentions_bot
-        if not begin and not said.in_thread:
-            return
-        # A mention comes as two events, and an order to the bot itself must not be carried out twice.
-        async with self._once.entered(said.key) as first:
-            if first:
-                await self._hear(said, begin=begin)
+        if begin or said.in_thread:
+            # A mention comes as two events, and an order to the bot itself must not be carried out twice.
+            async with self._once.entered(said.key) as first:
+                if first:
+                    await self._hear(said, begin=begin)
+        self._done[said.key] = None
 
     async def _removed(self, gone: Removal) -> None:
         if self._platform.has_removed(gone.ref):
@@ -109,12 +124,24 @@ class Hearing:
 
     async def _rewritten(self, edit: Rewritten) -> None:
         said = edit.written
-        async with self._once.entered(f"edit:{edit.at.timestamp()}:{said.key}") as first:
+        async with self._once.entered(f"edit:{edit.at.timestamp()}:{said.key}") as first, self._once.after(said.key):
+            if not first:
+                return
             # What is said elsewhere costs no call of Slack's.
-            if first and await self._doors.changes.is_kept(said.key):
-                taken = await self._doors.changes.edited(Edited(heard=await self._heard(said), at=edit.at))
-                if taken.notice is not None:
-                    self._behind.soon(self._tell(said, taken.notice), "notice")
+            if not await self._doors.changes.is_kept(said.key):
+                if await self._is_to_come(edit):
+                    raise _Early
+                return
+            taken = await self._doors.changes.edited(Edited(heard=await self._heard(said), at=edit.at))
+            if taken.notice is not None:
+                self._behind.soon(self._tell(said, taken.notice), "notice")
+
+    async def _is_to_come(self, edit: Rewritten) -> bool:
+        """Return whether the message itself may still be delivered, and be kept then."""
+        said = edit.written
+        if said.key in self._done or utc_now() - said.at > REDELIVERED:
+            return False
+        return said.direct or said.mentions_bot or (said.in_thread and await self._doors.changes.talks_in(said.place))
 
     async def closed(self, body: Json) -> BoltResponse | None:
         """A channel was archived or deleted, and nobody can answer there any more."""

@@ -119,7 +119,7 @@ class SlackPlatform:
             fallback = texts.notification(part)
             if number < len(messages):
                 if streaming and number == 0:
-                    await self._unstream(messages[number])
+                    await self._unstream(messages[number], nonce)
                 await self.change(messages[number], fallback, blocks, nonce, number)
                 written.append(messages[number])
             else:
@@ -253,12 +253,14 @@ class SlackPlatform:
             metadata=None if nonce is None else self.named(nonce, part),
         )
 
-    async def _unstream(self, message: MessageRef) -> None:
-        """End a stream that a restart broke off; Slack refuses edits while one is open."""
+    async def _unstream(self, message: MessageRef, nonce: str) -> None:
+        """End a stream that a restart broke off, and name it; Slack refuses edits while one is open."""
         if not self.streams:
             return
         try:
-            await self._api.write("chat.stopStream", channel=message.channel, ts=message.id)
+            await self._api.write(
+                "chat.stopStream", channel=message.channel, ts=message.id, metadata=self.named(nonce, 0)
+            )
         except (Gone, TryLater, Undeliverable) as error:
             log.debug("No stream had to be ended: %s", error)
 

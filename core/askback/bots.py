@@ -54,6 +54,10 @@ class ChangesDoor(Protocol):
         """Return whether an edit of the message of that key can change anything."""
         ...
 
+    def talks_in(self, place: Place) -> Awaitable[bool]:
+        """Return whether an agent talks in a place, so that what people write there is kept."""
+        ...
+
     def edited(self, edited: Edited) -> Awaitable[Taken]:
         """Take an edit. When this returns, it is stored."""
         ...

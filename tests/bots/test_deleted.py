@@ -14,6 +14,7 @@ from askback.store.schema import metadata
 from askback_local.model.script import turn
 from askback_local.slack.payloads import tombstone_of
 from askback_local.slack.values import Message
+from outage import End, of_discord, of_slack
 
 from .driver import (
     ADA,
@@ -249,6 +250,31 @@ async def test_after_a_time_without_a_connection_cards_that_are_gone_come_back(
     assert [seen.id for seen in desk.cards(other)] == [second.id]
     await desk.press(ADA, second, "Apple")
     await answered_with_the_first(desk, talk)
+
+
+async def test_a_card_that_cannot_be_looked_at_for_a_moment_is_looked_at_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "askback.cards")
+    monkeypatch.setattr("askback.serving.sweep.AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("askback_discord.calls.CALL_SECONDS", 0.4)
+    talk, first = await fruit(desk)
+    await known(desk)
+    await desk.lose(first)
+    end = blind(desk)
+    await desk.lose_session()
+    await desk.reconnected()
+    await until(lambda: "look_later" in desk.journal.actions(), "it could not be looked at")
+    end()
+    await another(desk, talk, first)
+    await answered(desk, talk)
+
+
+def blind(desk: Any) -> End:
+    """Nobody can look a message up until the returned function is called."""
+    if desk.platform == "slack":
+        return of_slack(desk.workspace.faults, "500", methods=("chat.getPermalink",))
+    return of_discord(desk.guild.faults, "500", operations=("get_message",))
 
 
 async def answered_with_the_first(desk: Desk, talk: Talk) -> None:

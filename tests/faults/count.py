@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from askback.store.outbox import LEASE_SECONDS
 from askback_local.model.hearing import hearing, refusals
 
 from . import votes
 from .record import Record, Request
 from .reminding import Reminders
-from .stories import ANSWERED, Press, Shown, Story, prompt
+from .stories import ANSWERED, Edit, Press, Shown, Story, prompt
 
 SHADOW = 5.0
 """Seconds before a kill in which a notice behind an ack may be lost with the process: it is not stored."""
+UNNOTICED = 1.0
+"""For how long what is delivered may still go to a process that was killed."""
+BACK_SECONDS = 5.0
+"""How long a bot may live before a card that somebody deleted is missed."""
+EDITED = "[edited a message that you have read."
 ASKED = "Asked: "
 """What stands on every card, and on no text about one."""
 VIOLATIONS = {
@@ -25,6 +32,8 @@ VIOLATIONS = {
     "messages": "messages lost or heard twice",
     "cards": "live cards doubled",
     "posts": "posts doubled",
+    "gone": "deleted cards that never came back",
+    "edits": "edits lost or heard twice",
     "unsettled": "cards not settled",
     "tools": "tools run twice",
     **votes.VIOLATIONS,
@@ -54,6 +63,8 @@ class Tally:
     interrupted: int = 0
     approvals: Counter[str] = field(default_factory=Counter[str])
     """Calls that people had to approve, what came of them, their votes, and the tools that ran."""
+    changes: Counter[str] = field(default_factory=Counter[str])
+    """Cards that people deleted and edits that they made, and what came of them."""
     calls: int = 0
     repeated: int = 0
     turns_in_flight: int = 0
@@ -147,7 +158,8 @@ class _Count:
         for where, times in ran.items():
             if times > 1:
                 self._wrong("tools", f"deploy {where} ran {times} times")
-        for name, times in Counter(record.posted).items():
+        deleted = {deletion.token for story in record.stories for deletion in story.deletions}
+        for name, times in Counter(name for name, text in record.posted if not _ask(text, deleted)).items():
             if times > 1:
                 self._wrong("posts", f"{times} times: {name}")
 
@@ -171,7 +183,9 @@ class _Count:
         for token in story.questions:
             self._question(story, token, heard.get(token))
         self._approvals(story, heard)
+        self._deletions(story, heard)
         self._messages(story)
+        self._edits(story)
         self._texts(story)
 
     def _approvals(self, story: Story, heard: dict[str, Heard]) -> None:
@@ -254,7 +268,10 @@ class _Count:
             return
         answer = heard.answer
         tally.outcomes["answered" if answer is not None else heard.text.split(".")[0]] += 1
-        self._card(token, answer, [one for one in story.shown if prompt(token) in one.text and ASKED in one.text])
+        cards = [one for one in story.shown if prompt(token) in one.text and ASKED in one.text]
+        if cards or all(deletion.is_back for deletion in story.deletions):
+            # A click may have come just before its card was deleted: the answer counts then, and nothing comes back.
+            self._card(token, answer, cards)
         presses = [press for press in story.presses if press.token == token]
         if answer is None:
             self._unanswered(story, token, heard.text)
@@ -304,20 +321,67 @@ class _Count:
             if not all(word in cards[0].text for word in wanted):
                 self._wrong("unsettled", f"{token}: the card does not say {wanted}: {cards[0].text!r}")
 
-    def _messages(self, story: Story) -> None:
-        """What people wrote reached the model, each message once."""
-        texts = [
+    def _deletions(self, story: Story, heard: dict[str, Heard]) -> None:
+        """A card that somebody deleted came back once, unless a click that was on its way had answered it."""
+        for deletion in story.deletions:
+            posts = sum(_ask(text, {deletion.token}) for _, text in self._record.posted)
+            self._tally.changes["deleted"] += 1
+            self._tally.changes["back"] += deletion.is_back
+            if posts > 1 + deletion.is_back:
+                self._wrong("cards", f"{deletion.token}: its card was posted {posts} times, and deleted once")
+            is_answered = deletion.token in heard and heard[deletion.token].answer is not None
+            # Who was about to post it may have died: beside other processes, its lease has to end first.
+            lease = LEASE_SECONDS if self._record.order.store == "postgres" else 0.0
+            if not deletion.is_back and not is_answered and deletion.waited > BACK_SECONDS + lease:
+                self._wrong("gone", f"{deletion.token}: not back within {deletion.waited:.1f} s of one bot's life")
+
+    def _edits(self, story: Story) -> None:
+        """What people changed reached the model once: in the place of what it had not read, or beside that."""
+        texts = self._heard_texts(story)
+        for edit in story.edits:
+            before = sum(edit.before in text and EDITED not in text for text in texts)
+            after = [text for text in texts if edit.after in text]
+            both = sum(EDITED in text and edit.before in text for text in after)
+            self._tally.changes["edited"] += 1
+            match before, len(after), both:
+                case 0, 1, 0:
+                    self._tally.changes["replaced"] += 1
+                case 1, 1, 1:
+                    self._tally.changes["both"] += 1
+                case 0 | 1, 0, 0 if self._may_be_missed(edit):
+                    self._tally.changes["missed"] += 1
+                case _:
+                    heard = f"{edit.before!r} {before} times, {edit.after!r} {len(after)} times, {both} times with both"
+                    self._wrong("edits", f"{story.tag}: what was heard is {heard}")
+
+    def _may_be_missed(self, edit: Edit) -> bool:
+        """Whether nobody may have been there to hear it: Discord tells of an edit once, and keeps none for later."""
+        order, kills = self._record.order, [kill.at - edit.at for kill in self._record.kills]
+        near = [after for after in kills if -SHADOW <= after <= SHADOW]
+        died = len(near) >= order.replicas and max(near) >= -UNNOTICED
+        return order.platform == "discord" and not edit.is_seen and died
+
+    def _heard_texts(self, story: Story) -> list[str]:
+        """What the model heard that people wrote."""
+        return [
             block["text"]
             for message in self._last[story.tag]
             if message["role"] == "user"
             for block in _blocks(message)
             if block["type"] == "text"
         ]
+
+    def _messages(self, story: Story) -> None:
+        """What people wrote, and did not change, reached the model, each message once."""
+        texts = self._heard_texts(story)
         # A further "stop" that was delivered late ends what goes on by then: what people had written before it waits,
         # as it should, for what they write next.
         stopped_again = sum("Stopped by" in one.text for one in story.shown) > 1
         must_be_heard = self._record.order.platform == "slack" and not stopped_again
+        changed = {edit.before for edit in story.edits}
         for text in story.written:
+            if text in changed:
+                continue
             times = sum(text in one for one in texts)
             if times > 1 or (times == 0 and must_be_heard):
                 self._wrong("messages", f"{story.tag}: {text!r} was heard {times} times")
@@ -333,6 +397,11 @@ class _Count:
             if times > 1:
                 stops = f", and it was stopped {len(story.stops)} times" if story.stops else ""
                 self._wrong("posts", f"the text {name}of a {story.kind} stands there {times} times{stops}")
+
+
+def _ask(text: str, tokens: Collection[str]) -> bool:
+    """Whether that is the card of one of these questions."""
+    return ASKED in text and any(prompt(token) in text for token in tokens)
 
 
 def _list(presses: list[Press]) -> str:

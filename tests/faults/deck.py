@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 WORKS = (
     "receive", "begin_turn", "set_prose", "end_turn", "said", "lease", "drawn", "drop", "free_leases", "decide",
-    "start_call", "end_call", "choose", "stop",
+    "start_call", "end_call", "choose", "stop", "lost", "edit",
 )  # fmt: skip
 TIMES = ("reminder", "escalation", "deadline")
 SHARES = {"reminder": 0.2, "escalation": 0.4, "deadline": 1.1}
@@ -30,7 +30,8 @@ OF_STORE = {"sqlite": (*POINTS, *ALONE), "postgres": tuple(point for point in PO
 SHARE = 0.12
 """How many of the kills come at random moments."""
 NEEDS = {
-    "choose": "typed", "stop": "stop", "start_call": "tool", "end_call": "tool", **dict.fromkeys(APPROVAL, "approval"),
+    "choose": "typed", "stop": "stop", "start_call": "tool", "end_call": "tool", "lost": "deleted", "edit": "edit",
+    **dict.fromkeys(APPROVAL, "approval"),
 }  # fmt: skip
 """What somebody has to begin so that a point is reached soon."""
 RARE = frozenset({"free_leases", *NEEDS, *WHEN})

@@ -14,7 +14,7 @@ from askback_local.discord.controls import controls
 from askback_local.discord.drawing import body
 from askback_local.discord.guild import Guild
 from askback_local.discord.values import Done, Post, PostType
-from askback_local.json_values import as_object
+from askback_local.json_values import as_object, objects
 from askback_local.model.model import Model
 from askback_local.play.controls import Control, find
 from askback_local.revisions import Revisions
@@ -109,14 +109,14 @@ class DiscordRig(Rig):
     def is_finished(self, message: Post) -> bool:
         return True
 
-    def posted(self) -> list[str]:
+    def posts(self) -> list[tuple[str, str]]:
         """A repeated name makes no second message: Discord gives the first one back."""
-        names = {
-            (str(call.body.get("nonce")), str(as_object(call.answer).get("id")))
+        posts = {
+            (str(call.body.get("nonce")), str(as_object(call.answer).get("id"))): call.body
             for call in self.guild.log
             if call.operation == "create_message" and call.status < 300
         }
-        return [name for name, _ in names]
+        return [(name, body(objects(sent.get("components")), {})) for (name, _), sent in posts.items()]
 
     def written(self) -> list[str]:
         bot = f"<@{self.guild.bot.id}>"

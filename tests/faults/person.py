@@ -15,12 +15,15 @@ from askback_local.slack.people import PersonError
 
 from .approving import Approvers, Panel
 from .seats import Click, Seat
-from .stories import COLOURS, Press, Shown, Story, asks
+from .stories import COLOURS, Deletion, Edit, Press, Shown, Story, asks
 
 USE, KEEP = "Use this as your answer", "Just a message"
+SEEN = "the agent will see your edit"
 LOOK = 0.03
 PATIENT = 2.5
 """Seconds after which a person who sees nothing happen tries again."""
+NOTICED = 1.0
+"""Seconds for which a person looks whether what they changed was noticed."""
 
 
 class Person:
@@ -54,7 +57,7 @@ class Person:
         story.written.append(first)
         deaths = self._deaths()
         await self.until(self._busy)  # who sees that it is away waits, and it may still be killed the next moment
-        seat.begin(first)
+        message = seat.begin(first)
         story.starter = seat.id
         for other in self._others():
             other.join(seat)
@@ -83,6 +86,10 @@ class Person:
                 await self.typed()
             case "message":
                 await self.message()
+            case "deleted":
+                await self.deleted()
+            case "edit":
+                await self.edit(message, first)
             case "cancel":
                 await self.press_until("a", "Cancel")
             case "stop":
@@ -292,7 +299,7 @@ class Person:
     async def offered(self, choice: str) -> None:
         """Answer the bot's question what a message was meant as, as long as it asks."""
         while True:
-            offers = [one for one in self.all_shown() if self.seat.has(one, choice)]
+            offers = self.offers(choice)
             if not offers:
                 return
             await self.think()
@@ -301,7 +308,7 @@ class Person:
             if not await self.click(name, label, self.button, offers[-1], choice):
                 await self.until(self._busy)
                 continue
-            await self.within(lambda: not any(self.seat.has(one, choice) for one in self.all_shown()))
+            await self.within(lambda: not self.offers(choice))
 
     async def typed(self) -> None:
         """Type the answer into the thread, and say that it is one."""
@@ -313,7 +320,7 @@ class Person:
             tries += 1
             self.story.answers.append(text)
             self.seat.write(text)
-            await self.within(lambda: self.is_past(token) or any(self.seat.has(one, USE) for one in self.all_shown()))
+            await self.within(lambda: self.is_past(token) or self.offers(USE))
             await self.offered(USE)
             await self.within(lambda: self.is_past(token))
 
@@ -327,8 +334,84 @@ class Person:
         text = f"Hurry up with {self.story.tag}"
         self.story.written.append(text)
         self.seat.write(text)
-        await self.within(lambda: self.is_past(token) or any(self.seat.has(one, KEEP) for one in self.all_shown()))
+        await self.within(lambda: self.is_past(token) or self.offers(KEEP))
         await self.offered(KEEP)
+        await self.choose("a")
+
+    async def edit(self, message: Any, first: str) -> None:
+        """Change two messages while a question is open: what the agent has read, and what it has not."""
+        tag = self.story.tag
+        token = f"{tag}a"
+        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        text, calmer = f"Hurry up with {tag}", f"Take your time with {tag}"
+        self.story.written.append(text)
+        another = self.seat.write(text)
+        changes = [(message, first, f"{tag} edit, by Friday please", self.notices)]
+        if self._dice.random() < self._contrary:
+            await self.change(another, text, calmer)  # at once, whether the bot has it or not
+        elif await self.within(lambda: self.is_past(token) or self.offers(KEEP)) and self.offers(KEEP):
+            changes.append((another, text, calmer, lambda: self.offers(KEEP)))
+        self._dice.shuffle(changes)
+        if self._dice.random() < 0.5:
+            await self.offered(KEEP)
+        if self._dice.random() >= self._contrary:
+            for change in changes:
+                await self.change(*change)
+            await self.offered(KEEP)
+            await self.choose("a")
+            return
+        # The agent is told the answer at that moment, and with it one version or the other.
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.choose("a"))
+            for message, before, after, _ in changes:
+                tasks.create_task(self.change(message, before, after))
+        await self.offered(KEEP)
+        await self.until(self.is_over)
+        await self.within(lambda: self.has_said(self.story.last + 1))
+
+    async def change(self, message: Any, before: str, after: str, signs: Callable[[], list[Any]] | None = None) -> None:
+        """Edit a message, and look for another sign that the bot noticed: a notice, or an offer made anew."""
+        await self.think()
+        await self.until(self._busy)
+        known = set[float]() if signs is None else {self.seat.at(one) for one in signs()}
+        edit = Edit(before, after, time.time())
+        self.seat.edit(message, after)
+        self.story.edits.append(edit)
+        if signs is not None:
+            edit.is_seen = await self.within(lambda: {self.seat.at(one) for one in signs()} - known, NOTICED)
+
+    def notices(self) -> list[Any]:
+        """What the bot says of edits that it noticed."""
+        return [one for one in self.all_shown() if SEEN in self.seat.reads(one)]
+
+    def offers(self, choice: str) -> list[Any]:
+        return [one for one in self.all_shown() if self.seat.has(one, choice)]
+
+    # deleting
+
+    async def deleted(self) -> None:
+        """Delete the card, now and then with a click on its way, and answer the one that comes back."""
+        token = f"{self.story.tag}a"
+        await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
+        await self.think()
+        card = self.with_button(token, "Cancel")
+        if card is None:
+            await self.choose("a")
+            return
+        async with asyncio.TaskGroup() as tasks:
+            if self._dice.random() < self._contrary:
+                label = self._colours[0]
+                tasks.create_task(self.click(token, label, self.button, card, label))
+                await asyncio.sleep(0)
+            deletion = Deletion(token, time.time())
+            self.seat.delete(card)
+            self.story.deletions.append(deletion)
+            waited, deaths = 0.0, self._deaths()
+            while self.card(token) is None and not self.is_over():
+                await asyncio.sleep(LOOK)
+                waited = waited + LOOK if self._busy() and self._deaths() == deaths else 0.0
+                deletion.waited, deaths = max(deletion.waited, waited), self._deaths()
+            deletion.is_back = self.card(token) is not None
         await self.choose("a")
 
     async def stop(self) -> None:

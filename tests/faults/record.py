@@ -52,6 +52,8 @@ class InFlight:
     """Clicks without their ack."""
     cards: int = 0
     """Questions that the model asked and nobody sees yet."""
+    gone: int = 0
+    """Cards of open questions that somebody deleted and that are not back yet."""
     tools: int = 0
     """Own tools that run."""
     approvals: int = 0
@@ -63,7 +65,7 @@ class InFlight:
 
     @property
     def anything(self) -> bool:
-        return bool(self.calls or self.clicks or self.cards or self.tools or self.owed)
+        return bool(self.calls or self.clicks or self.cards or self.gone or self.tools or self.owed)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Record:
     log: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     ran: list[str] = field(default_factory=list[str])
     released: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    posted: list[str] = field(default_factory=list[str])
+    posted: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """The name of each message that was posted, as often as it was, and what it said then."""
     weather: Counter[str] = field(default_factory=Counter[str])
     crashes: list[str] = field(default_factory=list[str])
     seconds: float = 0.0

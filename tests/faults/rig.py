@@ -358,9 +358,13 @@ class Rig(ABC):
     def is_finished(self, message: Any) -> bool:
         """Whether nothing more of the text is announced."""
 
-    @abstractmethod
     def posted(self) -> list[str]:
         """The name of each message that was posted, as often as it was."""
+        return [name for name, _ in self.posts()]
+
+    @abstractmethod
+    def posts(self) -> list[tuple[str, str]]:
+        """The same, with what each of them said when it was posted."""
 
     @abstractmethod
     def written(self) -> list[str]:
@@ -458,9 +462,9 @@ class SlackRig(Rig):
     def is_finished(self, message: Message) -> bool:
         return not message.streaming
 
-    def posted(self) -> list[str]:
+    def posts(self) -> list[tuple[str, str]]:
         return [
-            str(call.arguments.get("metadata"))
+            (str(call.arguments.get("metadata")), message_text(call.arguments))
             for call in self.workspace.log
             if call.method == "chat.postMessage" and call.answer.get("ok")
         ]

@@ -26,7 +26,7 @@ from .person import Person
 from .record import InFlight, Kill, Order, Record, Request, lead_of
 from .rig import Rig
 from .seats import Seat, seated
-from .stories import KINDS, TO_APPROVE, WEIGHTS, Story, says, story_of
+from .stories import KINDS, TO_APPROVE, WEIGHTS, Deletion, Story, says, story_of
 from .weather import Weather
 
 REACHED_WITHIN = 5.0
@@ -286,6 +286,7 @@ class Round:
             calls=len(self._model.open),
             clicks=sum(press.done is None for person in people for press in person.story.presses),
             cards=sum(len(self._unseen(person)) for person in people),
+            gone=sum(len(self._gone(person)) for person in people),
             tools=ran.count("began") - ran.count("ended") - self._interrupted(),
             approvals=sum(len(self._undecided(person)) for person in people),
             owed=sum(self._is_owed(person) for person in people if person.story.tag not in open_now),
@@ -310,7 +311,12 @@ class Round:
             return []
         texts = [person.seat.reads(message) for message in person.seat.shown()]
         tokens = person.story.questions[:1] if person.story.kind == "form" else person.story.asked
-        return [token for token in tokens if not any(token in text for text in texts)]
+        deleted = {deletion.token for deletion in person.story.deletions}
+        return [token for token in tokens if token not in deleted and not any(token in text for text in texts)]
+
+    def _gone(self, person: Person) -> list[Deletion]:
+        """Deletions of cards that are not back yet."""
+        return [one for one in person.story.deletions if person.card(one.token) is None]
 
     def _is_owed(self, person: Person) -> bool:
         """Whether the model has still to hear something that the bot was told."""
@@ -382,7 +388,7 @@ class Round:
         record.log = [exchange.json() for exchange in self._model.log]
         record.ran = self._ran()
         record.released = self._released()
-        record.posted = self._rig.posted()
+        record.posted = self._rig.posts()
         record.weather = self._weather.seen + (Counter() if self._failovers is None else self._failovers.seen)
         record.output = f"{self._rig.whole_log()}\n{self._rig.calls()}"
         for person in self._people.values():

@@ -49,16 +49,24 @@ class Seat(ABC):
         """Whoever writes in a text field has no other one open: all seats of one person share it."""
 
     @abstractmethod
-    def begin(self, text: str) -> None:
-        """Mention the bot, in the channel."""
+    def begin(self, text: str) -> Any:
+        """Mention the bot, in the channel. Returns the message."""
 
     @abstractmethod
     def join(self, other: Seat) -> None:
         """Look into the thread that somebody else began."""
 
     @abstractmethod
-    def write(self, text: str) -> None:
-        """Write in the thread."""
+    def write(self, text: str) -> Any:
+        """Write in the thread. Returns the message."""
+
+    @abstractmethod
+    def edit(self, message: Any, text: str) -> None:
+        """Change what they wrote; where they mentioned the bot, they still do."""
+
+    @abstractmethod
+    def delete(self, message: Any) -> None:
+        """Delete a message, as whoever moderates may."""
 
     @abstractmethod
     def shown(self) -> list[Any]:
@@ -117,11 +125,20 @@ class SlackSeat(Seat):
         if self.id not in rig.workspace.people:
             rig.workspace.add_person(Person(self.id, self.person, f"Person {number}"))
 
-    def begin(self, text: str) -> None:
-        self._root = self._rig.services.people.write(self.person, "general", f"@askback {text}").ts
+    def begin(self, text: str) -> Message:
+        message = self._rig.services.people.write(self.person, "general", f"@askback {text}")
+        self._root = message.ts
+        return message
 
-    def write(self, text: str) -> None:
-        self._rig.services.people.write(self.person, "general", text, self._root)
+    def write(self, text: str) -> Message:
+        return self._rig.services.people.write(self.person, "general", text, self._root)
+
+    def edit(self, message: Message, text: str) -> None:
+        words = f"@askback {text}" if message.ts == self._root else text
+        self._rig.services.people.edit(self.person, message.channel, message.ts, words)
+
+    def delete(self, message: Message) -> None:
+        self._rig.services.people.moderate(self.person, message.channel, message.ts)
 
     def shown(self) -> list[Message]:
         channel = self._rig.workspace.channel("general")
@@ -203,11 +220,20 @@ class DiscordSeat(Seat):
         if self.id not in rig.guild.people:
             rig.guild.add_person(Member(self.id, self.person, f"Person {number}"))
 
-    def begin(self, text: str) -> None:
-        self._root = self._rig.services.discord.people.write(self.person, "general", f"@askback {text}").id
+    def begin(self, text: str) -> Post:
+        post = self._rig.services.discord.people.write(self.person, "general", f"@askback {text}")
+        self._root = post.id
+        return post
 
-    def write(self, text: str) -> None:
-        self._rig.services.discord.people.write(self.person, self._root, text)
+    def write(self, text: str) -> Post:
+        return self._rig.services.discord.people.write(self.person, self._root, text)
+
+    def edit(self, message: Post, text: str) -> None:
+        words = f"@askback {text}" if message.id == self._root else text
+        self._rig.services.discord.people.edit(self.person, message.channel, message.id, words)
+
+    def delete(self, message: Post) -> None:
+        self._rig.services.discord.people.moderate(self.person, message.channel, message.id)
 
     def shown(self) -> list[Post]:
         bot = self._rig.guild.bot.id

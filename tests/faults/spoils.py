@@ -14,6 +14,10 @@ person    whoever votes twice counts as two
 nameless  a reminder goes out under another name at each try, and is not looked for
 overdue   a reminder goes out once its question is over, and not before
 hushed    nobody is reminded, and nobody asked later on
+forgotten a card that somebody deleted stays away
+twofold   a card that somebody deleted comes back twice
+unedited  what people edit is taken as it was
+beside    an edit of what nobody has read is told beside it
 """
 
 from __future__ import annotations
@@ -25,14 +29,17 @@ from contextlib import nullcontext
 from typing import Any
 
 from askback import deciding
-from askback.conversations import REMINDER
+from askback.asks import Ask
+from askback.conversations import REMINDER, Revised
 from askback.messages.once import Once
 from askback.serving.worker import Worker
 from askback.store import conversations, outbox
+from askback.store.edits import Kept
 from askback.store.outbox import OutboxItem, put_card
 from askback.store.store import Store
 from askback.tools import approval
 from askback_discord.clicks import Clicks as DiscordClicks
+from askback_discord.posting import DiscordPlatform
 from askback_discord.replies import LATER
 from askback_slack.clicks import Clicks
 from askback_slack.posting import SlackPlatform
@@ -53,6 +60,19 @@ class Meeting:
         if len(self._came) > 1:
             self._met.set()
         await self._met.wait()
+
+
+def show_twice(platform: Any) -> None:
+    show = platform.show
+
+    async def showing(self: Any, ask: Ask) -> Any:
+        revision = ask.interview.revision
+        if not ask.messages and revision:
+            # Under another name: Discord drops what is posted again under the same one.
+            await show(self, ask.evolve(interview=ask.interview.evolve(revision=revision + 1000)))
+        return await show(self, ask)
+
+    platform.show = showing
 
 
 def spoil(what: str) -> None:
@@ -174,5 +194,23 @@ def spoil(what: str) -> None:
                     put_say(connection, say, *args, **more)
 
             outbox.put_say = put
+        case "forgotten":
+
+            async def keep_away(*_: Any) -> bool:
+                return True
+
+            Store.lost = keep_away  # type: ignore[method-assign]
+        case "twofold":
+            for platform in (SlackPlatform, DiscordPlatform):
+                show_twice(platform)
+        case "unedited":
+
+            async def drop_edit(*_: Any) -> Revised:
+                return Revised()
+
+            Store.edit = drop_edit  # type: ignore[method-assign]
+        case "beside":
+            Kept.is_unread = property(lambda _: False)  # type: ignore[assignment]
+            Kept.is_read = property(lambda _: True)  # type: ignore[assignment]
         case _:
             sys.exit(f"There is nothing to spoil in {what!r}.")

@@ -17,9 +17,9 @@ from .seats import Click
 COLOURS = ("Red", "Green", "Blue", "Grey")
 KINDS = (
     "buttons", "form", "several", "text", "tool", "mixed", "typed", "message", "cancel", "stop", "deadline", "approval",
-    "waiting",
+    "waiting", "deleted", "edit",
 )  # fmt: skip
-WEIGHTS = (4, 3, 2, 2, 3, 3, 2, 2, 1, 1, 1, 4, 1)
+WEIGHTS = (4, 3, 2, 2, 3, 3, 2, 2, 1, 1, 1, 4, 1, 2, 2)
 ASKED = {"form": "abc", "mixed": "ab"}
 """The questions of each kind, in one ask or, `mixed`, in an ask each. All others have one, `a`."""
 TO_APPROVE = frozenset({"approval", "waiting"})
@@ -136,6 +136,29 @@ class Press:
         return self.click is not None and self.click.acked
 
 
+@dataclass
+class Deletion:
+    """Somebody deleted the card of an open question."""
+
+    token: str
+    at: float
+    waited: float = 0.0
+    """The longest time in seconds for which no bot died, and it was not back, and the question not over."""
+    is_back: bool = False
+    """Whether its person saw another one."""
+
+
+@dataclass
+class Edit:
+    """Somebody changed what they wrote."""
+
+    before: str
+    after: str
+    at: float
+    is_seen: bool = False
+    """Whether the bot showed that it took it."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A message of the bot's as it stood there in the end."""
@@ -158,6 +181,8 @@ class Story:
     answers: list[str] = field(default_factory=list[str])
     """What was written and may have become an answer."""
     stops: list[float] = field(default_factory=list[float])
+    deletions: list[Deletion] = field(default_factory=list[Deletion])
+    edits: list[Edit] = field(default_factory=list[Edit])
     shown: list[Shown] = field(default_factory=list["Shown"])
     """What stood in the thread at its end."""
     told: list[str] = field(default_factory=list[str])

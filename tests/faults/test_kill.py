@@ -8,8 +8,9 @@ import pytest
 
 from askback_local.model.script import Fault as ModelFault
 from askback_local.model.script import turn
+from askback_local.slack.faults import Fault
 
-from .rig import USE, Rig, question
+from .rig import USE, Rig, SlackRig, question
 
 COLOUR, SIZE = "Which colour?", "Which size?"
 ASKING, GOING_ON = "Before I ship I have to know something.", "Thank you, it is on its way now."
@@ -154,6 +155,19 @@ async def test_while_the_model_streams_the_same_message_is_completed(rig: Rig, p
     await rig.until(lambda: rig.says(ASKING[:12]))
     assert not rig.says(ASKING)
     await (rig.killed() if point else rig.kill())
+    await rig.start()
+    await rig.answer(COLOUR, "Green")
+    await all_well(rig, ONE)
+
+
+@pytest.mark.only("slack", reason="Discord has no streams")
+async def test_a_stream_that_was_found_and_ended_is_found_again(rig: SlackRig) -> None:
+    script(rig, ONE)
+    rig.workspace.faults.add(Fault(kind="lost_answer", method="chat.startStream"))
+    await rig.start("call:draw")
+    rig.write()
+    await rig.killed()
+    assert rig.says(ASKING[:12])
     await rig.start()
     await rig.answer(COLOUR, "Green")
     await all_well(rig, ONE)

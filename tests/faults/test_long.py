@@ -69,6 +69,39 @@ async def test_a_click_that_counts_for_another_step_is_noticed(platform: str, la
     assert "clicks" in wrong(await played(launcher, order))
 
 
+async def test_cards_that_people_delete_come_back_and_edits_count_once(platform: str, launcher: Launcher) -> None:
+    order = Order(platform, "sqlite", 5, (), kinds=("deleted", "edit"), least=8, contrary=0.5, calm=True)
+    tally = await played(launcher, order)
+    assert not wrong(tally)
+    assert tally.changes["deleted"]
+    assert tally.changes["replaced"]
+    assert tally.changes["both"]
+
+
+async def test_a_deleted_card_that_stays_away_is_missed(platform: str, launcher: Launcher) -> None:
+    assert "gone" in await changes(platform, launcher, "forgotten", kind="deleted")
+
+
+async def test_a_deleted_card_that_comes_back_twice_is_noticed(platform: str, launcher: Launcher) -> None:
+    assert "cards" in await changes(platform, launcher, "twofold", kind="deleted")
+
+
+async def test_an_edit_that_is_dropped_is_missed(platform: str, launcher: Launcher) -> None:
+    assert "edits" in await changes(platform, launcher, "unedited", kind="edit")
+
+
+async def test_an_edit_that_is_told_beside_what_it_replaces_is_noticed(platform: str, launcher: Launcher) -> None:
+    assert "edits" in await changes(platform, launcher, "beside", kind="edit")
+
+
+async def changes(platform: str, launcher: Launcher, spoil: str, *, kind: str) -> dict[str, list[str]]:
+    order = Order(
+        platform, "sqlite", 7, (), spoil=spoil, kinds=(kind,), talks=2, least=2, contrary=0.0, calm=True, deadline=8.0,
+        drain=6.0,
+    )  # fmt: skip
+    return wrong(await played(launcher, order))
+
+
 async def test_without_the_outbox_cards_are_left_unsettled(platform: str, launcher: Launcher) -> None:
     order = Order(
         platform, "sqlite", 7, (), spoil="outbox", kinds=("deadline",), talks=1, least=1, deadline=1.0, drain=4.0

@@ -9,6 +9,7 @@ import time
 
 from askback.asks import Ask
 from askback.conversations import Deleted, Edited, Revised, Taken
+from askback.identity import Place
 from askback.manager import QuestionManager
 from askback.messages.cards import Cards
 from askback.messages.reception import Reception
@@ -43,6 +44,10 @@ class Changes:
     async def is_kept(self, key: str) -> bool:
         """Return whether an edit of this message can change anything: one indexed look."""
         return self._reception is not None and await self._store.is_kept(key)
+
+    async def talks_in(self, place: Place) -> bool:
+        """Return whether an agent talks in a place, so that what people write there is kept."""
+        return self._reception is not None and await self._store.conversation(place) is not None
 
     async def edited(self, edited: Edited) -> Taken:
         """Take the edit of a message. When this returns, it is stored."""

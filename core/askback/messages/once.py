@@ -22,6 +22,12 @@ class Once:
         self._at_work: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
+    async def after(self, key: str) -> AsyncGenerator[None]:
+        """Come after whoever is at work on that key, and before whoever comes for it meanwhile."""
+        async with self._at_work.setdefault(key, asyncio.Lock()):
+            yield
+
+    @asynccontextmanager
     async def entered(self, key: str) -> AsyncGenerator[bool]:
         """Whether this one is the first; a second one waits for the first, and is the first where that failed."""
         async with self._at_work.setdefault(key, asyncio.Lock()):
