@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from askback import tool
-from askback.actions import Choose
 from askback.agent.approvals import ApprovalRules
-from askback.asks import Ask
-from askback.identity import Actor
-from askback.policy import Who
+from askback.domain.actions import Choose
+from askback.domain.ask import Ask
+from askback.domain.identity import Actor
+from askback.domain.policy import Who
 from askback_local.model.script import call
 from askback_local.services import Services
 from core_engine import ANN, BEN, Board, Engine, last_request, results

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from askback.questions import Answer, Choice, Form, Outcome, OutcomeStatus
+from askback.domain.form import Answer, Choice, Form, Outcome, OutcomeStatus
 from askback.tools import AskQuestion, AskUserQuestion, QuestionsTool
 from core_cases import ANN, NOON
 

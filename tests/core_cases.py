@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from askback.actions import Action, Deed, Select
-from askback.card import Card, draw
-from askback.identity import Actor
-from askback.interview import Interview, start, step
-from askback.policy import Policy, Who
-from askback.questions import Form, Option, Outcome, OutcomeStatus, Question
+from askback.domain.actions import Action, Deed, Select
+from askback.domain.card import Card, draw
+from askback.domain.form import Form, Option, Outcome, OutcomeStatus, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, start, step
+from askback.domain.policy import Policy, Who
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor(platform="local", tenant="T1", id="U1", name="Ann")

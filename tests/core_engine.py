@@ -16,33 +16,33 @@ from typing import Any, TypeVar
 
 from anthropic import AsyncAnthropic
 
-from askback.actions import Action, Deed
 from askback.agent.approvals import ApprovalRules
 from askback.agent.budget import Budget
 from askback.agent.loop import Agent, AgentSettings
-from askback.agent.toolbox import Toolbox
-from askback.asks import Ask
-from askback.card import Notice
-from askback.clock import utc_now
-from askback.conversations import Heard, Said, Say
-from askback.identity import Actor, MessageRef, Place
+from askback.agent.tool_runner import Toolbox
+from askback.domain.access import Access
+from askback.domain.actions import Action, Deed
+from askback.domain.ask import Ask
+from askback.domain.card import Notice
+from askback.domain.conversation import Heard, Said, Say
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Limits
+from askback.inbound.cards import Cards
+from askback.inbound.edits import Changes
+from askback.inbound.message_router import Reception
+from askback.inbound.typed_text import TypedReplies
+from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
-from askback.messages.access import Access
-from askback.messages.cards import Cards
-from askback.messages.changes import Changes
-from askback.messages.reception import Reception
-from askback.messages.typed import TypedReplies
-from askback.own.function import OwnTool
-from askback.platform import Gone, Messages, Mood, Prose
-from askback.policy import Limits
-from askback.serving.backing import backing, recheck
-from askback.serving.turns import LOOK_AGAIN, LocalTurns
-from askback.serving.worker import Worker
+from askback.ports.platform import Gone, Messages, Mood, Prose
+from askback.runtime.backend import backing, recheck
+from askback.runtime.turns import LOOK_AGAIN, LocalTurns
+from askback.runtime.worker import Worker
 from askback.store.database import Database
 from askback.store.errors import StoreBusy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from askback.tools import tool_named
+from askback.user_tools.function import OwnTool
 from askback_local.model.script import ToolCall, call
 from askback_local.services import Services
 from stores import url_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from askback.questions import Condition, Form, Option, Question, TextRules
+from askback.domain.form import Condition, Form, Option, Question, TextRules
 
 DIGITS = TextRules(pattern=r"\d+", max_length=12)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from askback.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, Write
-from askback.card import Card, draw
-from askback.identity import Actor
-from askback.interview import Interview, start, step
-from askback.policy import Policy, Who
-from askback.questions import Form, Option, Question
+from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, Write
+from askback.domain.card import Card, draw
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, start, step
+from askback.domain.policy import Policy, Who
 from askback_discord import ids, limits
 from askback_local.discord.bodies import read_wording
 from askback_local.discord.modal_rules import check_modal as accept_modal

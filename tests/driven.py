@@ -9,7 +9,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
-from askback import clock
+from askback.internal import clock
 from askback_local.clock import SystemClock
 
 _SERVER = """

@@ -27,8 +27,8 @@ from alembic import command  # noqa: F401
 from anthropic import AsyncAnthropic
 
 import askback_slack.app  # noqa: F401
-from askback import cli
-from askback.serving import serve, worker  # noqa: F401
+from askback.cli import main as cli
+from askback.runtime import serve, worker  # noqa: F401
 from askback.store.postgres import database, prepare  # noqa: F401
 
 LARGEST = 2**17

@@ -11,12 +11,12 @@ import blockkit
 from slack_sdk.models import blocks as sdk
 from slack_sdk.models.views import View
 
-from askback.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, Write
-from askback.card import Card, draw
-from askback.identity import Actor
-from askback.interview import Interview, start, step
-from askback.policy import Policy, Who
-from askback.questions import Form, Option, Question
+from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, Write
+from askback.domain.card import Card, draw
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, start, step
+from askback.domain.policy import Policy, Who
 from askback_local.slack.blocks import check_message_blocks, check_options
 from askback_local.slack.blocks import check_view as accept_view
 from askback_slack import limits

@@ -18,12 +18,12 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from pydantic import JsonValue
 
-from askback.bots import Bot, Doors, Invitation
-from askback.card import Card
-from askback.doctor.findings import Finding, Scene
+from askback.domain.access import Access
+from askback.domain.card import Card
 from askback.errors import OperatorError
-from askback.messages.access import Access
-from askback.platform import Platform
+from askback.ports.bot import Bot, Doors, Invitation
+from askback.ports.findings import Finding, Scene
+from askback.ports.platform import Platform
 from askback.settings.reading import is_configured, load
 from askback_discord import doctor, render
 from askback_discord.calls import DiscordApi

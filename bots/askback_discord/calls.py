@@ -18,7 +18,7 @@ import discord
 from discord.http import HTTPClient, Route
 from pydantic import JsonValue
 
-from askback.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import Gone, TryLater, Undeliverable
 
 Json: TypeAlias = Mapping[str, object]
 Body: TypeAlias = Mapping[str, JsonValue]

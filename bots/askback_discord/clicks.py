@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import discord
 
-from askback.actions import (
+from askback.domain.actions import (
     Action,
     Back,
     Cancel,
@@ -33,17 +33,17 @@ from askback.actions import (
     Submit,
     Write,
 )
-from askback.asks import Ask
-from askback.bots import ChooseOffer, Stop
-from askback.card import AskText, FieldErrors, Notice, Response, Whole
-from askback.clock import utc_now
-from askback.deciding import UNKNOWN
+from askback.domain.ask import Ask
+from askback.domain.card import AskText, FieldErrors, Notice, Response, Whole
+from askback.domain.decision import UNKNOWN
+from askback.inbound.message_router import NOT_STOPPED
+from askback.internal.bounded_cache import Recent
+from askback.internal.clock import utc_now
+from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, Paint, QuestionManager
-from askback.messages.reception import NOT_STOPPED
-from askback.platform import Gone, Messages, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.ports.bot import ChooseOffer, Stop
+from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback.throttle import Throttle
 from askback_discord import ids, modal, notice, render
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import Press, indexes, press

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from askback.card import Card, Ending, Item, ReviewLine
-from askback.standing import OPEN_TO
+from askback.domain.card import Card, Ending, Item, ReviewLine
+from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import visible
 from askback_discord import limits, votes
 from askback_discord.components import gallery, moment

@@ -6,8 +6,8 @@ __all__ = ["controls", "menu_pages", "tabs"]
 
 from collections.abc import Iterator, Sequence
 
-from askback import standing
-from askback.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
+from askback.domain import vote_summary
+from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
 from askback.text.literal import size
 from askback_discord import ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
@@ -95,7 +95,7 @@ def _as_buttons(card: Card) -> bool:
 def _option_buttons(card: Card) -> Iterator[Component]:
     labels = [one_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
-    agreeing = standing.agreeing(card)
+    agreeing = vote_summary.agreeing(card)
     recommended = next((item.number for item in card.items if item.recommended), None)
     for item in card.items:
         label = item.label if plain_enough else f"{item.number}. {item.label}"

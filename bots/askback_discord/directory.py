@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import quote
 
-from askback.directory import ANYONE, Found, Named, UnknownName, ambiguous, plain, unknown
+from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
-from askback.identity import Actor, Place
+from askback.ports.directory import ANYONE, Found, Named, UnknownName, ambiguous, plain, unknown
 from askback_discord import shapes
 from askback_discord.calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
 from askback_discord.payloads import PLATFORM

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from askback.identity import Actor
-from askback.platform import Gone, TryLater, Undeliverable
+from askback.domain.identity import Actor
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import DiscordApi
 
 log = logging.getLogger("askback.discord")

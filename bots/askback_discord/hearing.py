@@ -15,13 +15,13 @@ from weakref import WeakValueDictionary
 import aiohttp
 import discord
 
-from askback.bots import ChangesDoor, Hear
-from askback.clock import utc_now
-from askback.conversations import NO_TEXT, Deleted, Edited, Heard, Say, Taken
-from askback.identity import MessageRef, Place
-from askback.messages.once import Once
-from askback.platform import Gone, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.domain.conversation import NO_TEXT, Deleted, Edited, Heard, Say, Taken
+from askback.domain.identity import MessageRef, Place
+from askback.inbound.deduplication import Once
+from askback.internal.bounded_cache import Recent
+from askback.internal.clock import utc_now
+from askback.ports.bot import ChangesDoor, Hear
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
 from askback_discord.payloads import PLATFORM, actor, attached, key_of, written_text
 from askback_discord.places import Places

@@ -10,10 +10,10 @@ from typing import cast
 
 import discord
 
-from askback.agent.earlier import MESSAGES, newest
-from askback.conversations import Said
-from askback.identity import Actor, Place
-from askback.platform import Gone, Undeliverable
+from askback.agent.history import MESSAGES, newest
+from askback.domain.conversation import Said
+from askback.domain.identity import Actor, Place
+from askback.ports.platform import Gone, Undeliverable
 from askback.text.literal import one_line
 from askback_discord.calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2

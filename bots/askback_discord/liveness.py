@@ -19,7 +19,7 @@ import aiohttp
 import discord
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
-from askback.serving.pulse import Pulse
+from askback.runtime.keepalive import Pulse
 
 log = logging.getLogger("askback.discord")
 

@@ -7,7 +7,7 @@ __all__ = ["modal", "ref", "text"]
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
-from askback.card import TextField
+from askback.domain.card import TextField
 from askback.text.literal import size, visible
 from askback_discord import ids, limits
 from askback_discord.components import Component

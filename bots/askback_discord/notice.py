@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
-from askback.card import TextField
+from askback.domain.card import TextField
 from askback.text.literal import breaking, cut, size
 from askback_discord import ids, limits
 from askback_discord.components import Component, button, row

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from askback.conversations import Offer
-from askback.identity import MessageRef
+from askback.domain.conversation import Offer
+from askback.domain.identity import MessageRef
 from askback_discord import ids
 from askback_discord.components import Component, button, row
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from askback.identity import Actor
+from askback.domain.identity import Actor
 from askback.text.literal import breaking, isolated, size, visible
 from askback_discord.components import Component, person, role
 from askback_discord.texts import bold, escape

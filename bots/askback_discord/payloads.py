@@ -11,7 +11,7 @@ from typing import cast
 
 import discord
 
-from askback.identity import Actor, MessageRef
+from askback.domain.identity import Actor, MessageRef
 from askback.text.literal import one_line
 from askback_discord import ids
 

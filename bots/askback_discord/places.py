@@ -8,9 +8,9 @@ import logging
 
 import discord
 
-from askback.identity import Place
-from askback.platform import Gone, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.domain.identity import Place
+from askback.internal.bounded_cache import Recent
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_discord.payloads import PLATFORM
 from askback_discord.posting import DiscordPlatform
 

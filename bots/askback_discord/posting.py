@@ -16,12 +16,12 @@ from typing import TypeVar, cast
 import discord
 from pydantic import JsonValue
 
-from askback.asks import Ask
-from askback.conversations import OFFER, PROSE, Said, Say
-from askback.identity import Actor, MessageRef, Place
-from askback.messages.parts import bring
-from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.domain.ask import Ask
+from askback.domain.conversation import OFFER, PROSE, Said, Say
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.inbound.parts import bring
+from askback.internal.bounded_cache import Recent
+from askback.ports.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
 from askback_discord import ids, limits, offers, render, texts
 from askback_discord.calls import (
     ARCHIVED,

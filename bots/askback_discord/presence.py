@@ -8,8 +8,8 @@ import asyncio
 import logging
 import time
 
-from askback.platform import Gone, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.internal.bounded_cache import Recent
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal
 
 log = logging.getLogger("askback.discord")

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from askback.identity import Place
-from askback.platform import Gone, Messages, TryLater, Undeliverable
+from askback.domain.identity import Place
+from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
 
 if TYPE_CHECKING:
     from askback_discord.posting import DiscordPlatform

@@ -10,9 +10,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.conversations import Say
-from askback.identity import Place
-from askback.policy import Who
+from askback.domain.conversation import Say
+from askback.domain.identity import Place
+from askback.domain.policy import Who
 from askback.text.literal import size
 from askback_discord import limits
 from askback_discord.components import Component, moment, person, role

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from askback.card import Card
+from askback.domain.card import Card
 from askback_discord import limits
 from askback_discord.components import Component, body, display, person, role, separator
 from askback_discord.content import content

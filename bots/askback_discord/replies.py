@@ -10,8 +10,8 @@ import time
 import discord
 from pydantic import JsonValue
 
-from askback import telemetry
-from askback.platform import Gone, TryLater, Undeliverable
+from askback.observability import telemetry
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import PLATFORM
 

@@ -8,9 +8,9 @@ import logging
 
 import discord
 
-from askback.asks import Ask
+from askback.domain.ask import Ask
 from askback.manager import QuestionManager
-from askback.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import NO_CHANNEL, DiscordRefusal
 from askback_discord.hearing import Seen
 from askback_discord.posting import DiscordPlatform, room

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
-from askback.messages.access import DIRECT, Access, Opening
+from askback.domain.access import DIRECT, Access, Opening
 from askback.settings.address import is_address
 from askback.settings.idlist import EVERYBODY, id_list
 from askback.settings.reading import TomlSettings, load

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from askback import standing
-from askback.card import LONGEST_NAMED, Card, Ending
-from askback.policy import Who
-from askback.questions import Vote
+from askback.domain import vote_summary
+from askback.domain.card import LONGEST_NAMED, Card, Ending
+from askback.domain.form import Vote
+from askback.domain.policy import Who
+from askback.domain.voting import Tally
 from askback.text.literal import fit
-from askback.voting import Tally
 from askback_discord.components import moment
 from askback_discord.parts import Text, Unit, everybody, plain, quoted, strong
 
-ENDED: Final[dict[standing.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
-VOTED: Final[dict[standing.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
+ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
+VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
 def decision(card: Card, tally: Tally) -> Iterator[Unit]:
@@ -27,22 +27,22 @@ def decision(card: Card, tally: Tally) -> Iterator[Unit]:
     yield [*head, *_requesters(tally, over=card.ending is not None)]
     for number, vote in enumerate(tally.votes):
         yield [*_vote(tally, vote, opens=number == 0)]
-    so_far = standing.progress(card, tally)
+    so_far = vote_summary.progress(card, tally)
     if card.ending is None and so_far is not None:  # where nobody has voted: all who are asked stand above
         yield [strong(so_far, opens=True), *_missing(tally, tally.missing)]
 
 
 def _needed(card: Card, tally: Tally) -> Iterator[Text]:
     yield Text("-# ", opens=True)
-    yield plain(standing.rule(card, tally))
+    yield plain(vote_summary.rule(card, tally))
 
 
 def _ended(card: Card, tally: Tally, ending: Ending) -> Iterator[Text]:
-    found = standing.verdict(card, tally)
+    found = vote_summary.verdict(card, tally)
     mark = "" if found is None else ENDED[found]
     if mark:
         yield Text(mark, opens=True)
-    yield strong(standing.ended(card, tally), opens=not mark)
+    yield strong(vote_summary.ended(card, tally), opens=not mark)
     if ending.by is not None and ending.status != "answered":
         yield Text(" by ")
         yield from everybody([ending.by])
@@ -54,17 +54,17 @@ def _ended(card: Card, tally: Tally, ending: Ending) -> Iterator[Text]:
 def _requesters(tally: Tally, *, over: bool) -> Iterator[Text]:
     """Whose request it is, where these do not decide about it."""
     if tally.requesters:
-        yield Text(f"-# {standing.REQUESTED_BY}", before="\n")
-        shown, more = standing.requesters(tally)
+        yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
+        shown, more = vote_summary.requesters(tally)
         yield from everybody(shown)
         if more:
             yield Text(more)
         if not over:
-            yield Text(f"{standing.not_deciding(len(tally.requesters))}.")
+            yield Text(f"{vote_summary.not_deciding(len(tally.requesters))}.")
 
 
 def _vote(tally: Tally, vote: Vote, *, opens: bool) -> Iterator[Text]:
-    yield Text(f"{VOTED[standing.side(tally, vote.choice.index)]}  ", before="\n", opens=opens)
+    yield Text(f"{VOTED[vote_summary.side(tally, vote.choice.index)]}  ", before="\n", opens=opens)
     yield from everybody([vote.by])
     yield Text("  ")
     yield strong(fit(vote.choice.label, LONGEST_NAMED))
@@ -75,8 +75,8 @@ def _vote(tally: Tally, vote: Vote, *, opens: bool) -> Iterator[Text]:
 def _missing(tally: Tally, who: Who | None) -> Iterator[Text]:
     if who is None:
         return
-    yield Text(f"  ·  {standing.MISSING}")
-    crowd = standing.crowd(who)
+    yield Text(f"  ·  {vote_summary.MISSING}")
+    crowd = vote_summary.crowd(who)
     if who.anyone:
         yield Text("anyone here")
         return
@@ -89,4 +89,4 @@ def _missing(tally: Tally, who: Who | None) -> Iterator[Text]:
 
 def _group(group: str, *, begun: bool) -> list[Text]:
     """A role, or those in it who have not spoken."""
-    return [*([Text(standing.REST)] if begun else []), *everybody(groups=[group])]
+    return [*([Text(vote_summary.REST)] if begun else []), *everybody(groups=[group])]

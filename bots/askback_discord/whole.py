@@ -7,7 +7,7 @@ __all__ = ["FILE", "whole"]
 from collections.abc import Iterator
 from typing import Final
 
-from askback.card import Whole
+from askback.domain.card import Whole
 from askback.text.literal import fit, size, visible
 from askback_discord import limits
 from askback_discord.calls import File

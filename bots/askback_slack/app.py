@@ -24,12 +24,12 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.bots import Bot, Doors, Invitation
-from askback.card import Card
-from askback.doctor.findings import Finding, Scene
+from askback.domain.card import Card
 from askback.errors import OperatorError
-from askback.platform import Gone, Platform, TryLater, Undeliverable
-from askback.serving.listen import listening
+from askback.ports.bot import Bot, Doors, Invitation
+from askback.ports.findings import Finding, Scene
+from askback.ports.platform import Gone, Platform, TryLater, Undeliverable
+from askback.runtime.http_server import listening
 from askback.settings.address import Address
 from askback.settings.reading import load
 from askback_slack import doctor, modal, render

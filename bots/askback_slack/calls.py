@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook import WebhookResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from askback.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_slack.blocks import Block
 from askback_slack.payloads import at, mapping
 from askback_slack.sdk import Answer, Client

@@ -14,7 +14,7 @@ import time
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from askback.actions import (
+from askback.domain.actions import (
     Action,
     Back,
     Cancel,
@@ -32,18 +32,18 @@ from askback.actions import (
     Submit,
     Write,
 )
-from askback.asks import Ask
-from askback.bots import ChooseOffer
-from askback.card import AskText, FieldErrors, Notice, Response, TextField, Whole
-from askback.clock import utc_now
-from askback.conversations import Chosen
-from askback.deciding import UNKNOWN
-from askback.identity import Actor, MessageRef, Place
+from askback.domain.ask import Ask
+from askback.domain.card import AskText, FieldErrors, Notice, Response, TextField, Whole
+from askback.domain.conversation import Chosen
+from askback.domain.decision import UNKNOWN
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Denied
+from askback.internal.clock import utc_now
+from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, QuestionManager
-from askback.platform import Gone, Messages, TryLater, Undeliverable
-from askback.policy import Denied
+from askback.ports.bot import ChooseOffer
+from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback.throttle import Throttle
 from askback_slack import ids, modal, render, whole
 from askback_slack.background import Background
 from askback_slack.blocks import Block

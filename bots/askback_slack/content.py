@@ -6,7 +6,7 @@ __all__ = ["content"]
 
 from collections.abc import Iterator
 
-from askback.card import Card, Ending, Item, ReviewLine
+from askback.domain.card import Card, Ending, Item, ReviewLine
 from askback_slack import votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
 from askback_slack.controls import tabs

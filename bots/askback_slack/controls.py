@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from askback import standing
-from askback.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
+from askback.domain import vote_summary
+from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
 from askback_slack import ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.texts import fit, one_line, visible
@@ -95,7 +95,7 @@ def _option_buttons(card: Card) -> Iterator[Block]:
     labels = [one_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
     recommended = next((item.number for item in card.items if item.recommended), None)
-    agreeing = standing.agreeing(card)
+    agreeing = vote_summary.agreeing(card)
     for item in card.items:
         label = item.label if plain_enough else f"{item.number}. {item.label}"
         control = _control(card, "choose", item.number - 1)

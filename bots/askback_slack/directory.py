@@ -9,10 +9,10 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Final
 
-from askback.directory import Found, Named, UnknownName, ambiguous, plain, unknown
+from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
-from askback.identity import Actor, Place
-from askback.platform import TryLater
+from askback.ports.directory import Found, Named, UnknownName, ambiguous, plain, unknown
+from askback.ports.platform import TryLater
 from askback.text.terminal import harmless
 from askback_slack import shapes
 from askback_slack.calls import Refused, SlackApi

@@ -11,7 +11,7 @@ from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from askback import telemetry
+from askback.observability import telemetry
 from askback_slack.payloads import PLATFORM, at
 
 log = logging.getLogger("askback.slack")

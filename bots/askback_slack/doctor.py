@@ -15,10 +15,10 @@ from typing import cast
 import aiohttp
 from pydantic import SecretStr
 
-from askback.clock import utc_now
-from askback.doctor.clock import clock_finding
-from askback.doctor.findings import Finding, Scene, broken, good, told_by, warning
+from askback.cli.doctor.clock import clock_finding
 from askback.errors import OperatorError
+from askback.internal.clock import utc_now
+from askback.ports.findings import Finding, Scene, broken, good, told_by, warning
 from askback.settings.address import Address
 from askback_slack.install import ASKING, SCOPES
 from askback_slack.payloads import at, mapping

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
-from askback.identity import Actor
-from askback.platform import Gone, TryLater, Undeliverable
+from askback.domain.identity import Actor
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_slack.calls import SlackApi
 from askback_slack.payloads import PLATFORM, items
 

@@ -11,17 +11,17 @@ from datetime import timedelta
 
 from slack_bolt import BoltResponse
 
-from askback.bots import Doors
-from askback.clock import utc_now
-from askback.conversations import Deleted, Edited, Heard
-from askback.identity import Actor, Place
+from askback.domain.access import Access
+from askback.domain.conversation import Deleted, Edited, Heard
+from askback.domain.identity import Actor, Place
+from askback.inbound.deduplication import Once
+from askback.internal.bounded_cache import Recent
+from askback.internal.clock import utc_now
+from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS
-from askback.messages.access import Access
-from askback.messages.once import Once
-from askback.platform import Gone, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.ports.bot import Doors
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback.throttle import Throttle
 from askback_slack.background import Background
 from askback_slack.groups import Groups
 from askback_slack.names import Names

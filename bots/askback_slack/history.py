@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from askback.agent.earlier import MESSAGES, newest
-from askback.conversations import PROSE, Said
-from askback.identity import Actor, Place
-from askback.platform import Undeliverable
+from askback.agent.history import MESSAGES, newest
+from askback.domain.conversation import PROSE, Said
+from askback.domain.identity import Actor, Place
+from askback.ports.platform import Undeliverable
 from askback_slack import ids
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.names import Names

@@ -17,8 +17,8 @@ from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from askback.serving.gate import trusted
-from askback.throttle import Throttle
+from askback.internal.throttle import Throttle
+from askback.runtime.gate import trusted
 from askback_slack.dispatch import acked, answered
 
 log = logging.getLogger("askback.slack")

@@ -22,8 +22,8 @@ import aiohttp
 from slack_sdk.proxy_env_variable_loader import load_http_proxy_from_env
 
 from askback.errors import OperatorError
-from askback.platform import TryLater
-from askback.serving.pulse import Pulse
+from askback.ports.platform import TryLater
+from askback.runtime.keepalive import Pulse
 from askback_slack.calls import Refused
 from askback_slack.payloads import Json, at, mapping
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from pydantic import Field
 
-from askback.card import TextField
+from askback.domain.card import TextField
 from askback.errors import InvalidValue
-from askback.values import Value
+from askback.internal.values import Value
 from askback_slack import limits
 from askback_slack.blocks import Block, context, plain, rich_text, runs, section
 from askback_slack.payloads import at, mapping

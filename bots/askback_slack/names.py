@@ -9,8 +9,8 @@ import logging
 import time
 from dataclasses import dataclass
 
-from askback.platform import Gone, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.internal.bounded_cache import Recent
+from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback.text.literal import one_line
 from askback_slack.calls import SlackApi
 from askback_slack.payloads import Home, at, tenant_of

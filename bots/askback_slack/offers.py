@@ -6,7 +6,7 @@ __all__ = ["blocks"]
 
 from typing import Final
 
-from askback.conversations import Say
+from askback.domain.conversation import Say
 from askback.text.literal import fit
 from askback_slack import ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section

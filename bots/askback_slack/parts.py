@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from askback.identity import Actor
-from askback.policy import Who
-from askback.standing import OPEN_TO
+from askback.domain.identity import Actor
+from askback.domain.policy import Who
+from askback.domain.vote_summary import OPEN_TO
 from askback_slack.blocks import Block, quote, runs, section, text, user, usergroup
 
 PLATFORM = "slack"

@@ -32,10 +32,10 @@ from datetime import UTC, datetime
 from html import unescape
 from typing import TypeAlias, cast
 
-from askback.actions import Select
-from askback.clock import utc_now
-from askback.conversations import NO_TEXT
-from askback.identity import Actor, MessageRef, Place
+from askback.domain.actions import Select
+from askback.domain.conversation import NO_TEXT
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.internal.clock import utc_now
 from askback_slack import ids, shapes
 
 Json: TypeAlias = Mapping[str, object]

@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from askback.asks import Ask
-from askback.conversations import PROSE, REMINDER, Said, Say
-from askback.identity import Actor, MessageRef, Place
-from askback.messages.parts import bring
-from askback.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
-from askback.recent import Recent
+from askback.domain.ask import Ask
+from askback.domain.conversation import PROSE, REMINDER, Said, Say
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.inbound.parts import bring
+from askback.internal.bounded_cache import Recent
+from askback.ports.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
 from askback_slack import offers, remarks, render, texts
 from askback_slack.calls import SlackApi
 from askback_slack.groups import Groups

@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Final
 
-from askback.identity import Place
-from askback.platform import Gone, Mood, TryLater, Undeliverable
+from askback.domain.identity import Place
+from askback.ports.platform import Gone, Mood, TryLater, Undeliverable
 from askback_slack.calls import Refused, SlackApi
 
 log = logging.getLogger("askback.slack")

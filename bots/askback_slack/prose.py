@@ -13,8 +13,8 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from askback.identity import Actor, MessageRef, Place
-from askback.platform import Gone, Messages, TryLater, Undeliverable
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
 from askback_slack import texts
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.markdown import unfinished

@@ -6,7 +6,7 @@ __all__ = ["Remark", "private", "remark"]
 
 from dataclasses import dataclass
 
-from askback.conversations import Say
+from askback.domain.conversation import Say
 from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
 from askback_slack.parts import listed
 from askback_slack.texts import escape, literal

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from askback.card import Card
+from askback.domain.card import Card
 from askback_slack import limits
 from askback_slack.blocks import Block, context
 from askback_slack.content import content

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
-from askback.messages.access import DIRECT, Access
+from askback.domain.access import DIRECT, Access
 from askback.settings.address import checked_address, is_address
 from askback.settings.idlist import EVERYBODY, id_list
 from askback.settings.reading import TomlSettings, given, load

@@ -6,11 +6,11 @@ __all__ = ["continued", "summary"]
 
 from collections.abc import Iterable, Iterator
 
-from askback import standing
-from askback.card import LONGEST_NAMED, Card, Item, ReviewLine
-from askback.questions import Vote
+from askback.domain import vote_summary
+from askback.domain.card import LONGEST_NAMED, Card, Item, ReviewLine
+from askback.domain.form import Vote
+from askback.domain.voting import Tally
 from askback.text.literal import fit
-from askback.voting import Tally
 from askback_slack import limits
 from askback_slack.texts import escape, literal
 
@@ -96,13 +96,13 @@ def _decision(card: Card, tally: Tally) -> Iterator[str]:
     """What is needed or was decided, and the votes."""
     ending = card.ending
     if ending is None:
-        yield standing.rule(card, tally)
+        yield vote_summary.rule(card, tally)
         yield from _with_room(map(_vote, tally.votes))
-        so_far = standing.progress(card, tally)
+        so_far = vote_summary.progress(card, tally)
         if so_far is not None:
             yield f"{so_far}."
         return
-    yield f"{standing.ended(card, tally)}."
+    yield f"{vote_summary.ended(card, tally)}."
     if ending.status != "answered" and ending.reason and ending.reason.strip():
         yield _shortened(literal(ending.reason))
     yield from _with_room(map(_vote, tally.votes))

@@ -7,45 +7,45 @@ __all__ = ["end", "given", "open_decision", "requested"]
 from collections.abc import Iterator
 from typing import Final
 
-from askback import standing
-from askback.card import LONGEST_NAMED, Card
-from askback.identity import Actor
-from askback.policy import Who
-from askback.questions import Vote
+from askback.domain import vote_summary
+from askback.domain.card import LONGEST_NAMED, Card
+from askback.domain.form import Vote
+from askback.domain.identity import Actor
+from askback.domain.policy import Who
+from askback.domain.voting import Tally
 from askback.text.literal import fit
-from askback.voting import Tally
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup
 from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
 
-ENDED: Final[dict[standing.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
-VOTED: Final[dict[standing.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
+ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
+VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
 def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
     """Below the options of a card that can be voted on."""
-    line = [text(standing.rule(card, tally))]
+    line = [text(vote_summary.rule(card, tally))]
     if tally.requesters:
-        line += [text("\n"), *_requesters(tally), text(f"{standing.not_deciding(len(tally.requesters))}.")]
+        line += [text("\n"), *_requesters(tally), text(f"{vote_summary.not_deciding(len(tally.requesters))}.")]
     yield [*paragraph(line, opens=True)]
     yield from given(tally)
-    so_far = standing.progress(card, tally)
+    so_far = vote_summary.progress(card, tally)
     if so_far is None:
         return  # nobody has voted: all who are asked stand above
-    still = [] if tally.missing is None else [text(f"  ·  {standing.MISSING}"), *_missing(tally, tally.missing)]
+    still = [] if tally.missing is None else [text(f"  ·  {vote_summary.MISSING}"), *_missing(tally, tally.missing)]
     yield [*paragraph([bold(so_far), *still], opens=True)]
 
 
 def given(tally: Tally) -> Iterator[Unit]:
     """Each vote, with its reason."""
     for number, vote in enumerate(tally.votes):
-        yield [*_vote(vote, VOTED[standing.side(tally, vote.choice.index)], opens=number == 0)]
+        yield [*_vote(vote, VOTED[vote_summary.side(tally, vote.choice.index)], opens=number == 0)]
 
 
 def end(card: Card, tally: Tally) -> Iterator[Block]:
     """How it ended."""
-    found = standing.verdict(card, tally)
+    found = vote_summary.verdict(card, tally)
     mark = "" if found is None else ENDED[found]
-    yield from runs(f"{mark}{standing.ended(card, tally)}", strong=True)
+    yield from runs(f"{mark}{vote_summary.ended(card, tally)}", strong=True)
 
 
 def requested(tally: Tally) -> Part | None:
@@ -61,12 +61,12 @@ def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
 
 
 def _missing(tally: Tally, who: Who) -> Iterator[Block]:
-    crowd = standing.crowd(who)
+    crowd = vote_summary.crowd(who)
     if who.anyone:
         yield from listed(who)
         return
     people = [[person(actor)] for actor in who.people] if crowd is None else [[text(crowd)]]
-    groups = [[*([text(standing.REST)] if group in tally.begun else []), usergroup(group)] for group in who.groups]
+    groups = [[*([text(vote_summary.REST)] if group in tally.begun else []), usergroup(group)] for group in who.groups]
     for number, some in enumerate([*people, *groups]):
         if number:
             yield text(", ")
@@ -75,8 +75,8 @@ def _missing(tally: Tally, who: Who) -> Iterator[Block]:
 
 def _requesters(tally: Tally) -> Iterator[Block]:
     """Whose request it is. By name, where it is known: it is nothing to call them for."""
-    shown, more = standing.requesters(tally)
-    yield text(standing.REQUESTED_BY)
+    shown, more = vote_summary.requesters(tally)
+    yield text(vote_summary.REQUESTED_BY)
     for number, actor in enumerate(shown):
         if number:
             yield text(", ")

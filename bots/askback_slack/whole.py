@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from askback.card import Whole
+from askback.domain.card import Whole
 from askback_slack import ids, limits
 from askback_slack.blocks import Block, actions, button, context, plain
 from askback_slack.texts import breaking, fit, isolated, pieces, visible

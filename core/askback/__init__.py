@@ -10,23 +10,23 @@ from importlib import import_module
 # Not from `typing`: `python -m askback` would look for that in the working directory, which is not trusted.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from askback.asking.api import ask, ask_async
-    from askback.asking.result import AskOutcome, AskVote
-    from askback.asking.waiting import Progress, UnknownKey
-    from askback.asks import Ask
-    from askback.bots import Bot, bot_named
-    from askback.directory import UnknownName
+    from askback.client.api import ask, ask_async
+    from askback.client.result import AskOutcome, AskVote
+    from askback.client.waiting import Progress, UnknownKey
+    from askback.domain.ask import Ask
+    from askback.domain.form import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
+    from askback.domain.identity import Actor, MessageRef, Place
+    from askback.domain.policy import Approval, Escalation, Limits, Policy, Who
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
-    from askback.identity import Actor, MessageRef, Place
     from askback.manager import QuestionManager
-    from askback.own.declare import ToolContext, tool
-    from askback.platform import TryLater, Undeliverable
-    from askback.policy import Approval, Escalation, Limits, Policy, Who
-    from askback.questions import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
-    from askback.serving.host import Host, running
+    from askback.ports.bot import Bot, bot_named
+    from askback.ports.directory import UnknownName
+    from askback.ports.platform import TryLater, Undeliverable
+    from askback.runtime.app import Host, running
     from askback.settings.core import Settings
     from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
     from askback.tools import QuestionTool, ToolResult, tool_named
+    from askback.user_tools.declare import ToolContext, tool
 
     __version__: str
 
@@ -81,20 +81,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "asking.api": ("ask", "ask_async"),
-    "asking.result": ("AskOutcome", "AskVote"),
-    "asking.waiting": ("Progress", "UnknownKey"),
-    "asks": ("Ask",),
-    "bots": ("Bot", "bot_named"),
-    "directory": ("UnknownName",),
+    "client.api": ("ask", "ask_async"),
+    "client.result": ("AskOutcome", "AskVote"),
+    "client.waiting": ("Progress", "UnknownKey"),
+    "domain.ask": ("Ask",),
+    "ports.bot": ("Bot", "bot_named"),
+    "ports.directory": ("UnknownName",),
     "errors": ("AskbackError", "CallerError", "InvalidValue", "ModelError", "OperatorError", "PersonError"),
-    "serving.host": ("Host", "running"),
-    "identity": ("Actor", "MessageRef", "Place"),
+    "runtime.app": ("Host", "running"),
+    "domain.identity": ("Actor", "MessageRef", "Place"),
     "manager": ("QuestionManager",),
-    "own.declare": ("ToolContext", "tool"),
-    "platform": ("TryLater", "Undeliverable"),
-    "policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
-    "questions": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
+    "user_tools.declare": ("ToolContext", "tool"),
+    "ports.platform": ("TryLater", "Undeliverable"),
+    "domain.policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
+    "domain.form": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),
     "tools": ("QuestionTool", "ToolResult", "tool_named"),

@@ -11,6 +11,6 @@ if not sys.flags.safe_path and sys.path[:1] in ([""], [here]):
     # `python -m` puts the working directory there, and with it whatever others wrote into it.
     del sys.path[0]
 
-from askback.cli import main
+from askback.cli.main import main
 
 main()

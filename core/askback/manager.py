@@ -13,25 +13,26 @@ from operator import itemgetter
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from askback import telemetry, timing
-from askback.actions import Action
-from askback.asks import Ask, check_key, new_ask_id
-from askback.card import Notice, Response
-from askback.clock import utc_now
-from askback.conversations import Heard
-from askback.deciding import decided
+from askback.domain import late_answers as late
+from askback.domain import schedule
+from askback.domain.access import Access
+from askback.domain.actions import Action
+from askback.domain.ask import Ask, check_key, new_ask_id
+from askback.domain.card import Notice, Response
+from askback.domain.conversation import Heard
+from askback.domain.decision import decided
+from askback.domain.form import Form, Outcome
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import settle, start
+from askback.domain.policy import LONGEST_WAIT, Approval, Denied, Escalation, Limits, Policy, Who
 from askback.errors import CallerError
-from askback.identity import Actor, MessageRef, Place
-from askback.interview import settle, start
-from askback.messages import late
-from askback.messages.access import Access
-from askback.platform import Messages
-from askback.policy import LONGEST_WAIT, Approval, Denied, Escalation, Limits, Policy, Who
-from askback.questions import Form, Outcome
-from askback.recent import Recent
+from askback.internal.bounded_cache import Recent
+from askback.internal.clock import utc_now
+from askback.internal.throttle import Throttle
+from askback.observability import telemetry
+from askback.ports.platform import Messages
 from askback.store.errors import StoreError
 from askback.store.store import Acted, Store
-from askback.throttle import Throttle
 
 T = TypeVar("T")
 
@@ -353,9 +354,9 @@ class QuestionManager:
     async def attend(self, ask_id: str) -> bool:
         """Do what the time has come for: remind people, ask further ones, end the ask. True: it ended."""
         ask = await self._store.get(ask_id)
-        groups = () if ask is None else timing.unclear(ask, await self._store.now())
-        members = timing.NOTHING_KNOWN if ask is None or not groups else await self.members(ask.place, groups)
-        ended = self._after(await self._store.attend(ask_id, lambda ask, now: timing.due(ask, now, members)))
+        groups = () if ask is None else schedule.unclear(ask, await self._store.now())
+        members = schedule.NOTHING_KNOWN if ask is None or not groups else await self.members(ask.place, groups)
+        ended = self._after(await self._store.attend(ask_id, lambda ask, now: schedule.due(ask, now, members)))
         if not ended:
             self.nudge()  # people are told, or see the card with those who are asked as well
         return ended
@@ -472,4 +473,4 @@ def _denial(action: Action, response: Response) -> _Denial | None:
 
 async def _nobody_tells(place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
     del place, groups
-    return timing.NOTHING_KNOWN
+    return schedule.NOTHING_KNOWN

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from askback import Form, Option, Question, Who, running
-from askback.bots import bot_named
-from askback.directory import UnknownName
+from askback.domain.identity import Place
 from askback.errors import AskbackError
-from askback.identity import Place
-from askback.platform import TryLater, Undeliverable
+from askback.ports.bot import bot_named
+from askback.ports.directory import UnknownName
+from askback.ports.platform import TryLater, Undeliverable
 from askback_local.discord.values import Member, Neighbour, Permission, Role
 from askback_local.discord.values import Place as DiscordPlace
 from askback_local.services import Services

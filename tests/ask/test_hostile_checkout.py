@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from askback.asks import Ask
-from askback.identity import Actor, Place
-from askback.interview import settle, start
+from askback.domain.ask import Ask
+from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question
+from askback.domain.identity import Actor, Place
+from askback.domain.interview import settle, start
+from askback.domain.policy import Approval, Limits, Who
 from askback.manager import QuestionManager
-from askback.policy import Approval, Limits, Who
-from askback.questions import Answer, Choice, Form, Option, Outcome, Question
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import askback
-from askback.asking.request import AskRequest
+from askback.client.request import AskRequest
 
 from .office import Office
 

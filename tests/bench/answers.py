@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator
 
 from askback.manager import QuestionManager
-from askback.serving.backing import backing
+from askback.runtime.backend import backing
 from askback.store.database import Database as Stored
 from askback.store.errors import StoreBusy
 from askback.store.store import Store

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, insert, select
 
-from askback.actions import Action, Choose
-from askback.asks import Ask, new_ask_id
-from askback.clock import utc_now
-from askback.identity import Actor, MessageRef, Place
-from askback.interview import start
-from askback.policy import Policy, Who
-from askback.questions import Form, Option, Question
+from askback.domain.actions import Action, Choose
+from askback.domain.ask import Ask, new_ask_id
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import start
+from askback.domain.policy import Policy, Who
+from askback.internal.clock import utc_now
 from askback.store import asks, schema
 
 ADA = Actor(platform="slack", tenant="T0LOCAL", id="U0ADA", name="Ada")

@@ -36,8 +36,8 @@ def serve(once: Callable[[], Span], facts: Callable[[], str]) -> None:
 
 
 def askback(folder: Path) -> None:
+    from askback.domain.policy import Who
     from askback.manager import QuestionManager
-    from askback.policy import Who
     from askback.store.sqlite.database import SqliteDatabase
     from askback.store.store import Store
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from askback.manager import QuestionManager
-from askback.serving.backing import backing
+from askback.runtime.backend import backing
 from askback.store.store import Store
 
 from . import postgres

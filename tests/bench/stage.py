@@ -15,11 +15,11 @@ from typing import Any
 
 import aiohttp
 
-from askback.bots import bot_named
-from askback.card import draw
-from askback.identity import Actor
-from askback.interview import start
-from askback.policy import Policy, Who
+from askback.domain.card import draw
+from askback.domain.identity import Actor
+from askback.domain.interview import start
+from askback.domain.policy import Policy, Who
+from askback.ports.bot import bot_named
 from askback_local.discord.clicks import Delivery
 from askback_local.discord.clicks import Target as DiscordTarget
 from askback_local.discord.controls import controls as discord_controls

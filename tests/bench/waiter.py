@@ -10,10 +10,10 @@ import sys
 import time
 import uuid
 
+from askback.domain.policy import Who
 from askback.manager import QuestionManager
-from askback.policy import Who
-from askback.serving.backing import backing
-from askback.store.signals import Signal
+from askback.runtime.backend import backing
+from askback.store.notifications import Signal
 from askback.store.store import Store
 
 from .asked import ADA, FORM, ask_in

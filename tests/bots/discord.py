@@ -18,11 +18,11 @@ from typing import Any, Literal
 import pytest
 
 import discord_cards as cards
-from askback.bots import bot_named
-from askback.identity import Actor, Place
-from askback.policy import Limits
-from askback.preview import ASK_ID
-from askback.serving.host import Host, running
+from askback.cli.preview import ASK_ID
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Limits
+from askback.ports.bot import bot_named
+from askback.runtime.app import Host, running
 from askback.settings.core import Settings
 from askback.settings.reading import load
 from askback_discord import ids

@@ -17,11 +17,11 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pytest
 
-from askback.card import EVERYTHING
-from askback.identity import Actor, Place
-from askback.policy import Limits, Who
-from askback.questions import Form, Option, Outcome, Question
-from askback.serving.host import Host
+from askback.domain.card import EVERYTHING
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Limits, Who
+from askback.runtime.app import Host
 from askback_local.model.model import Model
 from askback_local.model.script import ToolCall, call
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import resource
 import sys
 
-from askback import cli
+from askback.cli import main
 
 if __name__ == "__main__":
     number = int(sys.argv.pop(1))
     resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
-    cli.main()
+    main.main()

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from askback.policy import Limits
-from askback.serving.host import Host
+from askback.domain.policy import Limits
+from askback.runtime.app import Host
 from askback_local.discord.guild import Guild
 from askback_local.services import Services
 from askback_local.slack.http import SlackHttp

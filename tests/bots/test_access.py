@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from askback.domain.policy import Who
 from askback.errors import OperatorError
-from askback.policy import Who
 from askback.settings.reading import load
 from askback_discord.settings import DiscordSettings
 from askback_local.json_values import JsonObject

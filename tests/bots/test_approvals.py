@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from askback import clock
-from askback.asks import Ask
-from askback.card import EVERYTHING, NOT_NOW
-from askback.deciding import NOT_TO_CANCEL
-from askback.policy import OWN_REQUEST, Approval, Who
-from askback.questions import Form
+from askback.domain.ask import Ask
+from askback.domain.card import EVERYTHING, NOT_NOW
+from askback.domain.decision import NOT_TO_CANCEL
+from askback.domain.form import Form
+from askback.domain.policy import OWN_REQUEST, Approval, Who
+from askback.internal import clock
 from askback_local.model.script import turn
 from askback_slack.clicks import UNREAD
 

@@ -7,11 +7,11 @@ import os
 import sys
 from pathlib import Path
 
+from askback.cli.admin.cancel import cancel_from_outside
+from askback.domain.policy import Who
 from askback.manager import QuestionManager
-from askback.operate.cancel import cancel_from_outside
-from askback.policy import Who
-from askback.serving.nudge import nudge
-from askback.store.beside import worker_of
+from askback.runtime.wakeup import nudge
+from askback.store.external_access import worker_of
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from askback_local.model.script import turn

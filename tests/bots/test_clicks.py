@@ -13,8 +13,8 @@ from typing import Literal
 import pytest
 from sqlalchemy import Connection
 
-from askback.policy import Who
-from askback.questions import Form, Option, Question
+from askback.domain.form import Form, Option, Question
+from askback.domain.policy import Who
 from askback.store import audit
 from askback_local.model.script import turn
 

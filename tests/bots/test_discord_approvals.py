@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from askback.card import EVERYTHING
-from askback.policy import Approval, Who
-from askback.questions import Form
+from askback.domain.card import EVERYTHING
+from askback.domain.form import Form
+from askback.domain.policy import Approval, Who
 from askback_discord.clicks import NOT_WHOLE
 from askback_discord.whole import FILE
 from askback_local.discord.clicks import Delivery

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from askback.bots import bot_named
 from askback.errors import OperatorError
-from askback.messages.reception import Reception
-from askback.serving.host import running
+from askback.inbound.message_router import Reception
+from askback.ports.bot import bot_named
+from askback.runtime.app import running
 from askback.settings.core import Settings
 from askback.settings.reading import load
 from askback.store.errors import StoreBusy

@@ -11,11 +11,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from askback.asks import Ask
-from askback.identity import MessageRef
-from askback.platform import Messages
-from askback.policy import Who
-from askback.questions import Form, Option, Question
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import MessageRef
+from askback.domain.policy import Who
+from askback.ports.platform import Messages
 from askback_discord import limits
 from askback_discord.posting import DiscordPlatform
 from askback_local.discord.faults import DiscordFault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askback.questions import Form, Option, Question
+from askback.domain.form import Form, Option, Question
 from askback_local.model.script import turn
 
 from .driver import (

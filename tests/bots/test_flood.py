@@ -15,7 +15,7 @@ from typing import cast
 import aiohttp
 import pytest
 
-from askback.serving.host import Host
+from askback.runtime.app import Host
 from askback_local.model.script import turn
 from askback_local.services import Services
 from askback_local.slack.http import JSON, SlackHttp

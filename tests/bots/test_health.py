@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import Connection
 
 from askback.errors import OperatorError
-from askback.serving import health
-from askback.serving.host import running
+from askback.runtime import health
+from askback.runtime.app import running
 from askback.settings.core import Settings
 
 from . import slack

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from askback.policy import Approval
+from askback.domain.policy import Approval
 from askback_local.model.script import call, turn
 
 from .driver import (

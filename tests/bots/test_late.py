@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from askback import clock
-from askback.policy import Who
+from askback.domain.policy import Who
+from askback.internal import clock
 from askback_local.model.script import turn
 
 from .driver import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from askback.logs import configure_logging
+from askback.observability.logs import configure_logging
 from askback.text.redaction import HIDDEN
 from askback_local.model.script import Fault, turn
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askback.policy import OWN_REQUEST
+from askback.domain.policy import OWN_REQUEST
 from askback_local.model.script import call, turn
 from core_engine import eventually
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askback.questions import TextRules
+from askback.domain.form import TextRules
 from askback_local.model.script import call, turn
 
 from .driver import (

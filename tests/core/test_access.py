@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from askback.identity import Actor, Place
-from askback.messages.access import DIRECT, Access, Opening
-from askback.messages.commands import command_of
+from askback.domain.access import DIRECT, Access, Opening
+from askback.domain.identity import Actor, Place
+from askback.inbound.commands import command_of
 from askback.settings.durations import seconds_of
 
 ANN = Actor(platform="board", tenant="T1", id="U1", groups=("G1",))

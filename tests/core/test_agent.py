@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from askback.actions import Cancel, Choose
 from askback.agent.loop import MISTAKES, PAUSES
-from askback.platform import Undeliverable
-from askback.policy import Limits, Who
-from askback.questions import Form, Question
+from askback.domain.actions import Cancel, Choose
+from askback.domain.form import Form, Question
+from askback.domain.policy import Limits, Who
+from askback.ports.platform import Undeliverable
 from askback_local.model.script import Fault, ToolCall, Turn, call, turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, engine, last_request, question, results

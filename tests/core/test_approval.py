@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, digest, form, refusal
+from askback.domain.form import Answer, Choice, Outcome, Question, Vote
+from askback.domain.identity import Actor
+from askback.domain.policy import Approval, Policy, Who
 from askback.errors import CallerError
-from askback.identity import Actor
-from askback.policy import Approval, Policy, Who
-from askback.questions import Answer, Choice, Outcome, Question, Vote
-from askback.tools.approval import ALWAYS, APPROVE, DENY, SHOWN, digest, form, refusal
 
 ADA = Actor(platform="board", id="U1", name="Ada")
 BEN = Actor(platform="board", id="U2", name="")

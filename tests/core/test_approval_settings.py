@@ -11,12 +11,12 @@ import pytest
 
 from askback import tool
 from askback.agent.approvals import ApprovalRules
+from askback.domain.identity import Actor
+from askback.domain.policy import Who
 from askback.errors import OperatorError
-from askback.identity import Actor
-from askback.own.loading import load_tools
-from askback.policy import Who
 from askback.settings.core import Settings
 from askback.settings.reading import load
+from askback.user_tools.loading import load_tools
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.agent.audience import Answerers, addressed, audience
-from askback.conversations import Conversation
+from askback.domain.conversation import Conversation
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Policy, Who
 from askback.errors import InvalidValue, ModelError
-from askback.identity import Actor, Place
-from askback.policy import Policy, Who
 
 PLACE = Place(platform="local", tenant="T1", channel="C1", thread="1")
 NAMES = ("Ada", "ada", "Ben Okri", "ben.okri", "B-2", "U1", "U2", "★", "", "аda", "@ada", "O\u202eda")

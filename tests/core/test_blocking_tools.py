@@ -11,11 +11,11 @@ import pytest
 from aiohttp import ClientSession
 
 from askback import tool
-from askback.agent.toolbox import Toolbox
-from askback.own import loops
-from askback.serving.health import Health
-from askback.serving.listen import listening
+from askback.agent.tool_runner import Toolbox
+from askback.runtime.health import Health
+from askback.runtime.http_server import listening
 from askback.settings.address import Address
+from askback.user_tools import loops
 from askback_local.model.script import call, turn
 from askback_local.services import Services
 from core_engine import HERE, Board, Engine, engine, eventually, last_request, results

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from askback.bots import NotInstalled, bot_named, bots, configured_bots
 from askback.errors import OperatorError
+from askback.ports.bot import NotInstalled, bot_named, bots, configured_bots
 
 
 @pytest.fixture

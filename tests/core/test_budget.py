@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from askback.agent.budget import LEAST, ROUNDS, Budget, Grant
 from askback.agent.meter import Meter
 from askback.agent.model import Request, stream_turn
-from askback.conversations import Spent
+from askback.domain.conversation import Spent
 from askback.errors import InvalidValue
 
 CALLS = st.lists(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from askback.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, Write
-from askback.card import AskText, Card, FieldErrors, Notice, Redraw, draw, text_field
-from askback.interview import settle, start
-from askback.policy import Policy, Who
-from askback.questions import Option, OutcomeStatus, Question, TextRules
+from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, Write
+from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, draw, text_field
+from askback.domain.form import Option, OutcomeStatus, Question, TextRules
+from askback.domain.interview import settle, start
+from askback.domain.policy import Policy, Who
 from core_cases import ANN, BEN, EVERYBODY, HOSTILE, NOON, Story, ended, form, question
 
 COLOUR = question("colour", "Red", "Green")

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from askback.actions import Choose
-from askback.asks import Ask
-from askback.clock import utc_now
-from askback.conversations import Deleted, Edited, Heard, Taken
-from askback.identity import Actor, MessageRef
-from askback.messages.access import Access
-from askback.policy import Who
-from askback.questions import Form, Option, Question
+from askback.domain.access import Access
+from askback.domain.actions import Choose
+from askback.domain.ask import Ask
+from askback.domain.conversation import Deleted, Edited, Heard, Taken
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, MessageRef
+from askback.domain.policy import Who
+from askback.internal.clock import utc_now
 from askback_local.model.script import turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, WITHIN, Board, Engine, engine, eventually, last_request, question

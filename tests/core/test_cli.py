@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from askback.bots import bot_named
-from askback.cli import app
+from askback.cli.main import app
 from askback.errors import OperatorError
+from askback.ports.bot import bot_named
 
 ASKBACK = Path(sys.executable).with_name("askback")
 SINGLE = {

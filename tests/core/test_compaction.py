@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from askback.actions import Choose
 from askback.agent.compaction import LEAST, is_wanted
+from askback.domain.actions import Choose
 from askback_local.model.script import Fault, turn
 from askback_local.services import Services
 from core_engine import Board, engine, last_request, question, results

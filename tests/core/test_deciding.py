@@ -6,28 +6,25 @@ from typing import Any
 
 import pytest
 
-from askback import deciding
-from askback.actions import (
-    Action,
-    Cancel,
-    Choose,
-    Decline,
-    Deed,
-    Look,
-    Next,
-    Open,
-    Postpone,
-    Select,
-    Write,
+from askback.domain import decision, late_answers
+from askback.domain.actions import Action, Cancel, Choose, Decline, Deed, Look, Next, Open, Postpone, Select, Write
+from askback.domain.ask import Ask
+from askback.domain.card import (
+    AskText,
+    FieldErrors,
+    Notice,
+    Redraw,
+    Response,
+    Whole,
+    reason_field,
+    text_field,
+    vote_field,
 )
-from askback.asks import Ask
-from askback.card import AskText, FieldErrors, Notice, Redraw, Response, Whole, reason_field, text_field, vote_field
-from askback.deciding import NOT_TO_CANCEL, UNKNOWN
-from askback.identity import Actor, MessageRef, Place
-from askback.interview import settle, start, step
-from askback.messages import late
-from askback.policy import Approval, Policy, Who
-from askback.questions import TextRules
+from askback.domain.decision import NOT_TO_CANCEL, UNKNOWN
+from askback.domain.form import TextRules
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import settle, start, step
+from askback.domain.policy import Approval, Policy, Who
 from core_cases import ANN, BEN, NOON, ended, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
@@ -66,7 +63,7 @@ def done(deed: Deed, by: Actor = ANN, *, turn: int = 0, message: MessageRef | No
 
 def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
     """Decide where nobody is let in by the access rules."""
-    after, response = deciding.decided(ask, action, admits=lambda *_: False, ends_any=ends_any)
+    after, response = decision.decided(ask, action, admits=lambda *_: False, ends_any=ends_any)
     if ask is not None and response == Notice(text=ask.policy.words("not_asked"), denied="not_asked"):
         return after, NOT_ASKED
     return after, response
@@ -96,7 +93,7 @@ def test_an_administrator_may_cancel_and_nothing_else(ends_any: bool) -> None:
 def test_nobody_who_is_not_asked_cancels_unless_it_is_said_that_they_may() -> None:
     ask = asked()
     refused = Notice(text=ask.policy.words("not_asked"), denied="not_asked")
-    assert deciding.decided(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
+    assert decision.decided(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
 
 
 def test_whoever_asked_may_cancel_and_look_and_not_answer() -> None:
@@ -162,8 +159,8 @@ def test_fields_are_opened_and_change_nothing() -> None:
 def test_what_is_over_says_how_it_ended() -> None:
     ask = asked(interview=settle(start(form(PICK)), ended("timed_out")))
     card = ask.card()
-    assert decided(ask, done(Choose(index=0))) == (ask, Notice(text=late.over(ask), card=card))
-    assert decided(ask, done(Write(text="Plum"))) == (ask, Notice(text=late.notice(ask), card=card))
+    assert decided(ask, done(Choose(index=0))) == (ask, Notice(text=late_answers.over(ask), card=card))
+    assert decided(ask, done(Write(text="Plum"))) == (ask, Notice(text=late_answers.notice(ask), card=card))
 
 
 def test_a_step_that_has_passed_is_said_with_the_card_as_it_stands() -> None:

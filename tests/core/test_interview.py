@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askback.actions import (
+from askback.domain.actions import (
     Back,
     Cancel,
     Choose,
@@ -19,9 +19,9 @@ from askback.actions import (
     Submit,
     Write,
 )
+from askback.domain.form import Choice, Condition, OutcomeStatus, TextRules, Vote
+from askback.domain.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
 from askback.errors import PersonError
-from askback.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
-from askback.questions import Choice, Condition, OutcomeStatus, TextRules, Vote
 from core_cases import ANN, BEN, NOON, Story, ended, form, question
 
 COLOUR = question("colour", "Red", "Green", "Blue")

@@ -14,14 +14,28 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from askback.actions import Action, Back, Cancel, Choose, Decline, Deed, Erase, GoTo, Next, Open, Review, Select, Submit
-from askback.actions import Write as WriteIn
-from askback.asks import new_ask_id
-from askback.card import Card, draw, text_field
+from askback.domain.actions import (
+    Action,
+    Back,
+    Cancel,
+    Choose,
+    Decline,
+    Deed,
+    Erase,
+    GoTo,
+    Next,
+    Open,
+    Review,
+    Select,
+    Submit,
+)
+from askback.domain.actions import Write as WriteIn
+from askback.domain.ask import new_ask_id
+from askback.domain.card import Card, draw, text_field
+from askback.domain.form import Condition, Form, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
 from askback.errors import PersonError
-from askback.identity import Actor
-from askback.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
-from askback.questions import Condition, Form, Question
 from core_cases import ANN, BEN, EVERYBODY, NOON, ended, form, options, question
 from core_forms import forms
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from askback.actions import Action, Choose, Write
-from askback.card import Notice
-from askback.clock import utc_now
+from askback.domain.actions import Action, Choose, Write
+from askback.domain.card import Notice
+from askback.internal.clock import utc_now
 from askback_local.model.model import Model
 from askback_local.model.script import call, turn
 from askback_local.services import Services

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from askback.clock import utc_now
-from askback.conversations import Heard, Say
+from askback.domain.conversation import Heard, Say
+from askback.internal.clock import utc_now
 from askback.store.leases import LeaseLost, keep_lease
 from askback.store.outbox import LEASE_SECONDS
 from askback.store.store import Store

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from askback.serving import gate, listen
-from askback.serving.listen import listening
+from askback.runtime import gate, http_server
+from askback.runtime.http_server import listening
 from askback.settings.address import Address
 
 HERE = Address(host="127.0.0.1", port=0)
@@ -159,7 +159,7 @@ async def test_where_all_are_being_answered_the_next_one_waits(monkeypatch: pyte
 async def test_no_descriptor_left_is_one_warning_and_no_end(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(listen, "PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(http_server, "PAUSE_SECONDS", 0.001)
     loop = asyncio.get_running_loop()
     accept, refusals = loop.sock_accept, iter(range(50))
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from askback.actions import Choose
 from askback.agent.budget import Budget
-from askback.clock import utc_now
-from askback.conversations import Heard, Message, Said, Say, Taken, ToolCall, TurnEnd
-from askback.identity import Actor, Place
-from askback.messages.access import Access
-from askback.policy import Who
-from askback.questions import Form, Question
+from askback.domain.access import Access
+from askback.domain.actions import Choose
+from askback.domain.conversation import Heard, Message, Said, Say, Taken, ToolCall, TurnEnd
+from askback.domain.form import Form, Question
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Who
+from askback.internal.clock import utc_now
 from askback_local.model.script import Fault, turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually, last_request, question, results
@@ -296,7 +296,7 @@ async def test_mentioned_in_the_middle_of_a_thread_it_reads_what_came_before(
 
 
 async def test_where_it_may_not_read_the_model_is_told_so(tmp_path: Path, board: Board, services: Services) -> None:
-    from askback.platform import Undeliverable
+    from askback.ports.platform import Undeliverable
 
     services.model.script(turn("I cannot see it."))
     board.faults["earlier"].append(Undeliverable("the bot is not in this channel."))

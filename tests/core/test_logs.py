@@ -20,10 +20,10 @@ from sqlalchemy.exc import IntegrityError
 
 import askback_discord.settings
 import askback_slack.settings
-from askback import logs
 from askback.errors import InvalidValue, OperatorError, Problem
-from askback.logs import configure_logging
-from askback.repeats import MOST, PERIOD_SECONDS
+from askback.observability import logs
+from askback.observability.logs import configure_logging
+from askback.observability.repeats import MOST, PERIOD_SECONDS
 from askback.settings.reading import TomlSettings
 from askback.store.sqlite.database import SqliteDatabase
 from askback.text.redaction import HIDDEN, hide, redacted

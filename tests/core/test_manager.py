@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from askback.actions import Cancel, Choose, Open, Select, Submit, Write
-from askback.asks import Ask
-from askback.card import AskText, FieldErrors, Notice, Redraw
-from askback.clock import utc_now
+from askback.domain.actions import Cancel, Choose, Open, Select, Submit, Write
+from askback.domain.ask import Ask
+from askback.domain.card import AskText, FieldErrors, Notice, Redraw
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Limits, Who
 from askback.errors import CallerError
-from askback.identity import Actor, MessageRef, Place
-from askback.policy import Limits, Who
-from askback.questions import Form, Option, Outcome, Question
+from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy
 from askback.store.store import Store
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually

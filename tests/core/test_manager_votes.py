@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from askback.actions import Action, Cancel, Choose, Decline, Look, Postpone, Write
-from askback.asks import Ask
-from askback.card import AskText, FieldErrors, Notice, Redraw, Whole
-from askback.clock import utc_now
-from askback.deciding import NOT_TO_CANCEL
+from askback.domain.actions import Action, Cancel, Choose, Decline, Look, Postpone, Write
+from askback.domain.ask import Ask
+from askback.domain.card import AskText, FieldErrors, Notice, Redraw, Whole
+from askback.domain.decision import NOT_TO_CANCEL
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.identity import MessageRef
+from askback.domain.policy import OWN_REQUEST, Approval, Policy, Who
 from askback.errors import CallerError
-from askback.identity import MessageRef
-from askback.platform import TryLater
-from askback.policy import OWN_REQUEST, Approval, Policy, Who
-from askback.questions import Form, Option, Outcome, Question
+from askback.internal.clock import utc_now
+from askback.ports.platform import TryLater
 from askback.store.schema import asks
 from askback.tools import TOOLS, tool_named
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually

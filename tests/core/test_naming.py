@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from askback.agent.naming import Namer, body
-from askback.identity import Actor
+from askback.domain.identity import Actor
 from askback_local.model.script import turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, Board, engine, last_request

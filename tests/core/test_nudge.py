@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.serving.nudge import listening, nudge
+from askback.runtime.wakeup import listening, nudge
 
 
 async def heard(database: Path) -> None:

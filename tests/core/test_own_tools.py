@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from askback import CallerError, OperatorError, ToolContext, tool
-from askback.identity import Actor, Place
-from askback.own.function import OwnTool
-from askback.own.loading import Tools, load_tools
+from askback.domain.identity import Actor, Place
+from askback.user_tools.function import OwnTool
+from askback.user_tools.loading import Tools, load_tools
 
 
 @pytest.fixture(autouse=True)

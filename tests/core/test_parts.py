@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from askback.identity import MessageRef
-from askback.messages.parts import bring
-from askback.platform import Gone, Messages
+from askback.domain.identity import MessageRef
+from askback.inbound.parts import bring
+from askback.ports.platform import Gone, Messages
 
 
 def refs(*ids: str) -> Messages:

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from askback import manager
-from askback.actions import Choose
-from askback.asks import Ask
+from askback.domain.actions import Choose
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor
+from askback.domain.policy import Who
 from askback.errors import CallerError
-from askback.identity import Actor
-from askback.policy import Who
-from askback.questions import Form, Option, Question
-from askback.serving import worker
-from askback.serving.shared import LOOK_AGAIN
+from askback.runtime import worker
+from askback.runtime.postgres_backend import LOOK_AGAIN
 from askback_local.model.model import Model
 from askback_local.model.script import turn
 from askback_local.services import Services

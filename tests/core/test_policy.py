@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback.errors import CallerError, InvalidValue
-from askback.identity import Actor
-from askback.policy import (
+from askback.domain.form import Form
+from askback.domain.identity import Actor
+from askback.domain.policy import (
     LONGEST_WAIT,
     NOT_ADMITTED,
     NOT_ASKED,
@@ -25,7 +25,7 @@ from askback.policy import (
     Policy,
     Who,
 )
-from askback.questions import Form
+from askback.errors import CallerError, InvalidValue
 from core_cases import ANN, BEN, NOON, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")

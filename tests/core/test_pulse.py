@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from askback.serving.pulse import LEAST_PATIENCE, LONGEST, SHORTEST, Pulse
+from askback.runtime.keepalive import LEAST_PATIENCE, LONGEST, SHORTEST, Pulse
 
 
 class Peer:

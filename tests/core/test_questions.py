@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from askback.actions import Action, Choose, Decline, Open, Select, Write
+from askback.domain.actions import Action, Choose, Decline, Open, Select, Write
+from askback.domain.form import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Limits, Policy, Who
 from askback.errors import AskbackError, CallerError, InvalidValue
-from askback.identity import Actor, MessageRef, Place
-from askback.policy import Limits, Policy, Who
-from askback.questions import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
-from askback.values import Value
+from askback.internal.values import Value
 from core_cases import ANN, HOSTILE, NOON, form, question
 
 PLAIN: dict[type[Value], dict[str, Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from askback.recent import Recent
+from askback.internal.bounded_cache import Recent
 
 
 def test_the_oldest_is_forgotten_once_there_are_too_many():

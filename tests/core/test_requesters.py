@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, update
 
-from askback.actions import Back, Choose, Submit, Write
 from askback.agent.shortage import of as shortage_of
-from askback.asks import Ask
-from askback.identity import Actor
-from askback.interview import settle, start
-from askback.policy import Approval, Escalation, Policy, Who
-from askback.questions import Answer, Choice, Form, Option, Outcome, Question, Vote
-from askback.requesters import Past, Words, authors_of, requesters_of
+from askback.domain import approval
+from askback.domain.actions import Back, Choose, Submit, Write
+from askback.domain.ask import Ask
+from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
+from askback.domain.identity import Actor
+from askback.domain.interview import settle, start
+from askback.domain.policy import Approval, Escalation, Policy, Who
+from askback.domain.requesters import Past, Words, authors_of, requesters_of
 from askback.store import asks, conversations
 from askback.store.schema import transcript
-from askback.tools import approval
 from askback_local.model.script import turn
 from askback_local.services import Services
 from core_approvals import APPROVE, CID, DENY, TEAM, Deploying, to

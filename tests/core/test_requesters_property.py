@@ -18,15 +18,15 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from askback import tool
-from askback.actions import Cancel, Choose, Decline, Write
 from askback.agent.approvals import ApprovalRules
-from askback.asks import Ask
-from askback.card import Notice
-from askback.clock import utc_now
-from askback.conversations import Heard, Said
-from askback.identity import Actor
-from askback.policy import Who
-from askback.tools import approval
+from askback.domain import approval
+from askback.domain.actions import Cancel, Choose, Decline, Write
+from askback.domain.ask import Ask
+from askback.domain.card import Notice
+from askback.domain.conversation import Heard, Said
+from askback.domain.identity import Actor
+from askback.domain.policy import Who
+from askback.internal.clock import utc_now
 from askback_local.model.request import Asked
 from askback_local.model.script import Turn, call, turn
 from askback_local.services import Services

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from askback.agent.budget import Budget
-from askback.clock import utc_now
+from askback.internal.clock import utc_now
 from askback_local.model.script import Fault, Usage, turn
 from askback_local.services import Services
 from core_engine import ANN, HERE, Board, Engine, engine, eventually

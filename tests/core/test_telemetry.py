@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from opentelemetry.trace import StatusCode
 
-from askback import telemetry
-from askback.actions import Choose
-from askback.policy import Who
-from askback.questions import Form, Option, Question
+from askback.domain.actions import Choose
+from askback.domain.form import Form, Option, Question
+from askback.domain.policy import Who
+from askback.observability import telemetry
 from askback.store.errors import StoreUnavailable
 from askback_local.model.script import Fault, turn
 from askback_local.services import Services

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.actions import Action, Back, Choose, Deed, Next, Review, Select, Write
-from askback.asks import Ask
+from askback.domain.actions import Action, Back, Choose, Deed, Next, Review, Select, Write
+from askback.domain.ask import Ask
+from askback.domain.form import Choice, Form, Outcome, Vote
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import settle, start, step
+from askback.domain.policy import Approval, Escalation, Policy, Who
+from askback.domain.schedule import due, unclear
 from askback.errors import PersonError
-from askback.identity import Actor, MessageRef, Place
-from askback.interview import settle, start, step
-from askback.policy import Approval, Escalation, Policy, Who
-from askback.questions import Choice, Form, Outcome, Vote
-from askback.timing import due, unclear
 from askback.tools import TOOLS
 from core_cases import ANN, BEN, HOSTILE, NOON, ended, form, question
 from core_forms import forms

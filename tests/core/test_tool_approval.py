@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from askback.actions import Cancel, Choose
 from askback.agent.approvals import ApprovalRules
-from askback.card import AskText, Notice
-from askback.policy import Who
+from askback.domain.actions import Cancel, Choose
+from askback.domain.card import AskText, Notice
+from askback.domain.policy import Who
 from askback_local.model.script import turn
 from askback_local.services import Services
 from core_approvals import (

@@ -8,8 +8,8 @@ import pytest
 
 from askback import tool
 from askback.agent.approvals import ApprovalRules
-from askback.card import Notice
-from askback.policy import Who
+from askback.domain.card import Notice
+from askback.domain.policy import Who
 from askback_local.model.script import call, turn
 from askback_local.services import Services
 from core_approvals import (

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import update
 
 from askback import tool
-from askback.actions import Choose
-from askback.asks import Ask
-from askback.policy import Who
+from askback.domain.actions import Choose
+from askback.domain.ask import Ask
+from askback.domain.policy import Who
 from askback.store.schema import calls
 from askback_local.model.script import call, turn
 from askback_local.services import Services

@@ -10,12 +10,12 @@ import pytest
 from pydantic import AfterValidator
 
 from askback import tool
-from askback.agent import toolbox
+from askback.agent import tool_runner
 from askback.agent.approvals import ApprovalRules
-from askback.card import Notice
-from askback.identity import Actor
-from askback.policy import OWN_REQUEST, Who
-from askback.tools import approval
+from askback.domain import approval
+from askback.domain.card import Notice
+from askback.domain.identity import Actor
+from askback.domain.policy import OWN_REQUEST, Who
 from askback_local.model.script import call, turn
 from askback_local.services import Services
 from core_approvals import (
@@ -237,7 +237,7 @@ def _hang(where: str) -> str:
 async def test_people_are_not_asked_about_a_call_whose_input_cannot_be_checked_in_time(
     tmp_path: Path, board: Board, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(toolbox, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(tool_runner, "CHECK_SECONDS", 0.05)
     LET_GO.clear()
 
     @tool(approval=True)

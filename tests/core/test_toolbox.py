@@ -11,7 +11,7 @@ import pytest
 from anthropic import beta_async_tool, beta_tool
 
 from askback import ToolContext, tool
-from askback.actions import Choose
+from askback.domain.actions import Choose
 from askback_local.model.script import call, turn
 from askback_local.services import Services
 from core_engine import ANN, HERE, Board, engine, last_request, question, results

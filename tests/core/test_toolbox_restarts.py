@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from askback import ToolContext, tool
-from askback.actions import Choose
+from askback.domain.actions import Choose
 from askback.store.errors import StoreUnavailable
 from askback_local.model.script import ToolCall, call, turn
 from askback_local.services import Services

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from askback.domain.form import Form
 from askback.errors import CallerError, ModelError
-from askback.questions import Form
 from askback.tools import TOOLS, QuestionsTool, QuestionTool, tool_named
 from core_calls import (
     AUTH,

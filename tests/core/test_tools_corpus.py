@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from askback.domain.form import Answer, Choice, Outcome, Question
 from askback.errors import ModelError
-from askback.questions import Answer, Choice, Outcome, Question
 from askback.tools import AskUserQuestion
 from core_cases import NOON
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from askback.questions import Answer, Choice
+from askback.domain.form import Answer, Choice
 from askback.tools import QuestionTool
 from core_calls import (
     ENTRY,

@@ -8,7 +8,7 @@ import pytest
 
 from askback.agent.model import ModelTurn
 from askback.agent.transcript import sendable, with_new_ids
-from askback.conversations import Message
+from askback.domain.conversation import Message
 
 TAKEN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from askback.actions import Action, Choose
-from askback.asks import Ask, new_ask_id
-from askback.clock import utc_now
-from askback.conversations import Call, Conversation, Heard, Message, News, Say, ToolCall, Turn, TurnEnd
-from askback.deciding import decided
-from askback.identity import Actor, MessageRef, Place
-from askback.interview import start
-from askback.policy import Limits, Policy, Who
+from askback.domain.actions import Action, Choose
+from askback.domain.ask import Ask, new_ask_id
+from askback.domain.conversation import Call, Conversation, Heard, Message, News, Say, ToolCall, Turn, TurnEnd
+from askback.domain.decision import decided
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import start
+from askback.domain.policy import Limits, Policy, Who
+from askback.internal.clock import utc_now
 from askback.store.outbox import LEASE_SECONDS
 from askback.store.store import Store
 from core_cases import form, question

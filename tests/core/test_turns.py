@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from askback.agent.slots import Slot
-from askback.serving.turns import Advancing
+from askback.runtime.turns import Advancing
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from askback.actions import Choose
-from askback.clock import now
-from askback.conversations import Say
-from askback.policy import Who
-from askback.questions import Form, Option, Question
+from askback.domain.actions import Choose
+from askback.domain.conversation import Say
+from askback.domain.form import Form, Option, Question
+from askback.domain.policy import Who
+from askback.internal.clock import now
 from askback.store.errors import StoreError
 from askback_local.model.script import turn
 from askback_local.services import Services

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from askback.conversations import Spent
+from askback.domain.conversation import Spent
 from askback.store import usage
 from askback.store.database import Database
 from askback.store.store import Store

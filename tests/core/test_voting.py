@@ -10,13 +10,13 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from askback.actions import Action, Back, Cancel, Choose, Decline, Deed, Look, Next, Postpone, Submit, Write
+from askback.domain.actions import Action, Back, Cancel, Choose, Decline, Deed, Look, Next, Postpone, Submit, Write
+from askback.domain.form import Outcome
+from askback.domain.identity import Actor
+from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, start
+from askback.domain.policy import Approval, Policy, Who
+from askback.domain.voting import Unreasoned, tally, vote
 from askback.errors import PersonError
-from askback.identity import Actor
-from askback.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, start
-from askback.policy import Approval, Policy, Who
-from askback.questions import Outcome
-from askback.voting import Unreasoned, tally, vote
 from core_cases import ANN, BEN, HOSTILE, NOON, form, question
 
 CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, update
 
-from askback.actions import Action, Choose, Select
 from askback.agent.slots import Slot
-from askback.asks import Ask
-from askback.clock import to_micros, utc_now
-from askback.conversations import Heard, Message, Say
-from askback.platform import TryLater, Undeliverable
-from askback.policy import Who
-from askback.questions import Form, Option, Outcome, Question
-from askback.serving import breaker, worker
-from askback.serving.turns import LocalTurns
-from askback.serving.worker import Worker
+from askback.domain.actions import Action, Choose, Select
+from askback.domain.ask import Ask
+from askback.domain.conversation import Heard, Message, Say
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.policy import Who
+from askback.internal.clock import to_micros, utc_now
+from askback.ports.platform import TryLater, Undeliverable
+from askback.runtime import breaker, worker
+from askback.runtime.turns import LocalTurns
+from askback.runtime.worker import Worker
 from askback.store.errors import StoreUnavailable
 from askback.store.schema import outbox
 from core_engine import ANN, HERE, Board, Engine, engine, eventually

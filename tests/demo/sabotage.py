@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp import web
 
 import askback_local
-from askback.cli import main
+from askback.cli.main import main
 from askback_local.services import Services
 from askback_local.slack.faults import Fault
 

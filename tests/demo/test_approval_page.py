@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from askback.bots import bot_named
-from askback.card import EVERYTHING
-from askback.identity import Actor, Place
-from askback.policy import Approval, Limits, Who
-from askback.questions import Form, Option, Question
-from askback.serving.host import running
+from askback.domain.card import EVERYTHING
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Approval, Limits, Who
+from askback.ports.bot import bot_named
+from askback.runtime.app import running
 from askback_local.services import Services
 from browser import Opener
 from demo.conftest import Shot

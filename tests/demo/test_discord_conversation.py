@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import pytest
 
-from askback.bots import bot_named
-from askback.policy import Limits
-from askback.serving.host import running
+from askback.domain.policy import Limits
+from askback.ports.bot import bot_named
+from askback.runtime.app import running
 from askback_local.services import Services
 from browser import Opener
 from demo.conftest import Shot

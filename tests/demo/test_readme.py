@@ -13,8 +13,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from askback.bots import bot_named
-from askback.serving.host import running
+from askback.ports.bot import bot_named
+from askback.runtime.app import running
 from askback.settings.core import Settings
 from askback.settings.reading import TomlSettings, name_in_environment, name_in_file
 from askback_discord.settings import DiscordSettings

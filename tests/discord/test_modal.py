@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.actions import Write
-from askback.card import TextField, text_field
+from askback.domain.actions import Write
+from askback.domain.card import TextField, text_field
 from askback_discord import ids, limits, modal, notice
 from discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from discord_markdown import read, seen

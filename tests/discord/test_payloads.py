@@ -8,9 +8,9 @@ from typing import Any
 import discord
 import pytest
 
-from askback.actions import Action
-from askback.card import Notice, Response
-from askback.identity import MessageRef
+from askback.domain.actions import Action
+from askback.domain.card import Notice, Response
+from askback.domain.identity import MessageRef
 from askback_discord import ids
 from askback_discord.clicks import Clicks
 from askback_discord.payloads import press

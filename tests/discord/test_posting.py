@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askback.identity import MessageRef, Place
+from askback.domain.identity import MessageRef, Place
 from askback_discord.calls import DiscordRefusal
 from askback_discord.hearing import Hearing
 from askback_discord.posting import DiscordPlatform

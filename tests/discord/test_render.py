@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from askback.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, Write
+from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, Write
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, settle, start
+from askback.domain.policy import Policy, Who
 from askback.errors import ModelError
-from askback.identity import Actor
-from askback.interview import Interview, settle, start
-from askback.policy import Policy, Who
-from askback.questions import Form, Option, Outcome, Question
 from askback.text.literal import literal, visible
 from askback.tools import TOOLS
 from askback_discord import ids, limits, render

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from askback.actions import Action, Cancel, Choose
-from askback.card import TAKE_BACK, Whole, vote_field
-from askback.conversations import Say
-from askback.identity import Actor, Place
-from askback.interview import LONGEST_REASON, Interview, settle
-from askback.policy import Approval, Policy, Who
-from askback.questions import Option, Outcome
+from askback.domain.actions import Action, Cancel, Choose
+from askback.domain.card import TAKE_BACK, Whole, vote_field
+from askback.domain.conversation import Say
+from askback.domain.form import Option, Outcome
+from askback.domain.identity import Actor, Place
+from askback.domain.interview import LONGEST_REASON, Interview, settle
+from askback.domain.policy import Approval, Policy, Who
+from askback.domain.voting import vote
 from askback.text.literal import visible
-from askback.voting import vote
 from askback_discord import ids, limits, modal, remarks, render
 from askback_discord.pages import CONTINUED, GOES_ON
 from askback_discord.whole import FILE, whole

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from askback.doctor.examination import examine
-from askback.doctor.findings import Finding, Scene
-from askback.doctor.report import exit_code, report
+from askback.cli.doctor.examination import examine
+from askback.cli.doctor.report import exit_code, report
+from askback.ports.findings import Finding, Scene
 from askback.store.sqlite.database import SqliteDatabase
 from askback_local.services import Services
 

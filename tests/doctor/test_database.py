@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.doctor.database import examine_database, space_finding
+from askback.cli.doctor.database import examine_database, space_finding
 
 from .conftest import Ward
 

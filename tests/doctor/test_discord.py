@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from askback.doctor.findings import Scene
+from askback.ports.findings import Scene
 from askback_discord.doctor import PERMISSIONS
 from askback_local.discord.faults import DiscordFault
 from askback_local.discord.values import Permission

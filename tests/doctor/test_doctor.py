@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from askback.bots import bot_named
-from askback.doctor.examination import examine
-from askback.doctor.findings import Finding
+from askback.cli.doctor.examination import examine
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Who
 from askback.errors import InvalidValue, OperatorError
-from askback.identity import Actor, Place
 from askback.manager import QuestionManager
-from askback.policy import Who
-from askback.questions import Form, Option, Question
-from askback.serving.host import running
-from askback.store.beside import writing
+from askback.ports.bot import bot_named
+from askback.ports.findings import Finding
+from askback.runtime.app import running
+from askback.store.external_access import writing
 from askback.store.store import Store
 from askback_local.slack.faults import Fault
 

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from askback.bots import bot_named
-from askback.doctor.findings import Finding
-from askback.doctor.postgres import clock_of, connections_left, durability, examine_postgres, server_version
-from askback.serving.host import running
+from askback.cli.doctor.postgres import clock_of, connections_left, durability, examine_postgres, server_version
+from askback.ports.bot import bot_named
+from askback.ports.findings import Finding
+from askback.runtime.app import running
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.beside import look, processes
+from askback.store.postgres.external_access import look, processes
 from stores import server
 
 from .conftest import Ward, until

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.doctor.clock import clock_finding
+from askback.cli.doctor.clock import clock_finding
 
 from .conftest import Ward
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from askback.bots import bot_named
-from askback.serving.host import running
+from askback.ports.bot import bot_named
+from askback.runtime.app import running
 from askback_local.slack.faults import Fault
 from askback_slack.install import ASKING, SCOPES
 

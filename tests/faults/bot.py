@@ -17,8 +17,10 @@ import bad_disk
 import points
 import spoils
 
-from askback import cli, clock, policy
-from askback.serving import worker
+from askback.cli import main as cli
+from askback.domain import policy
+from askback.internal import clock
+from askback.runtime import worker
 from askback_discord import calls
 from askback_slack import app
 

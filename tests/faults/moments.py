@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from askback.asks import Ask
-from askback.conversations import REMINDER, Say
+from askback.domain.ask import Ask
+from askback.domain.conversation import REMINDER, Say
+from askback.domain.schedule import ESCALATED
 from askback.store.store import Store
-from askback.timing import ESCALATED
 from askback_discord.posting import DiscordPlatform
 from askback_slack.posting import SlackPlatform
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from askback.card import EVERYTHING
+from askback.domain.card import EVERYTHING
 from askback_local.play.controls import NotFound
 from askback_local.slack.people import PersonError
 

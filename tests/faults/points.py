@@ -29,7 +29,7 @@ from typing import Any
 import moments
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.actions import Choose
+from askback.domain.actions import Choose
 from askback.store.postgres import database as database_module
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.sqlite import database as sqlite_module

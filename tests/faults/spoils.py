@@ -28,16 +28,16 @@ import sys
 from contextlib import nullcontext
 from typing import Any
 
-from askback import deciding
-from askback.asks import Ask
-from askback.conversations import REMINDER, Revised
-from askback.messages.once import Once
-from askback.serving.worker import Worker
+from askback.domain import approval
+from askback.domain import decision as deciding
+from askback.domain.ask import Ask
+from askback.domain.conversation import REMINDER, Revised
+from askback.inbound.deduplication import Once
+from askback.runtime.worker import Worker
 from askback.store import conversations, outbox
 from askback.store.edits import Kept
 from askback.store.outbox import OutboxItem, put_card
 from askback.store.store import Store
-from askback.tools import approval
 from askback_discord.clicks import Clicks as DiscordClicks
 from askback_discord.posting import DiscordPlatform
 from askback_discord.replies import LATER

@@ -2,8 +2,8 @@
 
 Deadlines go by the wall clock: they outlive restarts. Whatever is short (leases, back-off, the pace of cards, giving
 up) must neither wait until a clock that went back has caught up, nor end because it went ahead. The jump is injected
-where the program reads the time, `askback.clock`: a library that fakes the time for a process from outside would fake
-the monotonic clock as well, which does not jump.
+where the program reads the time, `askback.internal.clock`: a library that fakes the time for a process from outside
+would fake the monotonic clock as well, which does not jump.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from askback import clock
-from askback.actions import Choose
-from askback.platform import TryLater
-from askback.policy import Limits, Who
-from askback.questions import Form, Option, Outcome, Question
-from askback.serving import worker
-from askback.serving.worker import Worker
+from askback.domain.actions import Choose
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.policy import Limits, Who
+from askback.internal import clock
+from askback.ports.platform import TryLater
+from askback.runtime import worker
+from askback.runtime.worker import Worker
 from core_engine import ANN, HERE, Board, Engine, engine, eventually
 
 from .rig import Rig

@@ -9,12 +9,12 @@ from pathlib import Path
 from .mutants import Mutant
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "askback.interview": ("core/test_interview.py", "core/test_interview_properties.py"),
-    "askback.voting": ("core/test_voting.py", "core/test_approval.py"),
-    "askback.timing": ("core/test_timing.py",),
-    "askback.deciding": ("core/test_deciding.py",),
-    "askback.policy": ("core/test_policy.py", "core/test_approval.py", "core/test_voting.py"),
-    "askback.requesters": ("core/test_requesters.py", "core/test_requesters_property.py"),
+    "askback.domain.interview": ("core/test_interview.py", "core/test_interview_properties.py"),
+    "askback.domain.voting": ("core/test_voting.py", "core/test_approval.py"),
+    "askback.domain.schedule": ("core/test_timing.py",),
+    "askback.domain.decision": ("core/test_deciding.py",),
+    "askback.domain.policy": ("core/test_policy.py", "core/test_approval.py", "core/test_voting.py"),
+    "askback.domain.requesters": ("core/test_requesters.py", "core/test_requesters_property.py"),
     "askback.agent.budget": ("core/test_budget.py",),
     "askback.agent.slots": ("core/test_slots.py",),
     "askback.store.usage": ("core/test_usage.py",),

@@ -19,11 +19,11 @@ import pytest
 from sqlalchemy import text
 from typer.testing import CliRunner, Result
 
-from askback.actions import Choose
-from askback.cli import app
+from askback.cli.main import app
+from askback.domain.actions import Choose
+from askback.domain.form import Form, Option, Question
+from askback.domain.policy import Limits, Who
 from askback.errors import AskbackError
-from askback.policy import Limits, Who
-from askback.questions import Form, Option, Question
 from askback.store.errors import StoreBusy
 from askback.store.migrate import NEWEST
 from askback.store.sqlite.database import SqliteDatabase

@@ -14,17 +14,17 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from askback.actions import Action, Choose, Submit, Write
-from askback.asks import Ask
-from askback.cli import app
-from askback.clock import utc_now
+from askback.cli.admin.cancel import cancel_from_outside
+from askback.cli.admin.post import post
+from askback.cli.main import app
+from askback.domain.actions import Action, Choose, Submit, Write
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Approval, Escalation, Limits, Policy, Who
 from askback.errors import AskbackError
-from askback.identity import Actor, MessageRef, Place
+from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
-from askback.operate.cancel import cancel_from_outside
-from askback.operate.post import post
-from askback.policy import Approval, Escalation, Limits, Policy, Who
-from askback.questions import Form, Option, Question
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from core_engine import Board, engine

@@ -17,16 +17,16 @@ import pytest
 from sqlalchemy import make_url
 from typer.testing import CliRunner, Result
 
-from askback.asks import Ask
-from askback.cli import app
+from askback.cli.main import app
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Limits, Who
 from askback.errors import AskbackError
-from askback.identity import Actor, Place
 from askback.manager import QuestionManager
-from askback.policy import Limits, Who
-from askback.questions import Form, Option, Question
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
-from askback.store.postgres.refusals import reason
+from askback.store.postgres.error_mapping import reason
 from askback.store.store import Store
 
 README = Path(__file__).parents[2] / "README.md"
@@ -207,7 +207,7 @@ def test_what_the_server_says_at_the_door_has_its_next_step(said: str, to_do: st
 @pytest.mark.parametrize("missing", ["psycopg", "procrastinate"])
 def test_without_the_extra_it_says_what_to_install(url: str, missing: str) -> None:
     """In a process of its own, in which there is no such package."""
-    code = f"import sys; sys.modules[{missing!r}] = None; from askback.cli import main; main()"
+    code = f"import sys; sys.modules[{missing!r}] = None; from askback.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "cancel", "x"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stderr == (

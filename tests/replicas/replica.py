@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askback import clock
-from askback.actions import Choose
-from askback.asks import Ask
-from askback.card import Notice
+from askback.domain.actions import Choose
+from askback.domain.ask import Ask
+from askback.domain.card import Notice
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import MessageRef, Place
+from askback.domain.policy import Who
 from askback.errors import CallerError
-from askback.identity import MessageRef, Place
-from askback.policy import Who
-from askback.questions import Form, Option, Question
+from askback.internal import clock
 from askback.store.errors import StoreError
 from core_engine import ANN, BEN, HERE, Board, Engine, Posted, engine
 

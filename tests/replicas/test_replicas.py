@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from askback.asks import Ask, new_ask_id
-from askback.clock import utc_now
-from askback.interview import start
-from askback.policy import Approval, Limits, Policy, Who
-from askback.questions import Form, Option, Question
+from askback.domain.ask import Ask, new_ask_id
+from askback.domain.form import Form, Option, Question
+from askback.domain.interview import start
+from askback.domain.policy import Approval, Limits, Policy, Who
+from askback.internal.clock import utc_now
 from askback.store.store import Store
 from askback_local.model.script import Fault, turn
 from core_engine import HERE, eventually, last_request, question, results

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askback.identity import Place
+from askback.domain.identity import Place
 from askback_slack.history import said
 
 PLACE = Place(platform="slack", tenant="T1", channel="C1", thread="1.0")

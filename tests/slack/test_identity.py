@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from askback.domain.identity import MessageRef, Place
 from askback.errors import OperatorError
-from askback.identity import MessageRef, Place
 from askback_slack.app import _identity  # pyright: ignore[reportPrivateUsage]
 from askback_slack.calls import SlackApi
 from askback_slack.groups import Groups

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.asks import new_ask_id
+from askback.domain.ask import new_ask_id
 from askback_slack import ids, limits
 
 ASK_IDS = st.builds(new_ask_id)

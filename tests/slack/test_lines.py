@@ -13,7 +13,7 @@ import pytest
 from aiohttp import WSMsgType, web
 
 from askback.errors import OperatorError
-from askback.platform import TryLater
+from askback.ports.platform import TryLater
 from askback_slack import lines as module
 from askback_slack.calls import Refused
 from askback_slack.lines import Ack, Lines

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.actions import Write
-from askback.card import TextField, text_field
+from askback.domain.actions import Write
+from askback.domain.card import TextField, text_field
 from askback_slack import limits, modal
 from slack_cards import ASK, accepted_view, do, interview, options, question, strings
 

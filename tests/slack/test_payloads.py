@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from askback.identity import MessageRef
-from askback.policy import Who
+from askback.domain.identity import MessageRef
+from askback.domain.policy import Who
 from askback_slack.payloads import NOWHERE, Home, actor, click, removal, rewritten, written
 
 ALONE = Home(team="T1")

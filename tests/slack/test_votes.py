@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.actions import Action, Choose
-from askback.card import EVERYTHING, TAKE_BACK, Card, Whole
-from askback.identity import Actor
-from askback.interview import LONGEST_REASON, Interview
-from askback.policy import Approval, Policy, Who
-from askback.questions import Option
-from askback.voting import vote
+from askback.domain.actions import Action, Choose
+from askback.domain.card import EVERYTHING, TAKE_BACK, Card, Whole
+from askback.domain.form import Option
+from askback.domain.identity import Actor
+from askback.domain.interview import LONGEST_REASON, Interview
+from askback.domain.policy import Approval, Policy, Who
+from askback.domain.voting import vote
 from askback_slack import ids, modal, render, whole
 from slack_cards import (
     ADA,

@@ -12,12 +12,12 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.manager import JobManager
 from psycopg.types.json import Jsonb
 
-from askback.serving import jobs, shared
-from askback.serving.health import Health
+from askback.runtime import postgres_backend, postgres_turns
+from askback.runtime.health import Health
 from askback.store.database import Database
+from askback.store.notifications import LISTENING, Signal
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.beside import look, processes
-from askback.store.signals import LISTENING, Signal
+from askback.store.postgres.external_access import look, processes
 from askback_local.model.model import Model
 from askback_local.model.script import Fault, turn
 from askback_local.services import Services
@@ -29,7 +29,7 @@ async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / URL_FILE).write_text(postgres_url)
-    monkeypatch.setattr(jobs, "LEFT_SECONDS", 1.0)
+    monkeypatch.setattr(postgres_turns, "LEFT_SECONDS", 1.0)
     finish, failed = JobManager.finish_job, 0
 
     async def away_once(self: JobManager, *arguments: object, **more: object) -> None:
@@ -69,7 +69,7 @@ async def test_turns_that_an_earlier_release_left_in_its_queue_are_taken_by_thei
             moved = connection.execute("UPDATE procrastinate_jobs SET queue_name = 'askback_turns'")
             assert moved.rowcount == 1
         async with engine(tmp_path, wall, services) as other:
-            await asyncio.sleep(2 * jobs.SWEEP_SECONDS)
+            await asyncio.sleep(2 * postgres_turns.SWEEP_SECONDS)
             assert (other.board.texts(), len(services.model.log)) == ([], 0)
             async with engine(tmp_path, board, services) as one:
                 await one.says("Hello.")
@@ -112,7 +112,7 @@ async def test_a_process_that_was_held_up_does_not_take_its_own_turns_for_those_
         async with engine(tmp_path, board, services) as one:
             await one.write("hello")
             await one.says("Some text")
-            until = asyncio.get_running_loop().time() + 3 * jobs.SWEEP_SECONDS
+            until = asyncio.get_running_loop().time() + 3 * postgres_turns.SWEEP_SECONDS
             async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
                 while asyncio.get_running_loop().time() < until:
                     await connection.execute(HELD_UP)
@@ -123,13 +123,13 @@ async def test_jobs_of_a_newer_release_wait_and_are_told_once(
     postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / URL_FILE).write_text(postgres_url)
-    monkeypatch.setattr(jobs, "NEWER_SECONDS", 1)
-    jobs._log_newer.cache_clear()
+    monkeypatch.setattr(postgres_turns, "NEWER_SECONDS", 1)
+    postgres_turns._log_newer.cache_clear()
     newer = (
         ("askback.dream", {"conversation_id": "c"}),
-        (jobs.TURN, {"conversation_id": "c", "mood": 1}),
-        (jobs.TURN, {"conversations": ["c"]}),
-        (jobs.TURN, {}),
+        (postgres_turns.TURN, {"conversation_id": "c", "mood": 1}),
+        (postgres_turns.TURN, {"conversations": ["c"]}),
+        (postgres_turns.TURN, {}),
     )
     board = Board()
     async with Services(port=0, model=Model()) as services:
@@ -138,7 +138,7 @@ async def test_jobs_of_a_newer_release_wait_and_are_told_once(
             with psycopg.connect(postgres_url, autocommit=True) as connection:
                 for name, arguments in newer:
                     defer = "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%s, %s, %s)"
-                    connection.execute(defer, (jobs.queue_of("board"), name, Jsonb(arguments)))
+                    connection.execute(defer, (postgres_turns.queue_of("board"), name, Jsonb(arguments)))
 
                 def tried() -> bool:
                     attempts = connection.execute("SELECT attempts FROM procrastinate_jobs WHERE lock IS NULL")
@@ -157,7 +157,7 @@ async def test_jobs_of_a_newer_release_wait_and_are_told_once(
 async def test_what_others_tell_is_heard_again_after_a_fault_and_health_shows_a_hearing_that_has_ended(
     postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(postgres_backend, "PAUSE_SECONDS", 0.05)
     heard: list[str] = []
 
     def recheck(signal: Signal) -> None:
@@ -165,7 +165,7 @@ async def test_what_others_tell_is_heard_again_after_a_fault_and_health_shows_a_
         if signal.id == "broken":
             raise LookupError("a fault of ours")
 
-    async with shared.hearing(PostgresAddress.read(postgres_url), recheck, LISTENING) as task:
+    async with postgres_backend.hearing(PostgresAddress.read(postgres_url), recheck, LISTENING) as task:
         health = Health(cast("Database", Healthy()))
         health.watch((task,), {})
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.store.beside import served_beside
-from askback.store.served import Served
+from askback.store.external_access import served_beside
+from askback.store.platform_claims import Served
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.files import create_private
 from askback.store.sqlite.lockfile import InUse, WorkerLock

@@ -15,17 +15,17 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, func, insert, select, text, update
 
-from askback.actions import Action, Choose
-from askback.asks import Ask, new_ask_id
-from askback.card import Notice
-from askback.clock import utc_now
-from askback.conversations import Heard, Message, Say, ToolCall, Turn, TurnEnd
-from askback.deciding import decided
+from askback.domain.actions import Action, Choose
+from askback.domain.ask import Ask, new_ask_id
+from askback.domain.card import Notice
+from askback.domain.conversation import Heard, Message, Say, ToolCall, Turn, TurnEnd
+from askback.domain.decision import decided
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import start
+from askback.domain.policy import Limits, Policy, Who
 from askback.errors import OperatorError
-from askback.identity import Actor, MessageRef, Place
-from askback.interview import start
-from askback.policy import Limits, Policy, Who
-from askback.questions import Form, Option, Question
+from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 from askback.store.migrate import VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress

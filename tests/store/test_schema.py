@@ -23,10 +23,10 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from askback.clock import utc_now
+from askback.domain.identity import Place
 from askback.errors import OperatorError
-from askback.identity import Place
-from askback.store import asks, conversations, offers, outbox, pruning, schema, usage, waiting
+from askback.internal.clock import utc_now
+from askback.store import asks, conversations, offers, outbox, retention, schema, usage, waiting
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.sqlite.database import SqliteDatabase
 
@@ -337,7 +337,7 @@ ONE = frozenset({"slack"})
         (lambda connection: outbox.text_waits(connection, "c", "prose:c:1"), ["ix_outbox_conversation_id"]),
         # It runs before whatever people click meanwhile.
         (
-            lambda connection: pruning.prune(connection, NOW, 20),
+            lambda connection: retention.prune(connection, NOW, 20),
             [
                 "ix_conversations_updated_at", "ix_asks_conversation_id_status", "ix_outbox_conversation_id",
                 "ix_asks_conversation_id_settled_at", "sqlite_autoindex_outbox_1", "ix_actions_ask_id",

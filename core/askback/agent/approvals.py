@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from askback.agent import shortage
-from askback.asks import Ask
-from askback.conversations import Conversation, Requested, ToolCall
+from askback.domain import approval
+from askback.domain.ask import Ask
+from askback.domain.conversation import Conversation, Requested, ToolCall
+from askback.domain.identity import Actor, each
+from askback.domain.policy import Approval, Policy, Reasons, Who
 from askback.errors import CallerError
-from askback.identity import Actor, each
-from askback.policy import Approval, Policy, Reasons, Who
-from askback.tools import approval
 
 if TYPE_CHECKING:
     from askback.manager import QuestionManager

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from askback.conversations import Conversation
+from askback.domain.conversation import Conversation
+from askback.domain.identity import Actor
+from askback.domain.policy import Policy, Who
 from askback.errors import ModelError
-from askback.identity import Actor
-from askback.policy import Policy, Who
-from askback.values import Value
+from askback.internal.values import Value
 
 Kind = Literal["starter", "participants", "allowed", "given"]
 WORDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")

@@ -8,8 +8,8 @@ from typing import Final
 
 from pydantic import Field
 
-from askback.conversations import Spent
-from askback.values import Value
+from askback.domain.conversation import Spent
+from askback.internal.values import Value
 
 ROUNDS = 25
 """How often the model is called without a word from a person, before it rests."""

@@ -14,13 +14,14 @@ from pydantic import JsonValue
 from askback.agent.approvals import ApprovalRules, asked
 from askback.agent.audience import Audience
 from askback.agent.naming import Namer
-from askback.asks import Ask
-from askback.conversations import Blocks, Call, Conversation, Requested, ToolCall
+from askback.domain import approval
+from askback.domain.ask import Ask
+from askback.domain.conversation import Blocks, Call, Conversation, Requested, ToolCall
 from askback.errors import ModelError
-from askback.tools import QuestionTool, ToolInput, approval
+from askback.tools import QuestionTool, ToolInput
 
 if TYPE_CHECKING:
-    from askback.agent.toolbox import Toolbox
+    from askback.agent.tool_runner import Toolbox
     from askback.manager import QuestionManager
 
 log = logging.getLogger("askback.agent")

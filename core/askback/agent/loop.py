@@ -17,23 +17,22 @@ from datetime import timedelta
 
 from pydantic import JsonValue
 
-from askback import telemetry
 from askback.agent.approvals import ApprovalRules, givers
 from askback.agent.audience import NOBODY, Answerers, Audience, audience
 from askback.agent.budget import ROUNDS, Budget, Grant
 from askback.agent.calls import Calls, refused
+from askback.agent.cancellation import Stepping
 from askback.agent.client import Client
 from askback.agent.compaction import COMPACT_AT
-from askback.agent.earlier import NOTHING, Earlier
+from askback.agent.history import NOTHING, Earlier
 from askback.agent.meter import Meter
 from askback.agent.model import ModelTurn, Request, stream_turn
 from askback.agent.naming import Namer
 from askback.agent.prompt import SYSTEM_PROMPT
 from askback.agent.queued import QueuedProse
 from askback.agent.slots import Slot
-from askback.agent.stepping import Stepping
-from askback.agent.thread import read_earlier
-from askback.agent.toolbox import Toolbox
+from askback.agent.thread_history import read_earlier
+from askback.agent.tool_runner import Toolbox
 from askback.agent.transcript import (
     merged,
     rounds_alone,
@@ -43,12 +42,13 @@ from askback.agent.transcript import (
     stopped,
     with_new_ids,
 )
-from askback.asks import Ask
-from askback.conversations import PROSE, Call, Conversation, Message, News, Requested, Say, Spent, Turn, TurnEnd
-from askback.identity import each
+from askback.domain.access import Access
+from askback.domain.ask import Ask
+from askback.domain.conversation import PROSE, Call, Conversation, Message, News, Requested, Say, Spent, Turn, TurnEnd
+from askback.domain.identity import each
 from askback.manager import QuestionManager
-from askback.messages.access import Access
-from askback.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
+from askback.observability import telemetry
+from askback.ports.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
 from askback.store.asking import TooManyOpen
 from askback.store.errors import StoreError
 from askback.store.leases import LeaseLost, keep_lease

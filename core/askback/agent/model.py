@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from pydantic import Field, JsonValue
 
-from askback import telemetry
 from askback.agent.answer import Answer
 from askback.agent.budget import CHARACTERS
 from askback.agent.compaction import BETA, characters, edits, is_wanted
 from askback.agent.meter import Meter
+from askback.internal.values import Value
+from askback.observability import telemetry
+from askback.observability.telemetry import ModelCall
 from askback.store.errors import StoreError
-from askback.telemetry import ModelCall
-from askback.values import Value
 
 # Loading it takes longer than all else at a start (`askback.agent.client`): whoever has a client has loaded it.
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from askback.identity import Actor, each
+from askback.domain.identity import Actor, each
 from askback.text.literal import one_line
 
 LONGEST: Final = 80

@@ -6,8 +6,8 @@ __all__ = ["QueuedProse"]
 
 from collections.abc import Awaitable, Callable
 
-from askback import clock
-from askback.platform import Messages, Prose, TryLater
+from askback.internal import clock
+from askback.ports.platform import Messages, Prose, TryLater
 
 LOOK_SECONDS = 0.5
 """Between two looks whether the earlier text was said."""

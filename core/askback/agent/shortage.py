@@ -6,9 +6,9 @@ __all__ = ["Shortage", "of"]
 
 from collections.abc import Mapping
 
-from askback.identity import Actor, each
-from askback.policy import Approval, Policy
-from askback.values import Value
+from askback.domain.identity import Actor, each
+from askback.domain.policy import Approval, Policy
+from askback.internal.values import Value
 
 NAMED = 5
 """People who are named: more are counted."""

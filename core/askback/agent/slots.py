@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from askback.identity import Actor
+from askback.domain.identity import Actor
 
 AT_ONCE = 16
 """Slots of a process: turns of the model that are under way, and calls of tools that run."""

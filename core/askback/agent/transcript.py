@@ -22,10 +22,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.agent.earlier import Earlier
+from askback.agent.history import Earlier
 from askback.agent.model import ModelTurn
 from askback.agent.naming import Namer, body
-from askback.conversations import Blocks, Halt, Message, Said, Written
+from askback.domain.conversation import Blocks, Halt, Message, Said, Written
 from askback.text.literal import fit
 
 # https://docs.anthropic.com/en/api/messages: what ids and names of calls may be

@@ -7,7 +7,7 @@ __all__ = ["Address", "checked_address", "is_address"]
 import re
 from urllib.parse import urlsplit
 
-from askback.values import Value
+from askback.internal.values import Value
 
 LOOPBACK = "127.0.0.1"
 _FORM = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.%a-z]+)\]|(?P<host>[A-Za-z0-9._-]*)):)?(?P<port>[0-9]{1,5})")

@@ -16,9 +16,9 @@ from askback.agent.audience import WORDS, Answerers
 from askback.agent.budget import ROUNDS
 from askback.agent.compaction import COMPACT_AT, LEAST
 from askback.agent.prompt import SYSTEM_PROMPT
+from askback.domain.policy import LONGEST_WAIT, Limits, Reasons
 from askback.errors import OperatorError
-from askback.messages.typed import TypedReplies
-from askback.policy import LONGEST_WAIT, Limits, Reasons
+from askback.inbound.typed_text import TypedReplies
 from askback.settings.address import checked_address
 from askback.settings.approvers import approver, approvers
 from askback.settings.durations import seconds_of

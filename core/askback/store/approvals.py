@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Connection
 
-from askback.asks import Ask
-from askback.conversations import Call
-from askback.identity import Actor
-from askback.requesters import Past, Words, authors_of
+from askback.domain import approval
+from askback.domain.ask import Ask
+from askback.domain.conversation import Call
+from askback.domain.identity import Actor
+from askback.domain.requesters import Past, Words, authors_of
 from askback.store import asks, conversations
-from askback.tools import approval
 
 
 def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:

@@ -11,15 +11,15 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import Connection
 
-from askback.actions import Action
-from askback.asks import Ask
-from askback.clock import from_micros, utc_now
-from askback.conversations import Heard, Say
+from askback.domain.actions import Action
+from askback.domain.ask import Ask
+from askback.domain.conversation import Heard, Say
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Limits
 from askback.errors import CallerError
-from askback.identity import Actor, MessageRef, Place
-from askback.policy import Limits
+from askback.internal.clock import from_micros, utc_now
 from askback.store import asks, decisions, locks, outbox, participants, placing
-from askback.store.signals import Signal, tell
+from askback.store.notifications import Signal, tell
 from askback.store.times import read_now
 from askback.store.transactions import CLICK_SECONDS, Transactions
 

@@ -16,17 +16,17 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, RowMapping, bindparam, func, or_, select, update
 from sqlalchemy import insert as insert_into
 
-from askback.actions import Action
-from askback.asks import Ask
-from askback.clock import from_micros, to_micros
-from askback.identity import Actor, MessageRef, Place, each
-from askback.interview import Interview
-from askback.policy import Policy
-from askback.questions import Form, Outcome
+from askback.domain.actions import Action
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Outcome
+from askback.domain.identity import Actor, MessageRef, Place, each
+from askback.domain.interview import Interview
+from askback.domain.policy import Policy
+from askback.internal.clock import from_micros, to_micros
 from askback.store import placing
 from askback.store.left import Left, Unreadable, reading
+from askback.store.platform_claims import Served, is_served
 from askback.store.schema import actions, asks
-from askback.store.served import Served, is_served
 from askback.store.statement import Row, Statement
 from askback.store.times import NOW, given_now
 

@@ -9,11 +9,11 @@ from datetime import datetime
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, func, select
 
-from askback.actions import Deed
-from askback.clock import from_micros
-from askback.identity import Actor
+from askback.domain.actions import Deed
+from askback.domain.identity import Actor
+from askback.internal.clock import from_micros
+from askback.internal.values import Value
 from askback.store.schema import actions, asks, outbox
-from askback.values import Value
 
 _DEED: TypeAdapter[Deed] = TypeAdapter(Deed)
 ENOUGH = 20

@@ -8,8 +8,8 @@ import logging
 
 from sqlalchemy import Connection
 
-from askback.conversations import Blocks, CallsToRun, Requested, Say
-from askback.requesters import requesters_of
+from askback.domain.conversation import Blocks, CallsToRun, Requested, Say
+from askback.domain.requesters import requesters_of
 from askback.store import approvals, asks, conversations, outbox
 from askback.store.transactions import Transactions
 

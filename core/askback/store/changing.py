@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from askback.asks import Ask
-from askback.clock import to_micros
-from askback.conversations import Conversation, Deleted, Edited, Reading, Revised
+from askback.domain.ask import Ask
+from askback.domain.conversation import Conversation, Deleted, Edited, Reading, Revised
+from askback.internal.clock import to_micros
 from askback.store import asks, conversations, decisions, edits, locks, offers, outbox, placing
 from askback.store.edits import Kept
 from askback.store.listening import Read

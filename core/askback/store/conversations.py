@@ -16,14 +16,14 @@ from datetime import datetime, timedelta
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, or_, select, update
 
-from askback.clock import from_micros, now, to_micros
-from askback.conversations import Blocks, Call, Conversation, Halt, Heard, Message, Written
-from askback.identity import Actor, MessageRef, Place, each
-from askback.requesters import Words
+from askback.domain.conversation import Blocks, Call, Conversation, Halt, Heard, Message, Written
+from askback.domain.identity import Actor, MessageRef, Place, each
+from askback.domain.requesters import Words
+from askback.internal.clock import from_micros, now, to_micros
 from askback.store import edits
 from askback.store.left import reading
+from askback.store.platform_claims import Served, is_served
 from askback.store.schema import calls, conversations, inbox, transcript
-from askback.store.served import Served, is_served
 from askback.store.statement import Row, Statement
 from askback.store.times import NOW, given_now
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from askback.actions import Action
-from askback.asks import Ask
-from askback.conversations import Heard, Step
+from askback.domain.actions import Action
+from askback.domain.ask import Ask
+from askback.domain.conversation import Heard, Step
 from askback.store import asks, conversations, offers, outbox
-from askback.store.signals import Signal, tell
+from askback.store.notifications import Signal, tell
 from askback.store.turns import wake
 
 

@@ -19,10 +19,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, or_, select, update
 
-from askback.clock import to_micros
-from askback.identity import Actor
+from askback.domain.identity import Actor
+from askback.internal.clock import to_micros
+from askback.internal.values import Value
 from askback.store.schema import inbox
-from askback.values import Value
 
 _NOT_TOLD = -1
 """Stands for the message to the model where there is none: the row is kept to know the message again."""

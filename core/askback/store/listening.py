@@ -9,10 +9,10 @@ from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from askback.asks import Ask
-from askback.clock import utc_now
-from askback.conversations import Conversation, Heard, Reading, Received, Say, StartedOver, Step
-from askback.identity import MessageRef, Place
+from askback.domain.ask import Ask
+from askback.domain.conversation import Conversation, Heard, Reading, Received, Say, StartedOver, Step
+from askback.domain.identity import MessageRef, Place
+from askback.internal.clock import utc_now
 from askback.store import asks, conversations, decisions, locks, offers, outbox, participants
 from askback.store.left import Left
 from askback.store.offers import Offered

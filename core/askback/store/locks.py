@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import ColumnElement, Connection, bindparam, func, select
 
-from askback.identity import Place
+from askback.domain.identity import Place
 from askback.store.schema import asks, conversations, offers
 
 

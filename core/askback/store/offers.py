@@ -8,15 +8,15 @@ from typing import Literal
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
-from askback.asks import Ask
-from askback.clock import now
-from askback.conversations import OFFER, Offer, Say
-from askback.identity import Actor, MessageRef
+from askback.domain.ask import Ask
+from askback.domain.conversation import OFFER, Offer, Say
+from askback.domain.identity import Actor, MessageRef
+from askback.internal.clock import now
+from askback.internal.values import Value
 from askback.store import outbox
 from askback.store.left import reading
 from askback.store.schema import inbox, offers
 from askback.store.statement import Row, Statement
-from askback.values import Value
 
 State = Literal["open", "answer", "message"]
 

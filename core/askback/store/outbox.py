@@ -37,15 +37,15 @@ from sqlalchemy import (
 from sqlalchemy import delete as delete_from
 from sqlalchemy.orm import aliased
 
-from askback.asks import Ask
-from askback.clock import from_micros, to_micros
-from askback.conversations import Say
+from askback.domain.ask import Ask
+from askback.domain.conversation import Say
+from askback.internal.clock import from_micros, to_micros
+from askback.internal.values import Value
 from askback.store.left import Left, Unreadable, reading
+from askback.store.platform_claims import Served, is_served
 from askback.store.schema import asks, conversations, outbox
-from askback.store.served import Served, is_served
 from askback.store.statement import Statement
 from askback.store.times import NOW, given_now
-from askback.values import Value
 
 LEASE_SECONDS = 10
 """For so long nobody else takes what was taken, unless the lease is renewed."""

@@ -7,8 +7,8 @@ __all__ = ["of_conversation", "with_participants"]
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, bindparam, func, select
 
-from askback.asks import Ask
-from askback.identity import Actor
+from askback.domain.ask import Ask
+from askback.domain.identity import Actor
 from askback.store.schema import conversations, inbox, transcript
 from askback.store.statement import Statement
 

@@ -11,8 +11,8 @@ from typing import Final
 from sqlalchemy import Connection, and_, bindparam, false, func, insert, or_, select, update
 from sqlalchemy import delete as delete_from
 
-from askback.clock import to_micros
-from askback.identity import MessageRef
+from askback.domain.identity import MessageRef
+from askback.internal.clock import to_micros
 from askback.store.schema import card_messages
 from askback.store.statement import Statement
 

@@ -1,6 +1,6 @@
 """The tables. One description for SQLite and PostgreSQL.
 
-JSON is text that only we read; times are microseconds since the epoch, UTC (`askback.clock`).
+JSON is text that only we read; times are microseconds since the epoch, UTC (`askback.internal.clock`).
 Migrations have a copy of their own of what they create: changing this file asks for a new one, and
 a test compares the two.
 """

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from askback.conversations import Say
+from askback.domain.conversation import Say
 from askback.store import locks, outbox
 from askback.store.left import Unreadable
 from askback.store.outbox import LEASE_SECONDS, OutboxItem

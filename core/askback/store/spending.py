@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection
 
-from askback.clock import utc_now
-from askback.conversations import Spent
+from askback.domain.conversation import Spent
+from askback.internal.clock import utc_now
 from askback.store import locks, usage
 from askback.store.transactions import Transactions
 

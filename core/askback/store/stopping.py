@@ -8,14 +8,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from askback.asks import Ask
-from askback.clock import utc_now
-from askback.conversations import Conversation, Heard, Say, Stopped
-from askback.identity import Actor
-from askback.interview import settle
-from askback.questions import Outcome
+from askback.domain.ask import Ask
+from askback.domain.conversation import Conversation, Heard, Say, Stopped
+from askback.domain.form import Outcome
+from askback.domain.identity import Actor
+from askback.domain.interview import settle
+from askback.internal.clock import utc_now
 from askback.store import approvals, asks, conversations, locks, offers, outbox
-from askback.store.signals import Signal, tell
+from askback.store.notifications import Signal, tell
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."

@@ -6,12 +6,12 @@ __all__ = ["Acted", "Store"]
 
 from datetime import datetime, timedelta
 
-from askback.store import pruning, waiting
+from askback.store import retention, waiting
 from askback.store.asking import Acted, Asking
 from askback.store.calling import Calling
 from askback.store.changing import Changing
 from askback.store.listening import Listening
-from askback.store.pruning import Pruned
+from askback.store.retention import Pruned
 from askback.store.showing import Showing
 from askback.store.spending import Spending
 from askback.store.stopping import Stopping
@@ -33,4 +33,4 @@ class Store(Asking, Showing, Listening, Changing, Stopping, Turning, Spending, C
 
     async def prune(self, before: datetime, at_most: int) -> Pruned:
         """Delete some of what has rested since then. Nothing deleted: there is no more of it."""
-        return await self._database.run(lambda connection: pruning.prune(connection, before, at_most))
+        return await self._database.run(lambda connection: retention.prune(connection, before, at_most))

@@ -15,7 +15,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from askback import clock
+from askback.internal import clock
 
 
 class _ServerTime(FunctionElement[int]):

@@ -6,7 +6,7 @@ __all__ = ["CLICK_SECONDS", "Transactions"]
 
 from askback.store.database import Database
 from askback.store.left import Left
-from askback.store.served import Served
+from askback.store.platform_claims import Served
 
 CLICK_SECONDS = 2.0
 """A click that cannot be committed by then is refused, visibly: the platforms wait 3 s."""

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from askback.asks import Ask
-from askback.clock import utc_now
-from askback.conversations import Call, Conversation, Message, News, Say, Turn, TurnEnd
-from askback.identity import Actor, MessageRef, each
-from askback.policy import Limits
+from askback.domain.ask import Ask
+from askback.domain.conversation import Call, Conversation, Message, News, Say, Turn, TurnEnd
+from askback.domain.identity import Actor, MessageRef, each
+from askback.domain.policy import Limits
+from askback.internal.clock import utc_now
 from askback.store import approvals, conversations, locks, outbox, usage
 from askback.store.asking import store_asks
 from askback.store.left import Unreadable

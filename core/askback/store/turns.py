@@ -6,7 +6,7 @@ __all__ = ["wake"]
 
 from sqlalchemy import Connection
 
-from askback.identity import Place
+from askback.domain.identity import Place
 from askback.store import conversations
 
 

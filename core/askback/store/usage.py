@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from askback.clock import to_micros
-from askback.conversations import Spent
+from askback.domain.conversation import Spent
+from askback.internal.clock import to_micros
 from askback.store.schema import reservations, usage
 from askback.store.statement import Row, Statement
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, Select, and_, select
 
+from askback.store.platform_claims import is_served, platform_of, serving
 from askback.store.schema import asks, conversations, outbox
-from askback.store.served import is_served, platform_of, serving
 from askback.store.times import read_now
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.questions import DEFAULT_PLACEHOLDER, MAX_OPTIONS, Form, Outcome
+from askback.domain.form import DEFAULT_PLACEHOLDER, MAX_OPTIONS, Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, timestamp_ms, waited
 from askback.tools.lenient import TO, LenientBool, Names, Text, ToolInput, as_list, filled, rename
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from askback.questions import Form, Outcome
+from askback.domain.form import Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, waited
 from askback.tools.lenient import (
     TO,

@@ -12,9 +12,9 @@ from typing import ClassVar, Generic, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from askback.clock import to_micros
+from askback.domain.form import Form, Outcome
 from askback.errors import InvalidValue, ModelError, Problem, problems_of
-from askback.questions import Form, Outcome
+from askback.internal.clock import to_micros
 from askback.tools.lenient import ToolInput, decoded, schema_of
 
 Input = TypeVar("Input", bound=ToolInput)

@@ -14,7 +14,7 @@ from typing import Annotated, Final, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
-from askback.values import whole
+from askback.internal.values import whole
 
 MAX_DEPTH = 2
 """How many times JSON inside a JSON string is unpacked: models do it once, seldom twice."""

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
+from askback.domain.form import MAX_OPTIONS, MAX_QUESTIONS, Form, Outcome
 from askback.errors import ModelError
-from askback.questions import MAX_OPTIONS, MAX_QUESTIONS, Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, waited
 from askback.tools.lenient import TO, Names, Text, ToolInput, as_list, filled, rename, up_to, with_names, wrapped
 

@@ -26,12 +26,11 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
+from askback.store.error_mapping import closed, overdue
 from askback.store.errors import StoreBusy
 from askback.store.outage import Outage
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.link import Link, engine_for
-from askback.store.postgres.prepare import prepare as prepare_database
-from askback.store.postgres.refusals import (
+from askback.store.postgres.error_mapping import (
     NotPrimary,
     is_lost,
     is_of_the_database,
@@ -41,7 +40,8 @@ from askback.store.postgres.refusals import (
     refusal,
     wants_another_try,
 )
-from askback.store.refusals import closed, overdue
+from askback.store.postgres.link import Link, engine_for
+from askback.store.postgres.prepare import prepare as prepare_database
 from askback.store.thread import OwnThread
 from askback.store.work import AnyJob, Job, Queue, State, call, settle
 

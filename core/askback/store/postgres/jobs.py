@@ -16,7 +16,7 @@ from procrastinate import App, SyncPsycopgConnector
 from procrastinate.exceptions import ConnectorException
 from sqlalchemy import Connection, text
 
-from askback.store.served import STALLED_SECONDS, key_of, platform_of
+from askback.store.platform_claims import STALLED_SECONDS, key_of, platform_of
 
 TURN = "askback.turn"
 _QUEUE = "askback_turns"

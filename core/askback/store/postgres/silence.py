@@ -18,7 +18,7 @@ from psycopg import Notify
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready
 
-from askback.store.postgres.refusals import Silent
+from askback.store.postgres.error_mapping import Silent
 
 RV = TypeVar("RV")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from askback.errors import OperatorError
-from askback.store.served import Served, written_served
+from askback.store.platform_claims import Served, written_served
 from askback.store.sqlite.files import ELSEWHERE, create_private, make_directories, open_beside
 
 log = logging.getLogger("askback.store")

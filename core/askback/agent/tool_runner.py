@@ -1,0 +1,396 @@
+"""Runs the operator's own tools: each call at most once, whatever it does.
+
+A call is committed as started before it runs, and its result after. One that was started without a result when
+a process ended is not run again, unless it is declared idempotent: its outcome is unknown, and the model and
+people are told so. What a tool raises goes to the model and into the log, never into a channel.
+"""
+
+from __future__ import annotations
+
+__all__ = ["State", "Toolbox"]
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeVar, cast
+
+from pydantic import JsonValue
+
+from askback.agent.slots import Slots, person_of
+from askback.domain import approval
+from askback.domain.conversation import Call, CallsToRun, Conversation, Say, ToolCall
+from askback.domain.policy import Who
+from askback.errors import ModelError
+from askback.store.store import Store
+from askback.user_tools import loops
+from askback.user_tools.declare import ToolContext
+from askback.user_tools.function import OwnTool
+from askback.user_tools.loops import AsyncCall, ToolLoops
+from askback.user_tools.results import Told, told, told_error
+from askback.user_tools.threads import NoThread, Threads
+
+log = logging.getLogger("askback.toolbox")
+
+T = TypeVar("T")
+
+THREADS = 32
+"""Threads for functions that are no coroutines: as many again may hang as run at the same time."""
+TIMEOUT = 60.0
+CHECK_SECONDS = 5.0
+"""How long it may take to see whether an input is right, before people are asked about it."""
+RESULT_LIMIT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How a call ended."""
+
+    told: Told
+    error: BaseException | None = None
+    """What the tool raised."""
+    refused: bool = False
+    """Whether the input was wrong, so that it was not called."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the tools of a process are, in words for the operator."""
+
+    refused: str | None = None
+    """Why calls are refused."""
+    hung: tuple[str, ...] = ()
+    """What keeps a loop or a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """A call that did not end in time."""
+
+    is_begun: bool
+    """Whether it has begun; else it never will."""
+
+
+class Toolbox:
+    """The own tools of one process. Close it when nothing calls `run` any more."""
+
+    def __init__(
+        self,
+        store: Store,
+        tools: Sequence[OwnTool] = (),
+        *,
+        timeout: float = TIMEOUT,
+        result_limit: int = RESULT_LIMIT,
+        threads: int = THREADS,
+    ) -> None:
+        """`timeout`: seconds for a tool that names none; `result_limit`: characters of a result."""
+        self._store = store
+        self._tools = {tool.name: tool for tool in tools}
+        self._timeout = timeout
+        self._limit = result_limit
+        self._threads = Threads(threads)
+        self._loops = ToolLoops(self._threads)
+        self._slots = Slots()
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = False
+        self._unrecorded: dict[tuple[str, int, str], Told] = {}
+        """Results that the store could not take: told when it can, rather than called unknown."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._loops.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tools)
+
+    def needs_approval(self, name: str) -> bool:
+        """Whether people have to approve each call of this tool."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.approval
+
+    @property
+    def definitions(self) -> tuple[dict[str, JsonValue], ...]:
+        """What the model is offered."""
+        return tuple(dict(tool.definition) for tool in self._tools.values())
+
+    async def refusal(self, conversation: Conversation, call: ToolCall) -> str | None:
+        """Why a call of a tool could not run with its input, in words for the model. None: it could, and did not.
+
+        Runs what the types of the tool's parameters bring with them, such as validators of the operator's.
+        """
+        tool = self._tools[call.tool]
+        seconds = min(CHECK_SECONDS, self._timeout if tool.timeout is None else tool.timeout)
+        data, context = call.input, _context(conversation, call)
+        try:
+            if tool.is_async:
+                ended = await self._in_loop(tool, lambda: _checked(tool, data, context, self._limit), seconds)
+            else:
+                future = self._threads.submit(_checked_in_thread, tool, data, context, self._limit)
+                ended = await _within(asyncio.wrap_future(future), seconds)
+        except NoThread as error:
+            return f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
+        if isinstance(ended, _Late):
+            return f"{tool.name} was not run: its input could not be checked within {seconds:g} s."
+        if ended is None:
+            return None
+        _log(ended, {"tool": tool.name, "conversation_id": conversation.id})
+        return ended.told.text or "\n".join(str(block.get("text")) for block in ended.told.blocks)
+
+    async def finish(self, seconds: float) -> None:
+        """Begin no further call, and give those that run so many seconds to end. For the end of the process."""
+        self._closing = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            log.warning(
+                "%d tools have not ended; they are cancelled, and their outcome is unknown.",
+                self._running,
+                extra={"action": "tools_cancelled"},
+            )
+
+    async def run(self, work: CallsToRun) -> None:
+        """Bring every call to its result. Raises `StoreError`; the calls are to be brought here again then.
+
+        Cancelled, it ends at once, and the tools are cancelled: a stop has given them results already, and a
+        process that ends leaves them to the next one.
+        """
+        if self._closing:
+            # There is no next step in this process: it waits for its end.
+            await asyncio.Event().wait()
+        tasks = [
+            asyncio.create_task(self._bring(work, call), name=f"askback tool {call.tool_use_id}") for call in work.calls
+        ]
+        try:
+            await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in tasks:
+            task.result()
+
+    async def _bring(self, work: CallsToRun, call: Call) -> None:
+        """One call to its result."""
+        key = (work.conversation.id, work.seq, call.tool_use_id)
+        tool = self._tools.get(call.tool)
+        known = self._unrecorded.get(key)
+        if known is not None:
+            await self._record(work, call, known)
+        elif call.started and (tool is None or not tool.idempotent or _is_unapproved(tool, call)):
+            await self._interrupted(work, call)
+        elif tool is None:
+            # Called under another setting of ASKBACK_TOOLS.
+            await self._record(work, call, Told(text=f"There is no tool {call.tool!r} any more.", is_error=True))
+        elif _is_unapproved(tool, call):
+            # Called before it was to be approved.
+            why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
+            await self._record(work, call, Told(text=why, is_error=True))
+        else:
+            async with self._slots.held(person_of(work.conversation.starter)):
+                if self._closing:
+                    await asyncio.Event().wait()
+                with self._counted():
+                    if await self._store.start_call(*key, again=call.started):
+                        result = await self._run(tool, call, work)
+                        # To its end even if this is cancelled: the tool has run.
+                        await asyncio.shield(self._record(work, call, result))
+
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        self._running += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.set()
+
+    async def _record(self, work: CallsToRun, call: Call, result: Told) -> None:
+        key = (work.conversation.id, work.seq, call.tool_use_id)
+        self._unrecorded[key] = result
+        await self._store.end_call(*key, result.text, is_error=result.is_error, blocks=result.blocks)
+        del self._unrecorded[key]
+
+    async def _interrupted(self, work: CallsToRun, call: Call) -> None:
+        log.warning(
+            "A tool was interrupted, and its outcome is unknown; it is not run again.",
+            extra={"action": "tool_interrupted", "tool": call.tool, "conversation_id": work.conversation.id},
+        )
+        sentence = (
+            f"I was interrupted while I ran “{call.tool}”, so its outcome is unknown. I do not run it again: "
+            "please look what it has done."
+        )
+        ask = call.approved
+        voters = () if ask is None else approval.voters(ask)
+        await self._store.end_call(
+            work.conversation.id,
+            work.seq,
+            call.tool_use_id,
+            "Interrupted, outcome unknown: this program ended while the tool ran. It was not run again. "
+            "Find out what it did before you call it once more.",
+            is_error=True,
+            notice=Say(
+                target=f"interrupted:{work.conversation.id}:{call.tool_use_id}",
+                text=sentence,
+                markdown=False,
+                mention=Who.only(*voters) if voters else None,
+                reply_to=None if ask is None else next(iter(ask.messages), None),
+            ),
+        )
+
+    async def _run(self, tool: OwnTool, call: Call, work: CallsToRun) -> Told:
+        conversation = work.conversation
+        context = _context(conversation, call)
+        fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
+        seconds = self._timeout if tool.timeout is None else tool.timeout
+        begun = time.monotonic()
+        data = call.input
+        try:
+            if tool.is_async:
+                ended = await self._in_loop(tool, lambda: _contained(tool, data, context, self._limit), seconds)
+            else:
+                future = self._threads.submit(_contained_in_thread, tool, data, context, self._limit)
+                ended = await _within(asyncio.wrap_future(future), seconds)
+        except NoThread as error:
+            log.error(
+                "%s Restart this program, and repair the tools that hang.",
+                error,
+                extra={"action": "tool_threads", **fields},
+            )
+            why = f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
+            return Told(text=why, is_error=True)
+        if isinstance(ended, _Late):
+            if ended.is_begun:
+                log.error("A tool did not end within %g s.", seconds, extra={"action": "tool_timeout", **fields})
+                why = f"{tool.name} did not end within {seconds:g} s; its outcome is unknown."
+            else:
+                log.error("A tool could not begin within %g s.", seconds, extra={"action": "tool_late", **fields})
+                why = f"{tool.name} was not run: it could not begin within {seconds:g} s. You may call it again."
+            return Told(text=why, is_error=True)
+        fields["seconds"] = round(time.monotonic() - begun, 3)
+        _log(ended, fields)
+        return ended.told
+
+    async def _in_loop(
+        self, tool: OwnTool, work: Callable[[], Coroutine[object, object, T]], seconds: float
+    ) -> T | _Late:
+        """Run a coroutine beside this loop, for so long at most. Raises `NoThread`."""
+        call = AsyncCall(tool.name, getattr(inspect.unwrap(tool.function), "__code__", None), work)
+        self._loops.submit(call)
+        end = time.monotonic() + seconds
+        try:
+            while not call.done.done() and (left := end - time.monotonic()) > 0:
+                await asyncio.wait({call.done}, timeout=min(left, loops.WATCH_SECONDS))
+                self._loops.watch()
+        except asyncio.CancelledError:
+            call.give_up()
+            raise
+        return call.done.result() if call.done.done() else _Late(call.give_up())
+
+    def state(self) -> State:
+        """Look whether tools are blocked, or hang."""
+        self._loops.watch()
+        hung = self._loops.hung
+        if self._threads.is_full:
+            return State(f"all {self._threads.taken} threads for tools are taken", hung)
+        return State("all event loops of async tools are blocked" if self._loops.is_full else None, hung)
+
+
+async def _within(future: asyncio.Future[T], seconds: float) -> T | _Late:
+    """Wait for a call in a thread, which has begun."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await future
+    except TimeoutError:
+        return _Late(True)
+
+
+def _context(conversation: Conversation, call: Call | ToolCall) -> ToolContext:
+    return ToolContext(
+        conversation_id=conversation.id,
+        call_id=call.tool_use_id,
+        starter=conversation.starter,
+        place=conversation.place,
+    )
+
+
+def _log(ended: _Ended, fields: dict[str, object]) -> None:
+    if ended.error is not None:
+        what = (type(ended.error), ended.error, ended.error.__traceback__)
+        log.error("A tool failed.", exc_info=what, extra={"action": "tool_failed", **fields})
+    elif ended.refused:
+        log.warning("A tool was called with a wrong input.", extra={"action": "tool_refused", **fields})
+    else:
+        log.info("A tool ran.", extra={"action": "tool_ran", **fields})
+
+
+def _is_unapproved(tool: OwnTool, call: Call) -> bool:
+    """Whether a call that needs approval has none."""
+    return tool.approval and call.approved is None
+
+
+# Everything that is the operator's code happens in these four, off the bot's event loop: validators, the function
+# itself, and what is asked of its result. Nothing that it raises comes out, not even what would end a thread or a loop.
+
+
+async def _contained(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended:
+    task = cast("asyncio.Task[object]", asyncio.current_task())
+    try:
+        arguments = _arguments(tool, data, context, limit)
+        if isinstance(arguments, _Ended):
+            return arguments
+        function = cast("Callable[..., Coroutine[object, object, object]]", tool.function)
+        return _Ended(told(await function(**arguments), limit))
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and task.cancelling():
+            raise  # by us, not by itself
+        return _Ended(told_error(error, limit), error=error)
+
+
+def _contained_in_thread(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended:
+    try:
+        arguments = _arguments(tool, data, context, limit)
+        if isinstance(arguments, _Ended):
+            return arguments
+        value = tool.function(**arguments)
+        if inspect.isawaitable(value):
+            if inspect.iscoroutine(value):
+                value.close()
+            raise TypeError("The tool returned something to await, not a result. Whoever wrote it: make it async def.")
+        return _Ended(told(value, limit))
+    except BaseException as error:  # noqa: BLE001 - see above
+        return _Ended(told_error(error, limit), error=error)
+
+
+async def _checked(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
+    return _checked_in_thread(tool, data, context, limit)
+
+
+def _checked_in_thread(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
+    """How a call would end since there are no arguments for it. None: there are."""
+    try:
+        arguments = _arguments(tool, data, context, limit)
+    except BaseException as error:  # noqa: BLE001 - see above
+        return _Ended(told_error(error, limit), error=error)
+    return arguments if isinstance(arguments, _Ended) else None
+
+
+def _arguments(tool: OwnTool, data: object, context: ToolContext, limit: int) -> dict[str, object] | _Ended:
+    """The arguments, or how the call ends since there are none."""
+    try:
+        return tool.arguments(data, context)
+    except ModelError as error:
+        return _Ended(told(str(error), limit).evolve(is_error=True), refused=True)

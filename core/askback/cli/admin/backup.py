@@ -1,0 +1,264 @@
+"""`askback backup FILE`: a copy of the database as it is at one moment, while the bot goes on."""
+
+from __future__ import annotations
+
+__all__ = ["backup", "refuse_postgres"]
+
+import errno
+import os
+import secrets
+import shlex
+import signal
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import cast
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from askback.errors import OperatorError
+from askback.internal.clock import now
+from askback.store.external_access import ELSEWHERE, check_version, is_older, opened, version_of, worker_of
+from askback.store.sqlite.error_mapping import code, reason
+from askback.text.terminal import harmless
+
+STEP_PAGES = 256
+"""So much is copied between two looks at whether somebody ends it: about a megabyte."""
+LOOK_EVERY = 100_000
+"""The same while the copy is checked, in SQLite's own steps."""
+BESIDE = ("-wal", "-shm", "-journal")
+"""What stands beside a database while it is used, or where a process ended in the middle of that."""
+OURS = (*BESIDE, ".lock", ".sock")
+REDRAW = (
+    "UPDATE asks SET drawn_revision = -1 WHERE status = 'open' AND messages != '[]'",
+    """INSERT OR IGNORE INTO outbox (target, kind, conversation_id, ask_id, revision, due_at)
+    SELECT 'ask:' || id, 'card', conversation_id, id, revision, :now FROM asks
+    WHERE status = 'open' AND messages != '[]'""",
+)
+"""Done to the copy: what is open in it may be settled on people's screens by the time when it is restored. The bot that
+starts on it draws these cards as it knows them, with their controls."""
+
+
+class _Ended(Exception):
+    """A signal: nothing is to be left behind."""
+
+
+def backup(database: Path, target: Path, console: Console, *, force: bool) -> int:
+    """Copy, check the copy, and only then give it its name. Raises `OperatorError`: there is no new file then."""
+    if not database.exists():
+        raise OperatorError(f"There is no database {harmless(str(database))} to back up. {ELSEWHERE}")
+    _check_target(database, target, force=force)
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    with _signals() as ended:
+        try:
+            _create(part)
+            older = _copy(database, part, ended)
+            open_asks = _check(part, ended, redraw=older is None)
+            size = _store(part)
+            if ended():
+                raise _Ended
+            _name(part, target, force=force)
+        except _Ended:
+            console.print(Text("Ended before it was done: there is no back-up."))
+            return 128 + ended()
+        except OSError as error:
+            raise OperatorError(_not_written(target, error)) from error
+        except (sqlite3.Error, DBAPIError) as error:
+            raise OperatorError(_not_made(database, target, error)) from error
+        finally:
+            _remove(part)
+    console.print(Text(f"Backed up {_shown(database)} to {_shown(target)}: {_size(size)}, {_questions(open_asks)}."))
+    if older is not None:
+        console.print(
+            Text(f"It is of an older askback (version {older}): this one brings it up to date when a bot starts on it.")
+        )
+    return 0
+
+
+def refuse_postgres(url: str, target: Path) -> None:
+    """Raises `OperatorError`, with what to do, where the database is PostgreSQL: that has a tool of its own."""
+    if url.strip().partition("://")[0].partition("+")[0].lower() not in {"postgres", "postgresql"}:
+        return
+    words = ["pg_dump", "--format=custom", f"--file={target}", _without_password(url)]
+    raise OperatorError(
+        "PostgreSQL backs up by itself, also while bots run. The password, which is left out here, goes into "
+        f"PGPASSWORD or ~/.pgpass: {harmless(shlex.join(words))}"
+    )
+
+
+def _without_password(url: str) -> str:
+    try:
+        parsed = make_url(url.strip()).set(drivername="postgresql")._replace(password=None)
+    except (ArgumentError, ValueError):
+        return "postgresql://…"
+    secret = [name for name in parsed.query if "password" in name.lower()]
+    return parsed.difference_update_query(secret).render_as_string()
+
+
+def _check_target(database: Path, target: Path, *, force: bool) -> None:
+    shown = _shown(target)
+    where = target.resolve()
+    if not target.name:
+        raise OperatorError(f"{shown} is a folder: name the file that the back-up is to become.")
+    if where in {database.resolve(), *(database.resolve().with_name(database.name + end) for end in OURS)}:
+        raise OperatorError(f"{shown} belongs to the database itself: name another file for the back-up.")
+    if not target.parent.is_dir():
+        raise OperatorError(f"There is no folder {_shown(target.parent)} for the back-up: make it first.")
+    if target.is_dir():
+        raise OperatorError(f"{shown} is a folder: name the file that the back-up is to become.")
+    if not os.path.lexists(target):
+        return
+    if not force:
+        raise OperatorError(f"{shown} is there already, and was left as it is. To replace it, write --force.")
+    if not target.is_file():
+        raise OperatorError(f"{shown} is no file, and cannot be replaced by a back-up.")
+    used = [target.with_name(target.name + end) for end in BESIDE]
+    if worker_of(target) is not None or any(map(os.path.lexists, used)):
+        raise OperatorError(f"{shown} is a database in use, and was left as it is: name another file for the back-up.")
+
+
+def _create(part: Path) -> None:
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+
+
+def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
+    """Copy one snapshot. Returns the version of the database, where that is an older one.
+
+    The transaction holds the snapshot while the bot goes on: without it, every commit would begin the copy anew.
+    """
+    with opened(database) as connection, closing(sqlite3.connect(part, isolation_level=None)) as copy:
+        connection.exec_driver_sql("BEGIN")
+        version = version_of(connection)
+        if version is None or not is_older(version):
+            check_version(connection)
+        source = cast("sqlite3.Connection", connection.connection.driver_connection)
+        # Whoever finds half a copy throws it away: it needs no journal, and is flushed once, when it is whole.
+        copy.execute("PRAGMA journal_mode = OFF")
+        copy.execute("PRAGMA synchronous = OFF")
+        with Progress(
+            console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal
+        ) as bar:
+            task = bar.add_task("Copying", total=None)
+
+            def copied(_: int, remaining: int, total: int) -> None:
+                if ended():
+                    raise _Ended
+                bar.update(task, total=total, completed=total - remaining)
+
+            source.backup(copy, pages=STEP_PAGES, progress=copied)
+        return version if version is not None and is_older(version) else None
+
+
+def _check(part: Path, ended: Callable[[], int], *, redraw: bool) -> int:
+    """Look whether the copy is whole, and make it one file. Returns how many questions are open in it."""
+    with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+        copy.set_progress_handler(lambda: int(bool(ended())), LOOK_EVERY)
+        try:
+            # Alone, it needs no file for a memory that is shared.
+            copy.execute("PRAGMA locking_mode = EXCLUSIVE")
+            copy.execute("PRAGMA journal_mode = DELETE")
+            found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
+            if found != ["ok"]:
+                raise OperatorError(
+                    f"The copy is damaged, and so is the database, it seems ({harmless(found[0])}): there is no new "
+                    "back-up. Keep the older ones, and ask `askback doctor`."
+                )
+            if redraw:
+                for statement in REDRAW:
+                    copy.execute(statement, {"now": now()})
+            (count,) = copy.execute("SELECT count(*) FROM asks WHERE status = 'open'").fetchone()
+        except sqlite3.OperationalError:
+            if ended():
+                raise _Ended from None
+            raise
+    return int(count)
+
+
+def _store(part: Path) -> int:
+    """Nothing of it is in memory alone when this returns. Returns its size."""
+    descriptor = os.open(part, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+
+
+def _name(part: Path, target: Path, *, force: bool) -> None:
+    if force:
+        part.replace(target)
+    else:
+        try:
+            os.link(part, target)  # unlike a renaming, it replaces nothing that came to stand there meanwhile
+        except FileExistsError:
+            raise OperatorError(f"{_shown(target)} has come to be meanwhile, and was left as it is.") from None
+        except OSError:
+            part.rename(target)  # a file system without links
+    directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _remove(part: Path) -> None:
+    for end in ("", *BESIDE):
+        # What cannot be removed is named so that everybody sees what it is.
+        with suppress(OSError):
+            part.with_name(part.name + end).unlink()
+
+
+@contextmanager
+def _signals() -> Generator[Callable[[], int]]:
+    """Meanwhile, a signal does not end the process: its number is told to whoever asks, 0 where there was none."""
+    came = [0]
+
+    def note(number: int, _: object) -> None:
+        came[0] = number
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield lambda: came[0]
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _not_written(target: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _no_room(target)
+    return f"The back-up {_shown(target)} cannot be written: {error.strerror}."
+
+
+def _not_made(database: Path, target: Path, error: sqlite3.Error | DBAPIError) -> str:
+    if code(error) == sqlite3.SQLITE_FULL:
+        return _no_room(target)
+    return (
+        f"{_shown(database)} could not be backed up to {_shown(target)}: {reason(error)}. There is no new file; ask "
+        "`askback doctor` about the database."
+    )
+
+
+def _no_room(target: Path) -> str:
+    return f"There is no room for the back-up in {_shown(target.parent)}, and there is no new file: name another disk."
+
+
+def _shown(path: Path) -> str:
+    return harmless(str(path))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count // 1000} kB"
+
+
+def _questions(count: int) -> str:
+    return "1 open question" if count == 1 else f"{count} open questions"

@@ -1,0 +1,143 @@
+"""The operator's commands. They only read what was typed; the work is done beside this file."""
+
+from __future__ import annotations
+
+__all__ = ["commands"]
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from askback.runtime.process import run_to_end
+from askback.settings.option import Config, tell_unread
+
+if TYPE_CHECKING:
+    from askback.store.external_access import Where
+
+commands = typer.Typer(rich_markup_mode="rich")
+
+_IDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+"""An id may begin with a dash."""
+LONGEST_REASON = 1000
+
+AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or enough of its beginning.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one line for each question.")]
+
+
+@commands.command(epilog="Examples:\n  [bold]askback doctor[/]\n  [bold]askback doctor --platform slack[/]")
+def doctor(
+    platform: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the platforms, look at this one only.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, max=600, help="How long each call over the network may take.")
+    ] = 5.0,
+    config: Config = None,
+) -> None:
+    """Look at everything that the bot needs, and say what is wrong and how to mend it.
+
+    Settings, database, model, clock, and each platform that has a token. Beside a running bot, it does not disturb
+    it. Ends with 0 where all is well or only could be better, with 1 where something is broken.
+    """
+    from askback.cli.doctor.examination import doctor
+
+    raise typer.Exit(run_to_end(doctor(platform, wait, _console())))
+
+
+@commands.command(epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
+def pending(as_json: AsJson = False, config: Config = None) -> None:
+    """List the questions that wait for people: what, whom, where, since when.
+
+    Reads the database beside a running bot, without disturbing it.
+    """
+    from askback.cli.admin.pending import pending
+
+    raise typer.Exit(pending(_database("pending"), _console(), as_json=as_json))
+
+
+@commands.command(
+    context_settings=_IDS,
+    epilog="Examples:\n  [bold]askback show x2f[/]\n  [bold]askback show x2fH1vQdTzqk3Y0m8JbW7A --json[/]\n"
+    "  [bold]askback show x2f --post[/]",
+)
+def show(
+    ask_id: AskId,
+    as_json: AsJson = False,
+    post: Annotated[
+        bool, typer.Option("--post", help="Bring its card up to date, and post it again where it was deleted.")
+    ] = False,
+    config: Config = None,
+) -> None:
+    """Show one question: its form, who was asked, where it stands, and who did what when.
+
+    Ends with 2 where there is no such question, and with --post with 1 where it was settled already.
+    """
+    from askback.cli.admin.post import post as post_again
+    from askback.cli.admin.show import show
+
+    database = _database("show ID")
+    if post:
+        if as_json:
+            raise typer.BadParameter("Give --json or --post: what was posted again is not known at once.")
+        raise typer.Exit(run_to_end(post_again(database, ask_id, _console())))
+    raise typer.Exit(show(database, ask_id, _console(), as_json=as_json))
+
+
+@commands.command(
+    context_settings=_IDS,
+    epilog='Example:\n  [bold]askback cancel x2f --reason "The server is gone"[/]',
+)
+def cancel(
+    ask_id: AskId,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Told to the agent, and on the card.")] = None,
+    config: Config = None,
+) -> None:
+    """End a question without an answer, and settle its card. One of the agent's ends with the whole turn.
+
+    Ends with 1 where the question was settled already, with 2 where there is no such question.
+    """
+    from askback.cli.admin.cancel import cancel
+
+    text = None if reason is None or not reason.strip() else reason.strip()
+    if text is not None and len(text) > LONGEST_REASON:
+        raise typer.BadParameter(f"A reason has {LONGEST_REASON} characters at most; this one has {len(text)}.")
+    raise typer.Exit(run_to_end(cancel(_database("cancel ID"), ask_id, text, _console())))
+
+
+@commands.command(
+    epilog="Examples:\n  [bold]askback backup /mnt/askback-monday.db[/]\n  [bold]askback backup --force last.db[/]"
+)
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What the back-up is to be called.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE, should it be there.")] = False,
+    config: Config = None,
+) -> None:
+    """Copy the database to FILE, as it is at this moment, while the bot goes on.
+
+    FILE is there when it is whole and checked, or not at all; only you can read it. To restore it, end the bot, take away the database with its -wal and -shm files, and put FILE in its place.
+    """  # noqa: E501 - typer keeps line breaks
+    from askback.cli.admin.backup import backup, refuse_postgres
+    from askback.settings.core import Settings
+    from askback.settings.reading import load
+    from askback.store.url import database_path
+
+    tell_unread("askback backup FILE")
+    url = load(Settings).database_url
+    refuse_postgres(url, file)
+    raise typer.Exit(backup(database_path(url), file, _console(), force=force))
+
+
+def _database(command: str) -> Where:
+    from askback.settings.core import Settings
+    from askback.settings.reading import load
+    from askback.store.url import database_of
+
+    tell_unread(f"askback {command}")
+    return database_of(load(Settings).database_url)
+
+
+def _console() -> Console:
+    # Sentences are wrapped by whoever reads them: a pipe gets each on one line.
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -1,0 +1,63 @@
+"""`askback pending`: the questions that wait for people."""
+
+from __future__ import annotations
+
+__all__ = ["pending"]
+
+import sys
+
+from rich.console import Console
+from rich.text import Text
+from sqlalchemy import Connection
+
+from askback.client.summary import ago, deciding, gist, people, standing, summary, until, where
+from askback.domain.ask import Ask
+from askback.internal.clock import utc_now
+from askback.store import asks, audit
+from askback.store.external_access import NoDatabase, Where, look
+from askback.text.terminal import harmless, json_line
+
+
+def pending(where: Where, console: Console, *, as_json: bool) -> int:
+    """Print the open asks, oldest first. Raises `OperatorError` where they cannot be read."""
+    try:
+        found = look(where, _open)
+    except NoDatabase as error:
+        found = ()
+        none = str(error)
+    else:
+        none = "No question is open."
+    if as_json:
+        for ask, held_back in found:
+            sys.stdout.write(json_line(summary(ask) | {"not_shown": held_back}) + "\n")
+        return 0
+    if not found:
+        console.print(Text(none))
+    for number, (ask, held_back) in enumerate(found):
+        if number:
+            console.print()
+        _print(ask, held_back, console)
+    return 0
+
+
+def _open(connection: Connection) -> tuple[tuple[Ask, str | None], ...]:
+    """The open asks, and why the platform does not take those that nobody has seen yet."""
+    found = asks.pending(connection)
+    return tuple((ask, None if ask.messages else _held_back(connection, ask)) for ask in found)
+
+
+def _held_back(connection: Connection, ask: Ask) -> str | None:
+    waiting = audit.waiting_for(connection, ask.id)
+    return None if waiting is None else waiting.error
+
+
+def _print(ask: Ask, held_back: str | None, console: Console) -> None:
+    now = utc_now()
+    console.print(
+        Text.assemble((ask.id, "bold"), f"  open {ago(ask.created_at, now)}, {until(ask.policy.deadline, now)}")
+    )
+    tally = standing(ask)
+    so_far = () if tally is None else (deciding(tally),)
+    unseen = () if held_back is None else (f"not shown yet: {harmless(held_back)}",)
+    for line in (gist(ask), f"asked: {people(ask.policy.who)}", *so_far, where(ask), *unseen):
+        console.print(Text(f"  {line}"))

@@ -1,0 +1,34 @@
+"""`askback show ID --post`: posts the card of an open question again where it was deleted."""
+
+from __future__ import annotations
+
+__all__ = ["post"]
+
+from rich.console import Console
+from rich.text import Text
+
+from askback.cli.admin.telling import tell
+from askback.client.summary import gist, one_beginning
+from askback.store.external_access import Where, look, writing
+from askback.store.store import Store
+
+
+async def post(where: Where, prefix: str, console: Console) -> int:
+    """Have the card drawn again, say what was done, and return the exit code. Raises `OperatorError`."""
+    ask = look(where, lambda connection: one_beginning(connection, prefix))
+    async with writing(where) as database:
+        is_open = await Store(database).draw_again(ask.id)
+    if not is_open:
+        console.print(Text(f"Nothing was changed: {ask.id} was {ask.status.replace('_', ' ')} already."))
+        return 1
+    console.print(Text(f"Showing {ask.id} again: {gist(ask)}"))
+    console.print(
+        Text(
+            tell(
+                where,
+                "brings the card up to date; where it was deleted, posts it again",
+                "the card is brought up to date",
+            )
+        )
+    )
+    return 0

@@ -1,0 +1,216 @@
+"""`askback show ID`: everything that is known of one question, open or settled."""
+
+from __future__ import annotations
+
+__all__ = ["show"]
+
+import sys
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic import JsonValue
+from rich.console import Console
+from rich.text import Text
+from sqlalchemy import Connection
+
+from askback.client.summary import deciding, name_of, one_beginning, people, standing, summary, until, when, where
+from askback.domain.actions import Choose, Decline, Deed, GoTo, Select, Write
+from askback.domain.ask import Ask
+from askback.domain.interview import Interview
+from askback.domain.voting import Tally
+from askback.internal.clock import utc_now
+from askback.store import audit
+from askback.store.audit import Done, Waiting
+from askback.store.external_access import Where, look
+from askback.text.terminal import harmless, json_line
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    ask: Ask
+    done: tuple[Done, ...]
+    waiting: Waiting | None
+
+
+def show(where: Where, prefix: str, console: Console, *, as_json: bool) -> int:
+    """Print one ask. Raises `OperatorError` where there is none, or where it cannot be read."""
+
+    def work(connection: Connection) -> _Record:
+        ask = one_beginning(connection, prefix)
+        return _Record(ask, audit.done_to(connection, ask.id), audit.waiting_for(connection, ask.id))
+
+    record = look(where, work)
+    if as_json:
+        sys.stdout.write(json_line(_json(record)) + "\n")
+        return 0
+    for heading, lines in (
+        ("", _about(record.ask)),
+        ("Questions", _questions(record.ask.interview)),
+        *((("Votes", _votes(record.ask, tally)),) if (tally := standing(record.ask)) is not None else ()),
+        ("Messages", _messages(record)),
+        ("What people did", _deeds(record)),
+    ):
+        if heading:
+            console.print()
+            console.print(Text(heading, "bold"))
+        for line in lines:
+            console.print(Text(line))
+    return 0
+
+
+def _about(ask: Ask) -> list[str]:
+    outcome = ask.outcome
+    lines = [
+        f"id       {ask.id}",
+        f"status   {ask.status.replace('_', ' ')}",
+        f"asked    {people(ask.policy.who)}",
+        f"where    {where(ask)}",
+        f"since    {when(ask.created_at)}",
+    ]
+    if ask.policy.deadline is not None:
+        lines.append(
+            f"until    {when(ask.policy.deadline)}" + ("" if outcome else f" ({until(ask.policy.deadline, utc_now())})")
+        )
+    if outcome is None:
+        lines += [f"remind   {when(at)}" for at in ask.policy.reminders]
+        lines += [f"later    {people(later.who)}, from {when(later.at)} on" for later in ask.policy.escalations]
+    if ask.asked_by is not None:
+        lines.append(f"asker    {name_of(ask.asked_by)}")
+    if ask.key is not None:
+        lines.append(f"key      {harmless(ask.key)}")
+    if ask.conversation_id is not None:
+        lines.append(f"agent    conversation {harmless(ask.conversation_id)}")
+    if outcome is not None:
+        by = "" if outcome.by is None else f" by {name_of(outcome.by)}"
+        lines.append(f"settled  {when(outcome.at)}{by}{', refused' if outcome.refused else ''}")
+        if outcome.reason is not None:
+            lines.append(f"reason   {harmless(outcome.reason)}")
+    return lines
+
+
+def _questions(interview: Interview) -> list[str]:
+    lines: list[str] = []
+    for number, (question, draft) in enumerate(zip(interview.form.questions, interview.drafts, strict=True), 1):
+        prompt = harmless(question.prompt, lines=True).splitlines()
+        lines += [f"  {number}. {prompt[0]}", *(f"     {line}" for line in prompt[1:])]
+        for index, option in enumerate(question.options):
+            # The drafts stay in the interview: after the end they are what was answered.
+            mark = "x" if index in draft.chosen else " "
+            about = f": {harmless(option.description)}" if option.description else ""
+            lines.append(f"     [{mark}] {harmless(option.label)}{about}")
+        if draft.text is not None:
+            lines.append(f"     written: {harmless(draft.text)}")
+        if draft.unsent is not None:
+            lines.append(f"     written, not accepted: {harmless(draft.unsent)}")
+    if interview.outcome is None:
+        step = "in the review" if interview.phase == "reviewing" else f"at question {interview.current + 1}"
+        lines.append(f"  People are {step}.")
+    return lines
+
+
+def _votes(ask: Ask, tally: Tally) -> list[str]:
+    lines = [f"  {deciding(tally)}"]
+    for vote in tally.votes:
+        why = "" if vote.reason is None else f": {harmless(vote.reason)}"
+        lines.append(f"  {when(vote.at)}  {name_of(vote.by)} “{harmless(vote.choice.label)}”{why}")
+    if ask.outcome is None and tally.missing is not None:
+        lines.append(f"  missing: {people(tally.missing)}")
+    if tally.requesters:
+        lines.append(f"  whose request it is: {', '.join(map(name_of, tally.requesters))}")
+    if ask.policy.approval is not None and ask.policy.approval.subject is not None:
+        lines.append(f"  what is decided about: {harmless(ask.policy.approval.subject)}")
+    return lines
+
+
+def _messages(record: _Record) -> list[str]:
+    ask, waiting = record.ask, record.waiting
+    lines = [f"  {harmless(message.channel)} {harmless(message.id)}" for message in ask.messages]
+    if not lines:
+        lines.append("  It was never posted.")
+    if ask.is_drawn:
+        lines.append("  People see its newest state.")
+    elif waiting is None:
+        lines.append("  People do not see its newest state, and it is not tried any more.")
+    else:
+        tried = f" It was tried {waiting.attempts} times." if waiting.attempts > 1 else ""
+        lines.append(f"  Its newest state is still to be shown.{tried}")
+        if waiting.error is not None:
+            lines.append(f"  The last try failed: {harmless(waiting.error)}")
+    return lines
+
+
+def _deeds(record: _Record) -> list[str]:
+    if not record.done:
+        return ["  Nothing."]
+    form = record.ask.interview.form
+    labels = [[harmless(option.label) for option in question.options] for question in form.questions]
+    only = labels[0] if len(labels) == 1 else None
+    return [
+        f"  {when(done.at)}  {name_of(done.by)} {_deed(done.deed, only)}"
+        + ({"settled": ": that settled it", "unchanged": ": that changed nothing"}.get(done.verdict, ""))
+        for done in record.done
+    ]
+
+
+def _deed(deed: Deed, labels: list[str] | None) -> str:
+    """What somebody did. `labels`: of the only question; in a form, an action does not name its question."""
+
+    def named(index: int) -> str:
+        known = labels is not None and 0 <= index < len(labels)
+        return f"“{labels[index]}”" if labels is not None and known else f"option {index + 1}"
+
+    match deed:
+        case Choose(index=index, reason=reason):
+            return f"chose {named(index)}" + ("" if reason is None else f": “{harmless(reason)}”")
+        case Select(chosen=chosen):
+            return f"ticked {', '.join(map(named, chosen)) or 'nothing'}"
+        case Write(text=text):
+            return f"wrote “{harmless(text)}”"
+        case GoTo(index=index):
+            return f"went to question {index + 1}"
+        case Decline(reason=reason):
+            return "declined" if reason is None else f"declined: “{harmless(reason)}”"
+        case _:
+            return _DEEDS.get(deed.kind, deed.kind)
+
+
+_DEEDS = {
+    "erase": "took the written text back",
+    "open": "opened the text field",
+    "look": "looked at the whole",
+    "postpone": "opened the field for why not now",
+    "next": "went on",
+    "back": "went back",
+    "review": "went to the review",
+    "submit": "handed the answers in",
+    "cancel": "cancelled",
+}
+
+
+def _json(record: _Record) -> dict[str, JsonValue]:
+    ask, waiting = record.ask, record.waiting
+    interview = ask.interview
+    drafts: list[JsonValue] = [
+        {
+            "question": question.id,
+            "chosen": [question.options[index].label for index in draft.chosen],
+            "text": draft.text,
+            "unsent": draft.unsent,
+        }
+        for question, draft in zip(interview.form.questions, interview.drafts, strict=True)
+    ]
+    return {
+        **summary(ask),
+        "asked_by": None if ask.asked_by is None else ask.asked_by.model_dump(mode="json"),
+        "form": interview.form.model_dump(mode="json"),
+        "drafts": drafts,
+        "phase": interview.phase,
+        "current": interview.current,
+        "policy": ask.policy.model_dump(mode="json"),
+        "votes": [cast("JsonValue", vote.model_dump(mode="json")) for vote in interview.votes],
+        "outcome": None if ask.outcome is None else ask.outcome.model_dump(mode="json"),
+        "messages": [cast("JsonValue", message.model_dump(mode="json")) for message in ask.messages],
+        "shown": ask.is_drawn,
+        "waiting": None if waiting is None else waiting.model_dump(mode="json"),
+        "actions": [cast("JsonValue", done.model_dump(mode="json")) for done in record.done],
+    }

@@ -1,0 +1,40 @@
+"""Telling the running bot of what a command changed."""
+
+from __future__ import annotations
+
+__all__ = ["tell"]
+
+from pathlib import Path
+
+from askback.runtime.wakeup import nudge
+from askback.store.external_access import Where, look, worker_of
+from askback.store.postgres.address import PostgresAddress
+
+
+def tell(where: Where, does: str, is_done: str) -> str:
+    """Tell whichever process works on the database, and return what follows, in a sentence.
+
+    `does`: what a running bot does then. `is_done`: the same, done once a bot starts.
+    """
+    nobody = f"No bot runs on this database: {is_done} when one starts."
+    return _in_the_commit(where, does, nobody) if isinstance(where, PostgresAddress) else _file(where, does, nobody)
+
+
+def _file(path: Path, does: str, nobody: str) -> str:
+    if nudge(path):
+        return f"The running bot has been told, and {does}."
+    worker = worker_of(path)
+    if worker is None:
+        return nobody
+    return f"The running bot (process {worker}) could not be told: it notices within half a minute."
+
+
+def _in_the_commit(address: PostgresAddress, does: str, nobody: str) -> str:
+    from askback.store.postgres.external_access import processes
+
+    there = look(address, processes)
+    if there.hearing:
+        return f"The running bot has been told, and {does}."
+    if there.serving:
+        return "The running bot does not hear at the moment: it notices within some seconds."
+    return nobody

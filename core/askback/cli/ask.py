@@ -1,0 +1,222 @@
+"""`askback ask`, as it is typed, and what the terminal shows while it waits."""
+
+from __future__ import annotations
+
+__all__ = ["commands"]
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from askback.errors import AskbackError, CallerError
+from askback.runtime.process import run_to_end
+from askback.settings.option import Config, tell_unread
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from askback.client.result import AskOutcome
+    from askback.client.telling import Telling
+
+commands = typer.Typer(rich_markup_mode="rich")
+
+TERMINATED = 143
+DETAILS_LIMIT = 1_000_000
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(lines)
+
+
+@commands.command(
+    epilog=_lines(
+        "Examples:",
+        '  [bold]askback ask "Deploy 1.4.2?" --to slack:#deploys[/]',
+        "  [bold]    --option Yes --option No --approvers @release --quorum 2[/]",
+        "  [bold]    --requested-by @ada --wait 2h --remind 30m[/]",
+        '  [bold]askback ask "Which version?" --to discord:@ada --wait forever[/]',
+        '  [bold]git diff | askback ask "Merge this?" --to slack:#code --details -[/]',
+        "  [bold]    --option Yes --option No --approvers @leads --reasons no[/]",
+        "  [bold]askback ask --key 41c8e0    come back to a question[/]",
+        "",
+        "Prints one line of JSON: id, key, status, approved, answer, by, by_id,",
+        "reason, votes and at. What else there is to say goes to standard error.",
+        "",
+        "Ends with 0: answered, with a “yes” where an option is one; 6: answered",
+        "with an option that is neither that nor a “no”; 3: refused (a “no”,",
+        "declined, cancelled); 4: nobody answered in time; 5: it could not be",
+        "delivered; 2: it was asked wrongly; 1: anything else; 130 and 143: ended",
+        "by Ctrl-C and SIGTERM, and the question stays open.",
+    )
+)
+def ask(
+    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What people are asked.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE", help="Where: slack:#deploys, discord:Server/#deploys, slack:@ada for a direct message."
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="One choice. Without any, people write their answer.")
+    ] = None,
+    yes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--yes",
+            metavar="OPTION",
+            help="This option approves. Else: Yes, OK, Approve, Allow, …, or the only one beside a refusal.",
+        ),
+    ] = None,
+    no: Annotated[
+        list[str] | None,
+        typer.Option("--no", metavar="OPTION", help="This option is a refusal. Else: No, Deny, Reject, Refuse, …"),
+    ] = None,
+    approvers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--approvers",
+            "--who",
+            metavar="NAME",
+            help="Who may answer: @release, a group or role; @ada; ids; anyone. A direct message needs none.",
+        ),
+    ] = None,
+    quorum: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="So many have to choose the same.")] = 1,
+    refusals: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="So many who refuse end it.")] = 1,
+    reasons: Annotated[
+        Literal["none", "no", "yes", "both"],
+        typer.Option("--reasons", "--reason", help="Which decisions need a reason."),
+    ] = "none",
+    requested_by: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Whose request it is: they may not decide about it.")
+    ] = None,
+    own: Annotated[bool, typer.Option("--own", help="Let these decide as well.")] = False,
+    wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait: 90s, 30m, 2h, 3d, or forever.")] = "2h",
+    remind: Annotated[
+        list[str] | None, typer.Option(metavar="TIME", help="Remind those who are missing, after this time.")
+    ] = None,
+    escalate: Annotated[
+        list[str] | None, typer.Option(metavar="TIME=NAME", help="Ask further people after a while: 1h=@leads.")
+    ] = None,
+    details: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What it is about, shown whole to whoever looks; - for standard input."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Your own name for the question. Asked again with it, the same question is waited for."
+        ),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Ask people in Slack or Discord from a script, wait, and print the outcome.
+
+    Works beside a running bot on the same database, or by itself. No key for a model is needed.
+
+    Trusts the environment, the settings file that --config or ASKBACK_CONFIG names (else the one in your configuration folder), and the database that they name (else the one in your state folder). Nothing in the working directory is read: neither askback.toml nor askback.db, .env or a module.
+    """  # noqa: E501 - typer keeps line breaks
+    from askback.client.api import ask_async
+    from askback.client.telling import Telling
+    from askback.observability.logs import configure_logging
+    from askback.settings.core import Settings
+    from askback.settings.reading import given, load
+
+    try:
+        tell_unread("askback ask")
+        settings = load(Settings)
+        configure_logging(settings.log_level if "log_level" in given(Settings) else "ERROR", settings.log_format)
+        telling = Telling(_say)
+        asking = ask_async(
+            question,
+            to=to,
+            options=option or (),
+            yes=yes,
+            no=no,
+            approvers=approvers or (),
+            quorum=quorum,
+            refusals=refusals,
+            reasons=reasons,
+            requested_by=requested_by or (),
+            own=own,
+            wait=wait,
+            remind=remind or (),
+            escalate=_escalations(escalate or ()),
+            details=None if details is None else _details(details),
+            key=key,
+            progress=telling,
+        )
+        code = run_to_end(_told(asking, telling), terminated_code=TERMINATED)
+    except AskbackError as error:
+        for line in str(error).splitlines():
+            _say(line)
+        code = _code_of(error)
+    raise typer.Exit(code)
+
+
+async def _told(asking: Coroutine[object, object, AskOutcome], telling: Telling) -> int:
+    import asyncio
+
+    from askback.client.result import exit_code
+
+    try:
+        outcome = await asking
+    except asyncio.CancelledError:
+        _say(telling.farewell())
+        raise
+    _say(telling.end(outcome))
+    _print(outcome)
+    return exit_code(outcome)
+
+
+def _print(outcome: AskOutcome) -> None:
+    from askback.text.terminal import json_line
+
+    sys.stdout.write(json_line(outcome.model_dump(mode="json")) + "\n")
+    sys.stdout.flush()
+
+
+def _say(sentence: str) -> None:
+    from askback.text.terminal import harmless
+
+    try:
+        print(f"askback: {harmless(sentence, lines=True)}", file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+    except OSError:
+        return  # nobody reads it: the outcome counts
+
+
+def _code_of(error: AskbackError) -> int:
+    from askback.ports.directory import UnknownName
+    from askback.ports.platform import TryLater, Undeliverable
+
+    if isinstance(error, CallerError | UnknownName):
+        return 2
+    return 5 if isinstance(error, TryLater | Undeliverable) else 1
+
+
+def _escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
+    found: dict[str | float, list[str]] = {}
+    for one in given:
+        after, equals, name = one.partition("=")
+        if not (equals and after.strip() and name.strip()):
+            raise CallerError(f"--escalate {one} names no time and people: write --escalate 1h=@leads.")
+        found.setdefault(after.strip(), []).append(name.strip())
+    return found
+
+
+def _details(file: Path) -> str:
+    if str(file) == "-" and cast("object", sys.stdin) is None:
+        raise CallerError("Nothing is piped in, which --details - reads: name a file, or leave it out.")
+    try:
+        data = sys.stdin.buffer.read(4 * DETAILS_LIMIT) if str(file) == "-" else file.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise CallerError(f"--details {file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise CallerError(f"--details {file} is no text in UTF-8.") from None
+    if not text.strip():
+        raise CallerError(f"--details {file} is empty: leave it out.")
+    return text

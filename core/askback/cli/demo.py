@@ -1,0 +1,165 @@
+"""`askback demo`: the real bots and the real agent against services on this machine."""
+
+from __future__ import annotations
+
+__all__ = ["run_demo"]
+
+import asyncio
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Protocol, cast
+
+from rich.console import Console
+
+from askback.domain.policy import Limits
+from askback.errors import OperatorError
+from askback.observability.logs import configure_logging
+from askback.ports.bot import Bot, bots
+from askback.runtime.app import running
+from askback.settings.core import Settings
+from askback.settings.reading import load
+from askback.tools import TOOLS
+
+PORT = 8800
+DEPLOY = "askback.cli.demo_tools:deploy"
+ASKING = "AskUserQuestion,question"
+"""What the scripted model chooses between: the one that models know, and the one that takes long lists."""
+
+
+class Services(Protocol):
+    """What the package behind the entry point `askback.local` gives."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+    def trouble(self, scenario: Path) -> str | None:
+        """Why a scenario file cannot be played, line by line; None if it can."""
+        ...
+
+    def platforms(self, scenario: Path | None) -> Collection[str]:
+        """The names of the bots that a scenario, the built-in one if none is given, wants to be played with."""
+        ...
+
+    def tools(self, scenario: Path | None) -> Collection[str]:
+        """The tools that its model calls by name."""
+        ...
+
+    def approvals(self, scenario: Path | None) -> Mapping[str, str]:
+        """The settings for who decides about the tools that need approval."""
+        ...
+
+    async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
+        """Play it on those of these platforms that it wants to be played on; returns what was wrong."""
+        ...
+
+
+class Local(Protocol):
+    def __call__(self, *, port: int) -> AbstractAsyncContextManager[Services]: ...
+
+
+async def run_demo(
+    file: Path | None,
+    *,
+    play: bool,
+    port: int | None,
+    database: Path | None,
+    scripted: bool,
+    platform: str | None = None,
+) -> int:
+    """Run the demo until it is ended, or play a scenario in it, on one platform or on all. Returns the exit code."""
+    console = Console(highlight=False)
+    known = {**{name: name for name in TOOLS}, "deploy": DEPLOY}
+    # A scenario says what the model says, so it is always the scripted one that plays.
+    real_model = bool(os.environ.get("ANTHROPIC_API_KEY")) and not (scripted or play)
+    with tempfile.TemporaryDirectory(prefix="askback-demo-", ignore_cleanup_errors=True) as folder:
+        async with AsyncExitStack() as stack:
+            services = await _listening(stack, port if port is not None else 0 if play else PORT)
+            trouble = None if file is None else services.trouble(file)
+            if trouble is not None:
+                raise OperatorError(trouble)
+            kept = {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"} if real_model else set[str]()
+            os.environ.update({name: value for name, value in services.environment.items() if name not in kept})
+            # The settings of a bot that runs here are not the demo's, unless they are named.
+            os.environ.setdefault("ASKBACK_CONFIG", os.devnull)
+            os.environ["ASKBACK_DATABASE_URL"] = str(database or Path(folder) / "demo.db")
+            chosen = bots()
+            if play:
+                chosen = _playing(services, file, platform)
+                if named := [known[name] for name in services.tools(file) if name in known]:
+                    os.environ["ASKBACK_TOOLS"] = ",".join(named)
+                os.environ.update(services.approvals(file))
+            elif not real_model:
+                os.environ.setdefault("ASKBACK_TOOLS", f"{ASKING},{DEPLOY}")
+            settings = load(Settings)
+            level = "WARNING" if settings.log_level == "INFO" else settings.log_level
+            configure_logging(level, settings.log_format)
+            # A player is quicker than people are: it would only wait for the pause between two questions.
+            limits = Limits(seconds_between_asks=0) if play else None
+            async with running(list(chosen.values()), settings, limits=limits):
+                if play:
+                    return await _play(services, file, chosen, console)
+                names = [name.title() for name in chosen]
+                _welcome(console, services.url, names, settings.model if real_model else None)
+                await asyncio.Event().wait()
+    return 0
+
+
+def _playing(services: Services, file: Path | None, platform: str | None) -> dict[str, Bot]:
+    """The bots to play with. Raises `OperatorError` where there is none."""
+    wanted = [name for name in services.platforms(file) if platform in (None, name)]
+    if not wanted:
+        raise OperatorError(f"This scenario is not played on {platform}: leave --platform out, or change its platform.")
+    installed = bots()
+    found = {name: installed[name] for name in wanted if name in installed}
+    if not found or (platform is not None and platform not in found):
+        lacking = ",".join(name for name in wanted if name not in found)
+        raise OperatorError(f'What it is played with is not installed: pip install "askback[{lacking}]".')
+    return found
+
+
+async def _listening(stack: AsyncExitStack, port: int) -> Services:
+    for entry in entry_points(group="askback.local"):
+        local = cast("Local", entry.load())(port=port)
+        try:
+            return await stack.enter_async_context(local)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise OperatorError(
+                    f"Port {port} is in use: end what listens there, or choose another with --port."
+                ) from None
+            raise OperatorError(
+                f"Port {port} cannot be used ({os.strerror(error.errno or 0)}): choose another with --port."
+            ) from None
+    raise OperatorError("The services for the demo are not installed: install askback anew.")
+
+
+def _welcome(console: Console, url: str, platforms: Sequence[str], model: str | None) -> None:
+    console.print()
+    console.print(f"  {' and '.join(platforms)} in small, on this machine: [bold link={url}]{url}[/]")
+    if model is None:
+        console.print("  The model is scripted. With ANTHROPIC_API_KEY set, the real one answers.")
+    else:
+        console.print(f"  The model is {model}, called with your ANTHROPIC_API_KEY.")
+    console.print("  Open the page and write: [bold]@askback hello[/]")
+    console.print("  Ctrl-C ends it.")
+    console.print()
+
+
+async def _play(services: Services, file: Path | None, platforms: Collection[str], console: Console) -> int:
+    def out(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    problems = await services.play(file, out, platforms)
+    if not problems:
+        return 0
+    out("")
+    out(f"{len(problems)} thing{'s' if len(problems) > 1 else ''} went wrong:")
+    for problem in problems:
+        out(f"  ✗ {problem}")
+    return 1

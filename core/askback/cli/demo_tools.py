@@ -1,0 +1,33 @@
+"""A tool of the demo, loaded as the operator's are: it deploys nothing, and says so to the demo's ledger."""
+
+from __future__ import annotations
+
+__all__ = ["LEDGER", "deploy"]
+
+import os
+from typing import Final
+
+import aiohttp
+
+from askback.user_tools.declare import tool
+
+LEDGER: Final = "DEMO_LEDGER"
+"""The environment variable with the address of the ledger. It is there while a demo runs."""
+SECONDS: Final = 5.0
+
+
+@tool(approval=True)
+async def deploy(version: str, target: str) -> str:
+    """Deploy a version of the product.
+
+    Args:
+        version: Which version, such as 1.4.2.
+        target: Where to: staging or production.
+    """
+    entry = {"tool": "deploy", "input": {"version": version, "target": target}}
+    timeout = aiohttp.ClientTimeout(total=SECONDS)
+    async with (
+        aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as http,
+        http.post(os.environ[LEDGER], json=entry),
+    ):
+        return f"{version} runs on {target}."

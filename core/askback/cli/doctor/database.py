@@ -1,0 +1,191 @@
+"""The database: its file, who holds it, and whether it takes what is committed."""
+
+from __future__ import annotations
+
+__all__ = ["examine_database", "space_finding"]
+
+import os
+import shlex
+import shutil
+import sqlite3
+import stat
+import tempfile
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from askback.errors import OperatorError
+from askback.internal.clock import now
+from askback.ports.findings import Finding, broken, good, told_by, warning
+from askback.store.external_access import is_older, opened, served_beside, version_of, worker_of
+from askback.store.migrate import NEWEST
+from askback.store.sqlite.files import check_files
+
+MEGABYTE = 1_000_000
+SCARCE = 200 * MEGABYTE
+GONE = 10 * MEGABYTE
+LOOK_EVERY = 10_000
+"""SQLite's steps between two looks at whether it is to stop."""
+PROBLEMS = 3
+ANOTHER = "Set ASKBACK_DATABASE_URL to another file on a local disk."
+
+
+class _Stopped(Exception):
+    """Whoever asked does not wait any more."""
+
+
+def examine_database(path: Path, *, patience: float, stop: threading.Event) -> list[Finding]:
+    """Look at the file and into it. Blocks; `stop` ends it early. What another process writes is not held up.
+
+    `patience`: the seconds that a commit is tried for. One tiny one is made, in a row of its own.
+    """
+    try:
+        mode = check_files(path)
+    except OperatorError as error:
+        return list(told_by("file", error, ANOTHER))
+    if mode is None:
+        return [*_to_be_made(path), *_lock(path)]
+    found = [*_mode(path), *_lock(path), *_space(path)]
+    try:
+        with _spoken(path, found), opened(path, patience=patience) as connection:
+            version = version_of(connection)
+            found.append(_version(path, version))
+            if version == NEWEST:
+                found.append(_commit(path, connection, patience))
+            found.append(_whole(path, connection, stop))
+    except _Stopped:
+        pass  # nobody reads it
+    return found
+
+
+def _to_be_made(path: Path) -> list[Finding]:
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        says = f"The database {path} cannot be made: {folder} takes no file ({error.strerror})."
+        return [broken("file", says, f"Make {folder} writable for this user, or set ASKBACK_DATABASE_URL.")]
+    return [good("file", f"There is no database {path} yet; the first start makes it.")]
+
+
+def _mode(path: Path) -> list[Finding]:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        says = f"Others on this machine can read {path} (mode {mode:04o}), which holds conversations."
+        return [warning("file", says, f"Run: chmod 600 {shlex.quote(str(path))}")]
+    if not os.access(path, os.W_OK):
+        return [broken("file", f"{path} cannot be written by this user.", f"Run: chmod 600 {shlex.quote(str(path))}")]
+    return [good("file", f"{path} belongs to its owner alone.")]
+
+
+def _lock(path: Path) -> list[Finding]:
+    try:
+        worker = worker_of(path)
+    except OperatorError as error:
+        return list(told_by("lock", error, "Look who made that file, and remove it while no bot runs."))
+    if worker is None:
+        return [good("lock", "No bot runs on it now.")]
+    which = f"process {worker}" if worker else "another process"
+    served = served_beside(path)
+    serving = f", for {' and '.join(sorted(served))}" if served else ""
+    return [good("lock", f"It is held by the running bot ({which}{serving}).")]
+
+
+def _space(path: Path) -> list[Finding]:
+    return [space_finding(shutil.disk_usage(path.parent).free, path.parent)]
+
+
+def space_finding(free: int, folder: Path) -> Finding:
+    """What so many free bytes mean."""
+    cure = f"Make room on the disk of {folder}."
+    says = f"{free // MEGABYTE} MB are free on the disk of the database"
+    if free < GONE:
+        return broken("disk", f"{says}: soon nothing can be committed.", cure)
+    if free < SCARCE:
+        return warning("disk", f"{says}.", cure)
+    return good("disk", f"{says}.")
+
+
+def _version(path: Path, version: str | None) -> Finding:
+    if version == NEWEST:
+        return good("version", f"It has the newest version ({version}).")
+    if version is None:
+        if path.stat().st_size == 0:
+            return good("version", "It is empty; the first start begins it.")
+        return broken("version", f"{path} is a database, but none of askback's.", ANOTHER)
+    if is_older(version):
+        cure = f"Copy {path} and start the bot once: it brings the database up to date."
+        return warning("version", f"It was written by an older askback (version {version}).", cure)
+    says = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
+    return broken("version", says, "Install that askback again, or restore a backup of the database.")
+
+
+def _commit(path: Path, connection: Connection, patience: float) -> Finding:
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.exec_driver_sql("INSERT OR REPLACE INTO meta (name, value) VALUES ('examined_at', ?)", (str(now()),))
+        connection.exec_driver_sql("COMMIT")
+    except DBAPIError as error:
+        if _code(error) == sqlite3.SQLITE_BUSY:
+            says = f"Another program keeps it locked, for longer than {patience:g} s: clicks are refused meanwhile."
+            return broken("commit", says, f"Find it and end it: fuser -v {shlex.quote(str(path))}")
+        return broken("commit", f"It takes no commit: {error.orig}.", _STEPS.get(_code(error), ANOTHER))
+    return good("commit", "It takes commits.")
+
+
+def _whole(path: Path, connection: Connection, stop: threading.Event) -> Finding:
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    raw.set_progress_handler(lambda: int(stop.is_set()), LOOK_EVERY)
+    try:
+        said = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA quick_check({PROBLEMS})")]
+    except DBAPIError as error:
+        if stop.is_set():
+            raise _Stopped from None
+        said = [str(error.orig)]
+    finally:
+        raw.set_progress_handler(None, 0)
+    if said == ["ok"]:
+        return good("content", "It is whole.")
+    return broken("content", f"It is damaged: {said[0]}.", _restore(path))
+
+
+def _restore(path: Path) -> str:
+    name = shlex.quote(str(path))
+    return f"Stop the bot and restore a backup, or save what can be read: sqlite3 {name} .recover | sqlite3 saved.db"
+
+
+@contextmanager
+def _spoken(path: Path, found: list[Finding]) -> Generator[None]:
+    """What SQLite says where the file cannot even be opened or read becomes a finding."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        said, code = (error.orig if isinstance(error, DBAPIError) else error), _code(error)
+        if code == sqlite3.SQLITE_NOTADB:
+            found.append(broken("content", f"{path} is no SQLite database.", ANOTHER))
+        elif code == sqlite3.SQLITE_CORRUPT:
+            found.append(broken("content", f"It is damaged: {said}.", _restore(path)))
+        else:
+            found.append(broken("content", f"It cannot be read: {said}.", _STEPS.get(code, ANOTHER)))
+
+
+_STEPS = {
+    sqlite3.SQLITE_CANTOPEN: "Make its directory readable and writable for this user.",
+    sqlite3.SQLITE_FULL: "Make room on its disk.",
+    sqlite3.SQLITE_IOERR: "Check its disk.",
+    sqlite3.SQLITE_READONLY: "Make the file and its directory writable for this user.",
+    sqlite3.SQLITE_BUSY: "Find what keeps it locked with fuser -v, and end it.",
+}
+
+
+def _code(error: BaseException) -> int:
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    return getattr(origin, "sqlite_errorcode", 0) & 0xFF

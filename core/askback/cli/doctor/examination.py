@@ -1,0 +1,153 @@
+"""The whole examination: every part at the same time, each within its limits."""
+
+from __future__ import annotations
+
+__all__ = ["doctor", "examine"]
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from rich.console import Console
+from sqlalchemy import Connection
+
+from askback.cli.doctor.database import examine_database
+from askback.cli.doctor.model import examine_model
+from askback.cli.doctor.report import Section, exit_code, report
+from askback.cli.doctor.settings import examine_settings
+from askback.errors import OperatorError
+from askback.ports.bot import Bot, bot_named, bot_names, bots
+from askback.ports.findings import Finding, Scene, broken, told_by, warning
+from askback.store import asks
+from askback.store.external_access import Where, look, served_beside, worker_of
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.extra import extra
+from askback.store.url import database_of
+
+log = logging.getLogger("askback.doctor")
+
+CLICK_SECONDS = 2.0
+"""A click that is not committed by then is refused: as long is a commit tried here."""
+
+
+async def doctor(platform: str | None, seconds: float, console: Console) -> int:
+    """Examine, print, and return the exit code. Raises `OperatorError` where there is no such platform."""
+    with console.status("Looking at everything …"):
+        sections = await examine(platform, Scene(seconds=seconds))
+    report(sections, console)
+    return exit_code(sections)
+
+
+async def examine(platform: str | None = None, scene: Scene | None = None) -> list[Section]:
+    """Look at everything, or of the platforms only at one, and say what was found."""
+    scene = scene or Scene()
+    chosen, unclear = _chosen(platform)
+    settings, about_settings = examine_settings(bot_names())
+    done = [Section("Settings", [*about_settings, *unclear])]
+    work: list[tuple[str, Awaitable[Sequence[Finding]]]] = []
+    workers: dict[str, int] = {}
+    open_in: dict[str, frozenset[str]] = {}
+    if settings is None:
+        cure = "Mend the settings first, then run askback doctor again."
+        left = broken("not looked at", "Neither the database nor the model can be looked at.", cure)
+        done.append(Section("Database and model", [left]))
+    else:
+        try:
+            where = database_of(settings.database_url)
+        except OperatorError as error:
+            done.append(Section("Database", told_by("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
+        else:
+            workers, open_in = await asyncio.to_thread(_known_in, where, [bot.name for bot in chosen])
+            work.append(("Database", _database(where)))
+        work.append(("Model", examine_model(settings, scene.seconds)))
+    nowhere = frozenset[str]()
+    for bot in chosen:
+        worker = scene.worker if scene.worker is not None else workers.get(bot.name)
+        its = replace(scene, worker=worker, tenants=open_in.get(bot.name, nowhere))
+        work.append((bot.name.title(), bot.examine(its)))
+    found = await asyncio.gather(*(_safely(title, part) for title, part in work))
+    return [*done, *(Section(title, part) for (title, _), part in zip(work, found, strict=True))]
+
+
+def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
+    """The bots to examine, and what keeps them from being found."""
+    if platform is not None:
+        return [bot_named(platform)], []
+    chosen: list[Bot] = []
+    found: list[Finding] = []
+    for bot in bots().values():
+        try:
+            if bot.is_configured():
+                chosen.append(bot)
+        except OperatorError as error:
+            told = told_by("settings", error, "Mend it there.")
+            found += [finding for finding in told if finding not in found]
+            chosen.append(bot)
+    if not chosen:
+        names = ", ".join(f"askback doctor --platform {name}" for name in sorted(bots()))
+        says = "No platform has a token, so there is no bot to run."
+        found.append(broken("platforms", says, f"What each one needs is told by: {names}"))
+    return chosen, found
+
+
+def _known_in(where: Where, platforms: Sequence[str]) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
+    """Which process serves a platform, and where questions are open on it; nothing where that cannot be read.
+
+    The database's own findings say so then.
+    """
+    workers: dict[str, int] = {}
+    if not isinstance(where, PostgresAddress):
+        with suppress(OperatorError):
+            worker = worker_of(where)
+            if worker is not None:
+                served = served_beside(where)
+                workers = {name: worker for name in platforms if served is None or name in served}
+
+    def work(connection: Connection) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
+        tenants: dict[str, set[str]] = {}
+        for ask in asks.pending(connection):
+            if ask.place.tenant is not None:
+                tenants.setdefault(ask.place.platform, set()).add(ask.place.tenant)
+        others = _others(connection, platforms) if isinstance(where, PostgresAddress) else workers
+        return others, {platform: frozenset(found) for platform, found in tenants.items()}
+
+    try:
+        return look(where, work)
+    except OperatorError:
+        return workers, {}
+
+
+def _others(connection: Connection, platforms: Sequence[str]) -> dict[str, int]:
+    """0: some process, perhaps on another machine."""
+    from askback.store.postgres.external_access import processes
+
+    there = processes(connection)
+    only_asking = there.hearing > len(there.serving)  # it does not say where
+    return {name: 0 for name in platforms if only_asking or there.may_serve(name)}
+
+
+async def _database(where: Where) -> list[Finding]:
+    stop = threading.Event()
+    try:
+        if not isinstance(where, PostgresAddress):
+            return await asyncio.to_thread(examine_database, where, patience=CLICK_SECONDS, stop=stop)
+        with extra():
+            from askback.cli.doctor.postgres import examine_postgres
+        return await asyncio.to_thread(examine_postgres, where, stop=stop)
+    finally:
+        stop.set()  # cancelled: the thread is not waited for
+
+
+async def _safely(title: str, work: Awaitable[Sequence[Finding]]) -> Sequence[Finding]:
+    """What nobody expected in one part hides no other part."""
+    try:
+        return await work
+    except OperatorError as error:
+        return told_by(title.lower(), error, "Mend it, and run askback doctor again.")
+    except Exception as error:
+        log.debug("An examination failed.", exc_info=True, extra={"action": "examination_failed", "part": title})
+        says = f"This could not be looked at to the end ({type(error).__name__})."
+        return [warning("not looked at", says, "Please report it, with what ASKBACK_LOG_LEVEL=DEBUG logs.")]

@@ -1,0 +1,100 @@
+"""The model: whether the key is taken, and the model known. Asks for its description, which costs nothing."""
+
+from __future__ import annotations
+
+__all__ = ["examine_model"]
+
+import asyncio
+import json
+from typing import cast
+
+import anthropic
+from anthropic import AsyncAnthropic
+
+from askback.cli.doctor.clock import clock_finding
+from askback.errors import OperatorError
+from askback.internal.clock import utc_now
+from askback.ports.findings import Finding, broken, good, told_by, warning
+from askback.settings.core import Settings
+
+ABOUT = "model"
+WHOSE = "the model's service"
+KEY = "Copy a key that is valid from the Anthropic console, and set ANTHROPIC_API_KEY."
+NETWORK = "Check the network, a proxy in between, and ANTHROPIC_BASE_URL if it is set."
+
+
+async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
+    """Ask the service for the model. Never raises for its sake."""
+    try:
+        key = settings.model_key
+    except OperatorError as error:
+        return told_by("key", error, KEY)
+    try:
+        async with AsyncAnthropic(api_key=key, max_retries=0) as client, asyncio.timeout(seconds):
+            answer = await client.models.with_raw_response.retrieve(settings.model, timeout=seconds)
+            date, described = answer.headers.get("date"), _described(await answer.text())
+    except anthropic.APIStatusError as error:
+        finding = _refused(error, settings.model)
+        return [finding, *clock_finding(WHOSE, error.response.headers.get("date"), utc_now())]
+    except (anthropic.APITimeoutError, TimeoutError):
+        return [broken(ABOUT, f"The model's service does not answer within {seconds:g} s.", NETWORK)]
+    except anthropic.APIConnectionError as error:
+        why = type(error.__cause__ or error).__name__
+        return [broken(ABOUT, f"The model's service cannot be reached ({why}).", NETWORK)]
+    except anthropic.AnthropicError:
+        return [broken("key", "The model cannot be called with this key and address.", KEY)]
+    clock = clock_finding(WHOSE, date, utc_now())
+    return [_known(settings.model, described), *clock]
+
+
+def _described(text: str) -> dict[str, object]:
+    """The description of a model, as it was sent: what other services leave out must not matter."""
+    try:
+        said = cast("object", json.loads(text))
+    except ValueError:
+        said = None
+    return cast("dict[str, object]", said) if isinstance(said, dict) else {}
+
+
+def _known(model: str, described: dict[str, object]) -> Finding:
+    if described.get("type") != "model":
+        return _no_description()
+    cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
+    if described.get("lifecycle") == "retired":
+        return broken(ABOUT, f"The model {model} is retired: it answers no more.", cure)
+    if described.get("lifecycle") == "deprecated":
+        day = str(described.get("retires_at") or "")[:10]
+        return warning(ABOUT, f"The model {model} is to be retired{f' on {day}' if day else ''}.", cure)
+    return good(ABOUT, f"The key is accepted, and the model {model} is known.")
+
+
+def _no_description() -> Finding:
+    return warning(
+        ABOUT,
+        "What answers there describes no models, so the key and the model could not be checked.",
+        "If ANTHROPIC_BASE_URL leads to a proxy, mention the bot once: it says whether the model answers.",
+    )
+
+
+def _refused(error: anthropic.APIStatusError, model: str) -> Finding:
+    status = error.status_code
+    if status == 401:
+        return broken("key", "The model's service does not accept ANTHROPIC_API_KEY.", KEY)
+    if status == 403:
+        cure = "Allow it for the key's workspace in the Anthropic console, or set ASKBACK_MODEL to another model."
+        return broken(ABOUT, f"The key may not use the model {model}.", cure)
+    if status == 404 and _kind(error) == "not_found_error":
+        cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
+        return broken(ABOUT, f"The model's service knows no model {model}.", cure)
+    if status in (404, 405, 501):
+        return _no_description()
+    if status == 429 or status >= 500:
+        cure = "Wait a little, and run askback doctor again."
+        return warning(ABOUT, f"The model's service cannot answer at the moment (HTTP {status}).", cure)
+    return broken(ABOUT, f"The model's service refuses to answer (HTTP {status}).", f"{KEY} {NETWORK}")
+
+
+def _kind(error: anthropic.APIStatusError) -> object:
+    body = error.body
+    detail = cast("dict[str, object]", body).get("error") if isinstance(body, dict) else None
+    return cast("dict[str, object]", detail).get("type") if isinstance(detail, dict) else None

@@ -1,0 +1,319 @@
+"""A database of a PostgreSQL server: what it is, what the bot may do there, and who works on it."""
+
+from __future__ import annotations
+
+__all__ = ["clock_of", "connections_left", "durability", "examine_postgres", "server_version"]
+
+import secrets
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import psycopg
+from procrastinate.schema import SchemaManager
+from psycopg import sql
+
+from askback.cli.doctor.clock import CURE as KEEP_TIME
+from askback.internal.clock import now, utc_now
+from askback.ports.findings import Finding, broken, good, warning
+from askback.store.external_access import is_older
+from askback.store.migrate import NEWEST, VERSION_TABLE
+from askback.store.notifications import CHANNEL
+from askback.store.platform_claims import SERVING, read_served
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.database import CONNECTIONS
+from askback.store.postgres.error_mapping import said, step
+from askback.store.postgres.link import connect
+from askback.store.schema import metadata
+
+OLDEST = 13
+TESTED = 15
+NEEDED = CONNECTIONS + 5
+"""Connections of one process: those of the store, four for the jobs, and one on which it hears of others."""
+HEARD_SECONDS = 1.0
+"""Within so long, what is said on one connection has reached another."""
+CLOCK_WARN, CLOCK_BROKEN = timedelta(seconds=2), timedelta(seconds=10)
+"""What a process sends is its own for ten seconds by its own clock: others take it for left behind then."""
+ANOTHER = "Set ASKBACK_DATABASE_URL to another database."
+JOBS = ("procrastinate_jobs", "procrastinate_workers", "procrastinate_events")
+
+
+def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list[Finding]:
+    """Look at the server and into the database. Blocks; `stop` ends it early. One tiny commit is made."""
+    looks: tuple[Callable[[psycopg.Connection], list[Finding]], ...] = (
+        lambda connection: [server_version(address, connection.info.server_version)],
+        _encoding,
+        _primary,
+        lambda connection: [_pooler(address, connection)],
+        _connections,
+        _clock,
+        _durability,
+        lambda connection: _content(address, connection),
+        _processes,
+    )
+    found: list[Finding] = []
+    try:
+        with closing(_connected(address)) as connection:
+            connection.autocommit = True
+            for look in looks:
+                if stop.is_set():
+                    break  # nobody reads it
+                found += look(connection)
+    except psycopg.Error as error:
+        found.append(_refused(address, error, begun=bool(found)))
+    return found
+
+
+def _connected(address: PostgresAddress) -> psycopg.Connection:
+    """A connection to the server that takes commits. Where there is none, to any: what is wrong with it is told."""
+    try:
+        return connect(address)
+    except psycopg.OperationalError as error:
+        try:
+            return connect(address, target_session_attrs="any")
+        except psycopg.OperationalError:
+            raise error from None
+
+
+def _refused(address: PostgresAddress, error: psycopg.Error, *, begun: bool) -> Finding:
+    to_do = step(error) or "see the server's log"
+    says = f"{said(error)}."
+    if begun:
+        return broken("content", f"It could not be looked at to the end: {says}", f"{to_do[0].upper()}{to_do[1:]}.")
+    return broken("server", f"{address} takes no connection: {says}", f"{to_do[0].upper()}{to_do[1:]}.")
+
+
+# The server
+
+
+def server_version(address: PostgresAddress, number: int) -> Finding:
+    """What the number of a server's version means, such as 150004."""
+    version = f"{number // 10_000}.{number % 10_000}"
+    if number // 10_000 < OLDEST:
+        says = f"{address} is PostgreSQL {version}, which is too old."
+        return broken("server", says, f"Upgrade it to PostgreSQL {OLDEST} or later.")
+    tested = "" if number // 10_000 == TESTED else f" askback was tested with {TESTED}."
+    return good("server", f"{address} answers: PostgreSQL {version}.{tested}")
+
+
+def _encoding(connection: psycopg.Connection) -> list[Finding]:
+    name = str(_one(connection, "SHOW server_encoding"))
+    if name == "UTF8":
+        return []
+    says = f"Its encoding is {name}, in which not everything can be kept that people write."
+    return [broken("encoding", says, "Make another one: createdb --encoding=UTF8 --template=template0 askback")]
+
+
+def _primary(connection: psycopg.Connection) -> list[Finding]:
+    if _one(connection, "SELECT pg_is_in_recovery()"):
+        cure = "Name the primary, or all servers (host1,host2): the one that takes commits is chosen."
+        return [broken("primary", "The server is a standby: it takes no commit.", cure)]
+    if _one(connection, "SHOW default_transaction_read_only") == "on":
+        cure = "ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf(); or the same of the database."
+        return [broken("primary", "The server was made read-only: no new connection may commit.", cure)]
+    return [good("primary", "The server is the primary.")]
+
+
+def _pooler(address: PostgresAddress, connection: psycopg.Connection) -> Finding:
+    """Whether a connection is one session: hear on one of them what is said on another."""
+    channel = f"{CHANNEL}_doctor_{secrets.token_hex(4)}"
+    with closing(connect(address, target_session_attrs="any")) as listener:
+        listener.autocommit = True
+        listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        connection.execute("SELECT pg_notify(%s, '')", (channel,))
+        heard = any(True for _ in listener.notifies(timeout=HEARD_SECONDS, stop_after=1))
+    if heard:
+        return good("sessions", "A connection is a session of its own: processes hear of each other's commits.")
+    return broken(
+        "sessions",
+        "Processes do not hear of each other's commits: a pooler in between seems to lend its sessions for one "
+        "transaction each.",
+        "Connect to the server itself, or let the pooler keep a session for each connection (PgBouncer: "
+        "pool_mode = session).",
+    )
+
+
+def _connections(connection: psycopg.Connection) -> list[Finding]:
+    row = connection.execute(
+        """
+        SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+                 - (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database),
+               CASE WHEN rolconnlimit < 0 OR rolsuper THEN NULL ELSE rolconnlimit
+                 - (SELECT count(*) FROM pg_stat_activity WHERE usesysid = role.oid) END,
+               CASE WHEN datconnlimit < 0 OR rolsuper THEN NULL ELSE datconnlimit
+                 - (SELECT numbackends FROM pg_stat_database WHERE datid = base.oid) END,
+               quote_ident(rolname), quote_ident(datname)
+        FROM pg_roles role, pg_database base WHERE rolname = current_user AND datname = current_database()
+        """
+    ).fetchone()
+    assert row is not None
+    server, of_role, of_database, role, database = row
+    limits = [
+        (server, "Raise max_connections, and restart the server; or end what holds connections."),
+        (of_role, f"Allow the user more: ALTER ROLE {role} CONNECTION LIMIT -1;"),
+        (of_database, f"Allow the database more: ALTER DATABASE {database} CONNECTION LIMIT -1;"),
+    ]
+    left, cure = min(((int(count), cure) for count, cure in limits if count is not None), key=lambda one: one[0])
+    # This one is let go of again.
+    return [connections_left(left + 1, cure)]
+
+
+def connections_left(left: int, cure: str) -> Finding:
+    """What so many connections mean that are not taken."""
+    says = f"{max(left, 0)} connections are left, and a process takes up to {NEEDED}"
+    if left < NEEDED:
+        return warning("connections", f"{says}: one more would wait for them, and refuse clicks meanwhile.", cure)
+    return good("connections", f"{says}.")
+
+
+def _clock(connection: psycopg.Connection) -> list[Finding]:
+    before = utc_now()
+    theirs = _one(connection, "SELECT clock_timestamp()")
+    after = utc_now()
+    assert isinstance(theirs, datetime)
+    return [clock_of(theirs, before, after)]
+
+
+def clock_of(theirs: datetime, before: datetime, after: datetime) -> Finding:
+    """What the server's time means, which was asked for between two moments."""
+    ahead = before - theirs if before > theirs else after - theirs if after < theirs else timedelta()
+    off = f"{abs(ahead).total_seconds():.0f} s {'ahead of' if ahead > timedelta() else 'behind'}"
+    says = f"The clock of this machine is {off} that of the server"
+    if abs(ahead) >= CLOCK_BROKEN:
+        return broken("clock", f"{says}: what one process is about to show, others show as well.", KEEP_TIME)
+    if abs(ahead) >= CLOCK_WARN:
+        return warning("clock", f"{says}: deadlines pass at wrong times.", KEEP_TIME)
+    return good("clock", "The clock of this machine goes right by that of the server.")
+
+
+def _durability(connection: psycopg.Connection) -> list[Finding]:
+    return [durability(*(str(_one(connection, f"SHOW {name}")) for name in ("fsync", "synchronous_commit")))]
+
+
+def durability(fsync: str, synchronous_commit: str) -> Finding:
+    """What these two settings mean."""
+    says = "An answer that was acknowledged may be lost when the server's machine fails"
+    if fsync == "off":
+        return warning("durability", f"{says}: fsync is off.", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();")
+    if synchronous_commit == "off":
+        cure = "Take synchronous_commit=off out of the URL's options; without it, askback switches it on for itself."
+        return warning("durability", f"{says}: synchronous_commit is off.", cure)
+    return good("durability", "What is committed is on the disk.")
+
+
+# What is in it
+
+
+def _content(address: PostgresAddress, connection: psycopg.Connection) -> list[Finding]:
+    schema = _one(connection, "SELECT quote_ident(current_schema())")
+    role = _one(connection, "SELECT quote_ident(current_user)")
+    if schema is None:
+        says = "The user has no schema there in which tables could be."
+        return [broken("rights", says, f"Run in the database: CREATE SCHEMA AUTHORIZATION {role};")]
+    if _one(connection, f"SELECT to_regclass('{VERSION_TABLE}')") is None:
+        says = f"{address} is not begun yet; the first start makes the tables."
+        return [good("version", says), _may_make(connection, str(schema), str(role))]
+    rights = _may_use(connection, str(schema), str(role))
+    if rights.grade != "good":
+        return [rights]
+    version = str(_one(connection, f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
+    if version == NEWEST:
+        says = f"It has the newest version ({version})."
+        return [good("version", says), rights, *_jobs(connection), _commit(connection)]
+    if is_older(version):
+        says = f"It was written by an older askback (version {version})."
+        cure = "Back it up (askback backup FILE says how), and start the bot once: it brings the database up to date."
+        return [warning("version", says, cure), _may_make(connection, str(schema), str(role))]
+    says = f"It was written by a newer askback (version {version}); this one knows up to {NEWEST}."
+    return [broken("version", says, "Install that askback again, or restore a backup of the database.")]
+
+
+def _may_make(connection: psycopg.Connection, schema: str, role: str) -> Finding:
+    if not _one(connection, "SELECT has_schema_privilege(current_schema(), 'CREATE')"):
+        cure = f"Run in the database, as its owner: GRANT CREATE ON SCHEMA {schema} TO {role};"
+        return broken("rights", f"The user {role} may not make tables in the schema {schema}.", cure)
+    owners = _theirs(connection, "NOT pg_has_role(relowner, 'USAGE')", "quote_ident(pg_get_userbyid(relowner))")
+    if owners:
+        cure = f"Start the bot once as the user {owners[0]}, or grant what is theirs: GRANT {owners[0]} TO {role};"
+        return broken("rights", f"The user {role} may not bring the tables up to date.", cure)
+    return good("rights", f"The user {role} may make the tables.")
+
+
+def _may_use(connection: psycopg.Connection, schema: str, role: str) -> Finding:
+    privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    lacking = " OR ".join(f"NOT has_table_privilege(oid, '{privilege}')" for privilege in privileges)
+    closed = _theirs(connection, lacking, "relname")
+    if not closed:
+        return good("rights", f"The user {role} may read and write the tables.")
+    cure = (
+        f"Run in the database, as the tables' owner: GRANT {', '.join(privileges)} ON ALL TABLES IN SCHEMA {schema} "
+        f"TO {role}; GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
+    )
+    return broken("rights", f"The user {role} may not read and write {', '.join(closed)}.", cure)
+
+
+def _theirs(connection: psycopg.Connection, condition: str, what: str) -> list[str]:
+    """Of our tables and procrastinate's, those for which something holds."""
+    names = [*metadata.tables, VERSION_TABLE, *JOBS]
+    statement = (
+        f"SELECT {what} FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' "  # noqa: S608
+        f"AND relname = ANY(%s) AND ({condition}) ORDER BY relname"
+    )
+    return [str(row[0]) for row in connection.execute(statement.encode(), (names,))]
+
+
+def _jobs(connection: psycopg.Connection) -> list[Finding]:
+    there = [name for name in JOBS if _one(connection, f"SELECT to_regclass('{name}')") is not None]
+    stored = _one(connection, "SELECT value FROM meta WHERE name = 'procrastinate'")
+    if len(there) < len(JOBS):
+        says = f"Of procrastinate's tables, {len(JOBS) - len(there)} are missing: no turn of the agent can be taken."
+        if there or stored is None:
+            return [broken("jobs", says, "Restore a backup of the database.")]
+        cure = "Run in the database: DELETE FROM meta WHERE name = 'procrastinate'; the next start makes them again."
+        return [broken("jobs", says, cure)]
+    if stored is None:
+        cure = "Give askback a database of its own, or keep that program's procrastinate as new as askback's."
+        return [warning("jobs", "procrastinate's tables are another program's, and are used along with it.", cure)]
+    newest = max(path.name for path in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
+    if str(stored) < newest:
+        return [warning("jobs", "procrastinate's tables are older than it.", "Start the bot again: it upgrades them.")]
+    return [good("jobs", "procrastinate's tables are there.")]
+
+
+def _commit(connection: psycopg.Connection) -> Finding:
+    try:
+        connection.execute(
+            "INSERT INTO meta (name, value) VALUES ('examined_at', %s) ON CONFLICT (name) DO UPDATE "
+            "SET value = excluded.value",
+            (str(now()),),
+        )
+    except psycopg.Error as error:
+        to_do = step(error) or "see the server's log"
+        return broken("commit", f"It takes no commit: {said(error)}.", f"{to_do[0].upper()}{to_do[1:]}.")
+    return good("commit", "It takes commits.")
+
+
+# Who works on it
+
+
+def _processes(connection: psycopg.Connection) -> list[Finding]:
+    tables = ("procrastinate_workers", "meta")
+    if any(_one(connection, f"SELECT to_regclass('{name}')") is None for name in tables):
+        return [good("processes", "No bot runs on it now.")]
+    if not all(_one(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
+        return []  # its rights are told of
+    known = int(str(_one(connection, "SELECT count(*) FROM procrastinate_workers")))
+    there = [read_served(one) for (one,) in connection.execute(SERVING.encode())]
+    running = {0: "No bot runs", 1: "One process works"}.get(len(there), f"{len(there)} processes work")
+    platforms = sorted({platform for one in there if one is not None for platform in one})
+    serving = f", for {' and '.join(platforms)}" if platforms else ""
+    gone = known - len(there)
+    ended = f"; {gone} ended without a word, whose work the others take" if gone and there else ""
+    return [good("processes", f"{running} on it now{serving}{ended}.")]
+
+
+def _one(connection: psycopg.Connection, statement: str) -> object:
+    row = connection.execute(statement.encode()).fetchone()
+    return None if row is None else row[0]

@@ -1,0 +1,70 @@
+"""The findings as people read them, in a terminal with colours or without, and in a file."""
+
+from __future__ import annotations
+
+__all__ = ["Section", "exit_code", "report"]
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from askback.ports.findings import Finding
+from askback.text.terminal import harmless
+
+COLOURS = {"good": "green", "warning": "yellow", "broken": "bold red"}
+MARGIN = 11
+WIDEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What was found about one part."""
+
+    title: str
+    findings: Sequence[Finding]
+
+
+def report(sections: Sequence[Section], console: Console) -> None:
+    """Print them, and what they come to."""
+    for section in sections:
+        console.print(Text(section.title, "bold"))
+        for finding in section.findings:
+            _print(finding, console)
+        console.print()
+    grades = [finding.grade for section in sections for finding in section.findings]
+    broken, warnings = grades.count("broken"), grades.count("warning")
+    if broken:
+        also = f", and there {_count(warnings, 'is', 'are')} {_count(warnings, 'warning', 'warnings', n=True)}"
+        verb = "is" if broken == 1 else "are"
+        said = f"{_count(broken, 'thing', 'things', n=True)} {verb} broken{also if warnings else ''}."
+    elif warnings:
+        said = f"It works, with {_count(warnings, 'warning', 'warnings', n=True)}."
+    else:
+        said = "All is well."
+    console.print(Text(said, COLOURS["broken" if broken else "warning" if warnings else "good"]))
+
+
+def exit_code(sections: Sequence[Section]) -> int:
+    """1 where something is broken, else 0."""
+    return int(any(finding.grade == "broken" for section in sections for finding in section.findings))
+
+
+def _count(number: int, one: str, many: str, *, n: bool = False) -> str:
+    word = one if number == 1 else many
+    return f"{number} {word}" if n else word
+
+
+def _print(finding: Finding, console: Console) -> None:
+    width = max(min(console.width, WIDEST) - MARGIN, 20)
+    grade = Text(f"  {finding.grade:<9}", COLOURS[finding.grade])
+    said = Text(f"{finding.about}: {harmless(finding.says)}")
+    for line in said.wrap(console, width):
+        console.print(Text.assemble(grade, line), no_wrap=True, overflow="ignore", crop=False)
+        grade = Text(" " * MARGIN)
+    if finding.cure:
+        indent = "→ "
+        for line in Text(harmless(finding.cure)).wrap(console, width - len(indent)):
+            console.print(Text(" " * MARGIN + indent) + line, no_wrap=True, overflow="ignore", crop=False)
+            indent = "  "

@@ -1,0 +1,87 @@
+"""The settings of askback itself, and the file that all parts share."""
+
+from __future__ import annotations
+
+__all__ = ["examine_settings"]
+
+import difflib
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from shlex import quote
+
+from askback.errors import OperatorError
+from askback.ports.findings import Finding, good, told_by, warning
+from askback.settings.core import Settings
+from askback.settings.reading import file, load, name_in_environment
+from askback.settings.unread import unread_database, unread_file
+from askback.user_tools.loading import load_tools
+
+PREFIX = "ASKBACK_"
+SECRET = ("token", "key", "secret")
+OTHERS = ("ASKBACK_CONFIG",)
+
+
+def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding]]:
+    """The settings, if they can be read, and what there is to say of them. `bots`: whose names begin their own."""
+    path = file()
+    named = "the environment" if path is None else str(path)
+    found = [*_unknown(bots), *_told("settings", unread_file("askback doctor"))]
+    settings: Settings | None = None
+    try:
+        settings = load(Settings)
+    except OperatorError as error:
+        found += told_by("settings", error, f"Mend it in {named}.")
+    else:
+        try:
+            load_tools(settings.tools, settings.folder, settings.approval_tools)
+        except OperatorError as error:
+            found += told_by("tools", error, f"Mend it in {named}.")
+    if path is not None:
+        found += _open_to_others(path)
+    if settings is not None:
+        found += _told("database", unread_database(settings))
+    if settings is not None and not found:
+        both = path is not None and path.exists()
+        sources = f"{path} and the environment" if both else "the environment"
+        found.append(good("settings", f"Every setting from {sources} is understood."))
+    return settings, found
+
+
+def _told(what: str, sentence: str | None) -> list[Finding]:
+    """A file in the working directory that is not used."""
+    if sentence is None:
+        return []
+    says, _, cure = sentence.partition(" If it is yours, ")
+    return [warning(what, says, f"If it is yours, {cure}")]
+
+
+def _unknown(bots: Iterable[str]) -> list[Finding]:
+    """Variables that look like settings and are none."""
+    known = {name_in_environment(Settings, name, field) for name, field in Settings.model_fields.items()}
+    theirs = tuple(f"{PREFIX}{bot.upper()}_" for bot in bots)
+    found: list[Finding] = []
+    for name in sorted(os.environ):
+        if not name.upper().startswith(PREFIX) or name.upper() in {*known, *OTHERS} or name.upper().startswith(theirs):
+            continue
+        near = difflib.get_close_matches(name.upper(), known, n=1)
+        cure = f"Write {near[0]}, or unset it." if near else "Unset it; the README lists those that there are."
+        found.append(warning("settings", f"{name} is set, which is no setting.", cure))
+    return found
+
+
+def _open_to_others(path: Path) -> list[Finding]:
+    """A file that others can change, or whose secrets they can read."""
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text(encoding="utf-8").lower()
+    except (OSError, ValueError):
+        return []  # that it cannot be read is told by whoever loads it
+    cure = f"Run: chmod 600 {quote(str(path))}"
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        says = f"Others on this machine can change {path}, which decides whom the bot trusts."
+        return [warning("settings", says, cure)]
+    if mode & (stat.S_IRWXG | stat.S_IRWXO) and any(word in text for word in SECRET):
+        return [warning("settings", f"Others on this machine can read the secrets in {path}.", cure)]
+    return []

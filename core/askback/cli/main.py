@@ -1,0 +1,316 @@
+"""The command line."""
+
+from __future__ import annotations
+
+__all__ = ["app", "main"]
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from askback.cli.admin.cli import commands
+from askback.cli.ask import commands as asking
+from askback.errors import AskbackError
+from askback.runtime.process import quiet_interrupt, run_to_end
+from askback.settings.option import Config, tell_unread
+
+if TYPE_CHECKING:
+    from askback.ports.bot import Bot
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing to standard output fails with, where that is a file. Other files are named in their errors."""
+
+app = typer.Typer(
+    name="askback",
+    help="Lets an AI agent stop and ask people, and hands the answer back.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _bot_names() -> list[str]:
+    return [entry.name for entry in entry_points(group="askback.bots")]
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(lines)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from askback import __version__
+
+        typer.echo(f"askback {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog=_lines(
+        "Try it, without any account:",
+        "  [bold]askback demo[/]",
+        "",
+        "Run the bot in Slack:",
+        "  [bold]export SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… ANTHROPIC_API_KEY=…[/]",
+        "  [bold]askback slack[/]",
+    )
+)
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None: ...
+
+
+@app.command(
+    epilog=_lines(
+        "Examples:",
+        "  [bold]askback demo[/]                            open the page, write: @askback hello",
+        "  [bold]askback demo --database my.db[/]           keep the conversations",
+        "  [bold]askback demo --play[/]                     play the built-in scenarios",
+        "  [bold]askback demo --play --platform slack[/]    play it there only",
+        "  [bold]askback demo --play my.toml[/]             play your own scenario",
+    )
+)
+def demo(
+    file: Annotated[
+        Path | None, typer.Argument(help="With --play: the scenario to play; without one, the built-in ones.")
+    ] = None,
+    play: Annotated[
+        bool,
+        typer.Option(
+            "--play",
+            help="Play a scenario instead of waiting for you. Ends with 0 if all went well, with 1 and what was "
+            "wrong if not, with 2 if the scenario cannot be read.",
+        ),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(help="Where the page listens, on this machine only: 8800, or any free port with --play."),
+    ] = None,
+    database: Annotated[
+        Path | None, typer.Option(help="Keep the conversations in this file; else they end with the demo.")
+    ] = None,
+    scripted: Annotated[bool, typer.Option("--scripted", help="Use the scripted model even with a key set.")] = False,
+    platform: Annotated[
+        str, typer.Option(metavar="NAME", help="With --play: play it there only; both: wherever the scenario wants.")
+    ] = "both",
+) -> None:
+    """Try it on this machine: a small workspace in the browser, with the real bot and agent in it.
+
+    With ANTHROPIC_API_KEY set, the real model answers; else a scripted one that needs no account.
+    """
+    from askback.cli.demo import run_demo
+
+    if port is not None and not 0 <= port <= 65535:
+        raise typer.BadParameter(f"{port} is no port: --port takes 0 (any free one) to 65535.")
+    if file is not None and not play:
+        raise typer.BadParameter(f"To play {file}, write: askback demo --play {file}")
+    if platform not in ("both", *_bot_names()):
+        raise typer.BadParameter(f"There is no platform {platform!r}: take one of {', '.join(_bot_names())}, or both.")
+    if platform != "both" and not play:
+        raise typer.BadParameter(f"--platform goes with --play: askback demo --play --platform {platform}")
+
+    one = None if platform == "both" else platform
+    work = run_demo(file, play=play, port=port, database=database, scripted=scripted, platform=one)
+    raise typer.Exit(run_to_end(work))
+
+
+@app.command(
+    epilog=_lines(
+        "Examples:",
+        "  [bold]askback preview call.json[/]",
+        "  [bold]askback preview --all-steps calls.jsonl > messages.jsonl[/]",
+        """  [bold]echo '{"question": "Tea?", "options": ["Yes", "No"]}' |[/]""",
+        "  [bold]    askback preview --tool askQuestion[/]",
+    )
+)
+def preview(
+    file: Annotated[
+        Path | None, typer.Argument(help="One JSON document, or JSON Lines. Without it, or with -: standard input.")
+    ] = None,
+    platform: Annotated[str, typer.Option(help="Whose messages to print.")] = "slack",
+    tool: Annotated[
+        str, typer.Option(help="Whose input it is: AskUserQuestion, question or askQuestion.")
+    ] = "AskUserQuestion",
+    all_steps: Annotated[
+        bool, typer.Option("--all-steps", help="Every question of a form and its review, not only the first.")
+    ] = False,
+) -> None:
+    """Print the messages that a bot would post for a tool's input, one line of JSON for each input.
+
+    Paste them into Slack's Block Kit Builder, or test with them. For an input that cannot be understood, the line is {"error": …}, and the exit code is 1.
+    """  # noqa: E501 - typer keeps line breaks
+    from askback.cli.preview import preview_lines
+
+    text = _stdin() if file is None or str(file) == "-" else _read(file)
+    out = cast("TextIOWrapper", sys.stdout)
+    out.reconfigure(encoding="utf-8")  # it is JSON, whatever the terminal is
+    raise typer.Exit(preview_lines(text, platform, tool, all_steps=all_steps, out=out))
+
+
+def _stdin() -> str:
+    if cast("TextIOWrapper | None", sys.stdin) is None or sys.stdin.isatty():
+        raise typer.BadParameter("Name a FILE, or pipe JSON in: askback preview < call.json")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise typer.BadParameter("Standard input is no text in UTF-8.") from None
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{file} is no text in UTF-8.") from None
+
+
+@app.command(
+    epilog=_lines("Example:", "  [bold]SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run[/]")
+)
+def run(config: Config = None) -> None:
+    """Run the bots of every platform that has a token, in one process.
+
+    Settings come from the environment and from the settings file. SIGINT, SIGTERM and SIGHUP end it; open questions
+    are kept.
+    """
+    from askback.ports.bot import configured_bots
+    from askback.runtime.serve import serve
+    from askback.settings.unread import check_file
+
+    check_file("askback run")
+    raise typer.Exit(run_to_end(serve(configured_bots())))
+
+
+def _chosen(name: str, http: str | None, shard: str | None) -> Bot:
+    from askback.ports.bot import bot_named
+    from askback.settings.address import Address
+
+    bot = bot_named(name)
+    if shard is not None:
+        bot = bot.of_shard(shard)
+    if http is not None:
+        try:
+            bot = bot.over_http(str(Address.read(http)))
+        except ValueError:
+            raise typer.BadParameter(f"{http} is no address: --http takes HOST:PORT, such as 127.0.0.1:3000.") from None
+    return bot
+
+
+def _serve(bot: Bot) -> None:
+    from askback.runtime.serve import serve
+    from askback.settings.unread import check_file
+
+    check_file(f"askback {bot.name}")
+    raise typer.Exit(run_to_end(serve([bot])))
+
+
+async def _invite(name: str) -> int:
+    from askback.ports.bot import bot_named
+
+    invitation = await bot_named(name).invite()
+    typer.echo(invitation.address)
+    if invitation.remark:
+        typer.echo(invitation.remark, err=True)  # a script reads the address alone
+    return 0
+
+
+app.add_typer(asking)
+app.add_typer(commands)
+
+
+def main() -> None:
+    """The entry point `askback`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Closed by whoever called, as `2>&-` does: else `print` takes the other one.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    quiet_interrupt()
+    # By their names alone: loading every platform's library would make each command wait for them.
+    for bot in entry_points(group="askback.bots"):
+        title = bot.name.title()
+        app.command(
+            name=bot.name,
+            help=f"Run the bot in {title}: an agent that people talk to there, and that asks them.\n\n"
+            "Settings come from the environment and from the settings file; what is missing is said, with where to get "
+            "it. SIGINT, SIGTERM and SIGHUP end it; open questions are kept.",
+            short_help=f"Run the bot in {title}.",
+            epilog=_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {bot.name}[/]"),
+        )(_command(bot.name))
+    try:
+        app()
+    except AskbackError as error:
+        _complain(*str(error).splitlines())
+        sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read this has gone, as `head` does.
+        _write_no_more()
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        _write_no_more()
+        _complain(f"What is printed cannot be written out: {error.strerror}.")
+        sys.exit(1)
+
+
+def _complain(*lines: str) -> None:
+    from askback.text.terminal import harmless
+
+    with contextlib.suppress(OSError):  # nobody reads it: the exit code tells
+        for line in lines:
+            print(f"askback: {harmless(line, lines=True)}", file=sys.stderr)  # noqa: T201 - this is the command line
+
+
+def _write_no_more() -> None:
+    """What is still to be written is given up: flushing it at the exit would only fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | None], None]:
+    def command(
+        invite: Annotated[
+            bool, typer.Option("--invite", help="Print the address where the bot is let in, and end.")
+        ] = False,
+        manifest: Annotated[
+            bool,
+            typer.Option("--manifest", help="Print what the platform asks for when the app is made, and end."),
+        ] = False,
+        http: Annotated[
+            str | None,
+            typer.Option(
+                metavar="HOST:PORT",
+                help="Take what the platform sends over signed HTTP there instead of a socket. "
+                "A port alone is one of this machine only.",
+            ),
+        ] = None,
+        shard: Annotated[
+            str | None,
+            typer.Option(
+                metavar="NUMBER/COUNT",
+                help="Hear one part of what happens there, such as 0/2; another process hears the rest, with 1/2.",
+            ),
+        ] = None,
+        config: Config = None,
+    ) -> None:
+        if invite:
+            tell_unread(f"askback {name} --invite")
+            raise typer.Exit(run_to_end(_invite(name)))
+        if manifest:
+            typer.echo(_chosen(name, http, shard).manifest(), nl=False)
+            return
+        _serve(_chosen(name, http, shard))
+
+    return command

@@ -1,0 +1,104 @@
+"""`askback preview`: what a bot would post, without posting it."""
+
+from __future__ import annotations
+
+__all__ = ["preview_lines"]
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TextIO, cast
+
+from pydantic import JsonValue
+
+from askback.domain.actions import Action, Next
+from askback.domain.card import draw
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, start, step
+from askback.domain.policy import Policy, Who
+from askback.errors import ModelError
+from askback.ports.bot import Bot, bot_named
+from askback.text.terminal import json_line
+from askback.tools import tool_named
+
+ASK_ID = "preview-preview-previe"
+"""Stands for the random id of a real ask; as long as one."""
+
+
+def preview_lines(text: str, platform: str, tool_name: str, *, all_steps: bool, out: TextIO) -> int:
+    """Write one line for each input. Returns the exit code."""
+    bot, tool = bot_named(platform), tool_named(tool_name)
+    code = 0
+    for data in _inputs(text):
+        line: JsonValue
+        try:
+            if isinstance(data, _NoJson):
+                raise ModelError(data.reason)
+            interview = start(tool.parse(data))
+            line = [message for one in _steps(interview, all_steps) for message in _messages(bot, one)]
+        except ModelError as error:
+            line = {"error": str(error)}
+            code = 1
+        out.write(json_line(line) + "\n")
+    out.flush()
+    return code
+
+
+class _NoJson:
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+def _inputs(text: str) -> Iterator[object]:
+    """One JSON document, or one a line."""
+    try:
+        whole = cast("object", json.loads(text))
+    except (ValueError, RecursionError):
+        pass
+    else:
+        yield whole
+        return
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines:
+        yield _NoJson("There is no input: give one JSON document, or one a line.")
+    elif _is_begun(lines[0]):
+        yield _parsed(text)
+    else:
+        yield from map(_parsed, lines)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return cast("object", json.loads(text))
+    except (ValueError, RecursionError) as error:
+        return _NoJson(f"This is no JSON: {error}")
+
+
+def _is_begun(line: str) -> bool:
+    """Whether a line is the beginning of a longer document."""
+    try:
+        json.loads(line)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(line.rstrip())
+    except RecursionError:
+        return True
+    return False
+
+
+def _messages(bot: Bot, interview: Interview) -> list[JsonValue]:
+    who = Who(people=(Actor(platform=bot.name, id="U0PREVIEW", name="you"),), open_to="participants")
+    policy = Policy(who=who)
+    return list(bot.preview(draw(ASK_ID, interview, policy)))
+
+
+def _steps(interview: Interview, all_steps: bool) -> Iterator[Interview]:
+    yield interview
+    if not all_steps or interview.form.is_single:
+        return
+    nobody = Actor(platform="preview", id="preview")
+    while interview.phase == "asking":
+        interview = step(
+            interview,
+            Action(ask_id=ASK_ID, actor=nobody, at=datetime.now(UTC), turn=interview.turn, deed=Next()),
+        )
+        yield interview

@@ -1,0 +1,125 @@
+"""`askback.ask`: a question to people in one call, for scripts that are no bot themselves."""
+
+from __future__ import annotations
+
+__all__ = ["ask", "ask_async"]
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import wraps
+from typing import ParamSpec
+
+from askback.client.request import AskRequest
+from askback.client.result import AskOutcome
+from askback.client.terms import Terms
+from askback.client.waiting import Progress, ask_people
+from askback.domain.ask import check_key
+from askback.domain.policy import LONGEST_WAIT, Reasons
+from askback.errors import CallerError
+from askback.settings.durations import seconds_of
+
+Names = str | Sequence[str]
+Duration = str | float
+P = ParamSpec("P")
+
+
+async def ask_async(
+    question: str | None = None,
+    *,
+    to: str | None = None,
+    options: Names = (),
+    yes: Names | None = None,
+    no: Names | None = None,
+    approvers: Names = (),
+    quorum: int = 1,
+    refusals: int = 1,
+    reasons: Reasons = "none",
+    requested_by: Names = (),
+    own: bool = False,
+    wait: Duration | None = "2h",
+    remind: Duration | Sequence[Duration] = (),
+    escalate: Mapping[Duration, Names] | None = None,
+    details: str | None = None,
+    key: str | None = None,
+    progress: Progress | None = None,
+) -> AskOutcome:
+    """Ask people and wait for the outcome, beside a running bot or by itself; as `askback ask --help` tells.
+
+    `to`: `slack:#deploys`. `wait`, `remind` and the times of `escalate` are seconds or such as `2h`; `wait=None` is
+    for ever. With a `key`, a script that was started again gets the question that it asked before, and its outcome;
+    the question need not be given then. Cancelling it leaves the question open. Raises `CallerError` where the call is
+    wrong, and `OperatorError` where settings, database or platform do not let it.
+    """
+    progress = progress or Progress()
+    terms = progress.terms
+    if key is not None:
+        check_key(key)
+    request = None
+    if question is not None:
+        if to is None:
+            raise CallerError(
+                f"Say where to ask: a platform, a colon and a place, such as PLATFORM:#deploys ({terms.name('to')})."
+            )
+        request = AskRequest(
+            question=question,
+            to=to,
+            options=_names(options),
+            yes=None if yes is None else _names(yes),
+            no=None if no is None else _names(no),
+            approvers=_names(approvers),
+            quorum=quorum,
+            refusals=refusals,
+            reasons=reasons,
+            requested_by=_names(requested_by),
+            own=own,
+            wait=_wait(wait, terms),
+            remind=tuple(
+                _some("remind", after, terms)
+                for after in ((remind,) if isinstance(remind, str | int | float) else remind)
+            ),
+            escalate={_some("escalate", after, terms): _names(names) for after, names in (escalate or {}).items()},
+            details=details,
+            terms=terms,
+        )
+    elif key is None:
+        raise CallerError(f"Give the question, or the key of one that was asked before ({terms.name('key')}).")
+    return await ask_people(request, key, progress)
+
+
+def _blocking(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> Callable[P, AskOutcome]:
+    @wraps(function, assigned=("__module__", "__doc__"))
+    def ask(*args: P.args, **kwargs: P.kwargs) -> AskOutcome:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(function(*args, **kwargs))
+        raise CallerError("An event loop runs here, which askback.ask would stop: write await askback.ask_async(…).")
+
+    return ask
+
+
+ask = _blocking(ask_async)
+"""The same where no event loop runs; it raises `CallerError` where one does."""
+
+
+def _wait(duration: Duration | None, terms: Terms) -> float | None:
+    """Return the wait in seconds; None means for ever. Raises `CallerError`."""
+    if duration is None or (isinstance(duration, str) and duration.strip().casefold() in {"forever", "never"}):
+        return None
+    return _some("wait", duration, terms)
+
+
+def _some(parameter: str, duration: Duration, terms: Terms) -> float:
+    given = terms.given(parameter, duration)
+    try:
+        length = seconds_of(duration) if isinstance(duration, str) else float(duration)
+    except ValueError as error:
+        raise CallerError(f"{given} {error}.") from None
+    if not 0 < length <= LONGEST_WAIT:
+        forever = "" if parameter != "wait" else ", or forever" if terms.is_shell else ", or None for ever"
+        raise CallerError(f"{given} is out of reach: take more than 0 seconds, up to ten years{forever}.")
+    return length
+
+
+def _names(given: Names) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,321 @@
+"""What a script wants to ask: read from its words, and its names looked up."""
+
+from __future__ import annotations
+
+__all__ = ["NO", "AskRequest", "Prepared", "address", "prepare"]
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
+
+from askback.client.terms import PYTHON, Terms
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor
+from askback.domain.policy import Approval, Policy, Reasons, Who
+from askback.errors import CallerError
+from askback.internal.values import Value
+from askback.ports.directory import ANYONE, Directory, Found, Named, plain
+from askback.ports.platform import Gone, TryLater, Undeliverable
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from askback.manager import QuestionManager
+
+NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
+"""Options that are a "no" where nothing is said, in any case of letters."""
+YES: Final = frozenset({"yes", "yep", "ok", "okay", "approve", "allow", "accept", "agree", "confirm"})
+"""Options that are a "yes" where nothing is said. One that is alone beside a "no" is one, too."""
+QUESTION_ID: Final = "answer"
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class AskRequest(Value):
+    """One question to people, in the words of whoever asks."""
+
+    question: str
+    to: str
+    """Where: `slack:#deploys`, `discord:@ada`; the platform may be left out where one alone has a token."""
+    options: tuple[str, ...] = ()
+    """None: people write their answer."""
+    no: tuple[str, ...] | None = None
+    """Which options are a "no". None: those that are called so."""
+    yes: tuple[str, ...] | None = None
+    """Which options are a "yes". None: those that are called so, or the only one that is no "no"."""
+    approvers: tuple[str, ...] = ()
+    quorum: int = Field(default=1, ge=1)
+    refusals: int = Field(default=1, ge=1)
+    reasons: Reasons = "none"
+    requested_by: tuple[str, ...] = ()
+    own: bool = False
+    wait: Seconds | None = 7200.0
+    """Seconds until nobody's answer is waited for. None: for ever."""
+    remind: tuple[Seconds, ...] = ()
+    escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
+    details: str | None = None
+    terms: Terms = PYTHON
+    """What the caller calls all this."""
+
+    def form(self) -> Form:
+        """The question itself. Raises `CallerError` with everything that is wrong with it."""
+        if not self.question.strip():
+            raise CallerError("The question is empty: write what people are asked.")
+        for option in self.options:
+            if not option.strip():
+                raise CallerError("An option is empty: write what people choose, or leave it out.")
+            if self.options.count(option) > 1:
+                raise CallerError(f"The option {option} stands more than once: make each different.")
+        if not self.options:
+            for given, name in (
+                (self.quorum > 1, "quorum"), (self.refusals > 1, "refusals"), (self.no, "no"), (self.yes, "yes"),
+                (self.reasons != "none", "reasons"), (self.requested_by, "requested_by"), (self.own, "own"),
+            ):  # fmt: skip
+                if given:
+                    raise CallerError(
+                        f"{self.terms.name(name)} is for a choice: give the question options, with "
+                        f"{self.terms.name('options')}."
+                    )
+        options = tuple(Option(value=option, label=option) for option in self.options)
+        question = Question(
+            id=QUESTION_ID,
+            prompt=self.question,
+            options=options,
+            allow_custom=not options,
+            details=self.details,
+        )
+        return Form(questions=(question,))
+
+    def refusing(self) -> tuple[str, ...]:
+        """The options that are a "no". Raises `CallerError` where something is said about those and there is none."""
+        found = self._refusing()
+        if self.options and not found:
+            for given, name in (
+                (self.refusals > 1, self.terms.name("refusals")),
+                (self.reasons == "no", self.terms.given("reasons", "no")),
+            ):
+                if given:
+                    raise CallerError(
+                        f"{name} is for options that are a “no”, and there is none: name one with "
+                        f"{self.terms.name('no')}, or leave {name} out."
+                    )
+        return found
+
+    def _refusing(self) -> tuple[str, ...]:
+        if self.no is not None:
+            return self._named("no", self.no)
+        yes = () if self.yes is None else self._named("yes", self.yes)
+        return tuple(option for option in self._called(NO) if option not in yes)
+
+    def approving(self) -> tuple[str, ...]:
+        """The options that are a "yes"; none where nothing says so. Raises `CallerError`."""
+        refusing = self.refusing()
+        if self.yes is not None:
+            both = [option for option in self._named("yes", self.yes) if option in refusing]
+            if both:
+                yes, no = self.terms.name("yes"), self.terms.name("no")
+                raise CallerError(f"{both[0]} cannot be both: name it with {yes}, or with {no}, or with neither.")
+            return self._named("yes", self.yes)
+        others = tuple(option for option in self.options if option not in refusing)
+        if refusing and len(others) == 1:
+            return others
+        return tuple(option for option in self._called(YES) if option in others)
+
+    def _called(self, words: frozenset[str]) -> tuple[str, ...]:
+        return tuple(option for option in self.options if plain(option).rstrip("!. ") in words)
+
+    def _named(self, parameter: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        known = {plain(option): option for option in self.options} | {option: option for option in self.options}
+        strange = [name for name in names if name not in known and plain(name) not in known]
+        if strange:
+            given = self.terms.given(parameter, strange[0])
+            raise CallerError(f"{given}: there is no such option. Name one of {', '.join(self.options)}.")
+        return tuple(known.get(name) or known[plain(name)] for name in names)
+
+    def approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
+        """The rules by which people decide. None: they write their answer. Raises `CallerError`."""
+        if not self.options:
+            return None
+        return Approval(
+            quorum=self.quorum,
+            refusing=self.refusing(),
+            approving=self.approving(),
+            refusals=self.refusals,
+            reasons=self.reasons,
+            requesters=requesters,
+            own=self.own,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request whose names are known."""
+
+    form: Form
+    found: Found
+    who: Who
+    approval: Approval | None
+    wait: float | None
+    remind: tuple[float, ...]
+    escalate: Mapping[float, Who]
+    key: str
+    asked: str
+    """Who is asked, in words."""
+
+    def ask(self, manager: QuestionManager) -> Ask:
+        """The ask, from now on. Raises `CallerError` where it cannot be decided so."""
+        policy = manager.policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
+        return manager.new_ask(self.form, to=self.found.place, policy=policy, key=self.key)
+
+
+def address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:
+    """The platform (None: it is not said) and the name of a place there."""
+    platform, colon, name = to.partition(":")
+    if colon and platform.casefold() in platforms:
+        platform = platform.casefold()
+        if not name.strip():
+            raise CallerError(
+                f"{terms.given('to', to)} names no place: write {platform}:#channel, or {platform}:@person."
+            )
+        return platform, name.strip()
+    if colon and platform.isalpha():
+        raise CallerError(f"There is no platform {platform!r}: write one of {', '.join(sorted(platforms))}.")
+    if not to.strip():
+        raise CallerError(f"Say where to ask: {terms.name('to')} is empty.")
+    return None, to.strip()
+
+
+async def prepare(request: AskRequest, place: str, directory: Directory, key: str, *, again: bool = False) -> Prepared:
+    """Look the names up. `place`: where, without the platform. `again`: it was asked already, so that whether it can
+    be decided, such as with those who are in a group by now, is no question any more.
+
+    Raises `UnknownName`, `CallerError` where it cannot be decided so, `Undeliverable` and `TryLater`.
+    """
+    form = request.form()
+    with _looking_up(place):
+        found = await directory.place(place)
+    approvers = await _named(request.approvers, found, directory)
+    if not request.approvers and found.person is not None:
+        approvers = [Named(name=found.name, person=found.person)]
+    elif not request.approvers:
+        examples = [request.terms.given("approvers", name) for name in ("@release", "@ada", "anyone")]
+        raise CallerError(f"Say who may answer: {examples[0]}, {examples[1]}, or {examples[2]}.")
+    requesters = await _named(request.requested_by, found, directory)
+    people = [one.person for one in requesters if one is not None and one.person is not None]
+    if len(people) < len(requesters):
+        raise CallerError(f"{request.terms.name('requested_by')} names people: a group requests nothing.")
+    later = {after: await _named(names, found, directory) for after, names in request.escalate.items()}
+    everybody = [*approvers, *(one for names in later.values() for one in names)]
+    approval = request.approval(tuple(people))
+    if not again:
+        _check_possible(everybody, approval, found, request.terms)
+    return Prepared(
+        form=form,
+        found=found,
+        who=_who(approvers),
+        approval=approval,
+        wait=request.wait,
+        remind=request.remind,
+        escalate={after: _who(names) for after, names in later.items()},
+        key=key,
+        asked=_listed(approvers),
+    )
+
+
+async def _named(names: Iterable[str], found: Found, directory: Directory) -> list[Named | None]:
+    """None stands for anyone. The platform may stand in front of a name, as it does in settings."""
+    named: list[Named | None] = []
+    for given in names:
+        name = given.strip().removeprefix(f"{found.place.platform}:").strip()
+        if not name:
+            raise CallerError("A name of a person or group is empty: write one such as @ada, or leave it out.")
+        with _looking_up(name):
+            named.append(None if plain(name) == ANYONE else await directory.who(name, found.place))
+    return named
+
+
+@contextmanager
+def _looking_up(name: str) -> Generator[None]:
+    """What the platform says against it is told with the name that it is about."""
+    try:
+        yield
+    except (Gone, TryLater) as error:
+        raise TryLater(f"{name} could not be looked up: {error}") from error
+    except Undeliverable as error:
+        raise Undeliverable(f"{name} could not be looked up: {error}") from error
+
+
+def _who(named: Iterable[Named | None]) -> Who:
+    listed = list(named)
+    known = [one for one in listed if one is not None]
+    return Who(
+        people=tuple({one.person.id: one.person for one in known if one.person is not None}.values()),
+        groups=tuple(dict.fromkeys(one.group for one in known if one.group is not None)),
+        anyone=None in listed,
+    )
+
+
+def _listed(named: Iterable[Named | None]) -> str:
+    return ", ".join(ANYONE if one is None else one.name for one in named)
+
+
+def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found, terms: Terms) -> None:
+    """Raises `CallerError` where these could never decide."""
+    if approval is None and _possible(named, ()) == 0:
+        raise CallerError(f"Nobody is in {_listed(named)}: name others who may answer.")
+    if approval is not None:
+        _check_numbers(named, approval)
+    if found.person is not None:
+        _check_alone(named, approval, found.person, found.name, terms)
+
+
+def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
+    """Groups are counted here, where they are known; the policy counts people alone."""
+    count = _possible(named, () if approval.own else approval.requesters)
+    if count is None:
+        return
+    own = "" if approval.own or not approval.requesters else " (whose request it is does not count)"
+    for number, what in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
+        if number > count:
+            only = "nobody is" if count == 0 else "only 1 person is" if count == 1 else f"only {count} people are"
+            have = "person has" if number == 1 else "people have"
+            raise CallerError(
+                f"{number} {have} to {what}, but {only} in {_listed(named)}{own}: name more approvers, or lower the "
+                "number."
+            )
+
+
+def _check_alone(
+    named: Sequence[Named | None], approval: Approval | None, person: Actor, name: str, terms: Terms
+) -> None:
+    """Only this person sees the question: it has to be for them to decide."""
+    groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
+    person = person.evolve(groups=tuple(group for group in groups if group is not None))
+    why = Policy(who=_who(named), approval=approval).refusal_alone(person)
+    if why is not None:
+        raise CallerError(
+            f"Nobody could decide this: {why}. Ask in a channel where they are, with {terms.name('to')}, or let {name} "
+            "decide alone."
+        )
+
+
+def _possible(named: Sequence[Named | None], requesters: Sequence[Actor]) -> int | None:
+    """How many could decide, at most. None: nobody can tell."""
+    people: set[str] = set()
+    others = 0
+    for one in named:
+        if one is None:
+            return None
+        if one.person is not None:
+            people.add(one.person.id)
+        elif one.members is not None:
+            people.update(one.members)
+        elif one.count is not None:
+            others += one.count
+        else:
+            return None
+    return len(people - {person.id for person in requesters}) + others

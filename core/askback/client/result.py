@@ -1,0 +1,116 @@
+"""What came of a question, as a script reads it. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["AskOutcome", "AskVote", "approving", "exit_code", "outcome_of", "sentence"]
+
+from typing import Literal
+
+from pydantic import AwareDatetime
+
+from askback.domain.ask import Ask
+from askback.domain.form import Outcome, Vote
+from askback.domain.identity import Actor
+from askback.internal.values import Value
+from askback.text.terminal import harmless
+
+Status = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
+
+NEITHER = 6
+"""The exit code of an answer that is no "yes", where an option is one, and no "no"."""
+_CODES: dict[Status, int] = {
+    "answered": 0, "refused": 3, "declined": 3, "cancelled": 3, "timed_out": 4, "undeliverable": 5,
+}  # fmt: skip
+
+
+class AskVote(Value):
+    """What one of several people decided."""
+
+    by: str
+    id: str
+    choice: str
+    reason: str | None
+    at: AwareDatetime
+
+
+class AskOutcome(Value):
+    """How a question ended. `askback ask` prints it as JSON, with these very names."""
+
+    id: str
+    key: str | None
+    status: Status
+    """`refused`: they decided for an option that is a "no"."""
+    approved: bool | None
+    """Whether a "yes" was chosen. None: it was answered, and no option is a "yes"."""
+    answer: str | None
+    """The option that was chosen, or the text that was written; also of a refusal. None: nobody answered."""
+    by: str | None
+    """Who settled it, by name; the name alone proves nothing."""
+    by_id: str | None
+    reason: str | None
+    votes: tuple[AskVote, ...]
+    at: AwareDatetime
+
+
+def outcome_of(ask: Ask) -> AskOutcome | None:
+    """The outcome of an ask; None while it is open."""
+    outcome = ask.outcome
+    if outcome is None:
+        return None
+    return AskOutcome(
+        id=ask.id,
+        key=ask.key,
+        status="refused" if outcome.refused else outcome.status,
+        approved=_approved(ask, outcome),
+        answer=", ".join(outcome.answers[0].labels) if outcome.answers else None,
+        by=None if outcome.by is None else _name(outcome.by),
+        by_id=None if outcome.by is None else outcome.by.id,
+        reason=outcome.reason,
+        votes=tuple(map(_vote, outcome.votes)),
+        at=outcome.at,
+    )
+
+
+def approving(ask: Ask) -> tuple[str, ...]:
+    """The options that are a "yes", as people see them."""
+    approval, options = ask.policy.approval, ask.interview.form.questions[0].options
+    return () if approval is None else tuple(one.label for one in options if approval.approves(one, options))
+
+
+def exit_code(outcome: AskOutcome) -> int:
+    """What a shell is told."""
+    if outcome.status == "answered" and outcome.approved is False:
+        return NEITHER
+    return _CODES[outcome.status]
+
+
+def sentence(outcome: AskOutcome) -> str:
+    """The outcome in words, for whoever looks at the terminal."""
+    by = "" if outcome.by is None else f" by {harmless(outcome.by)}"
+    why = "" if not outcome.reason else f": {harmless(outcome.reason)}"
+    match outcome.status:
+        case "answered":
+            return f"Answered{by}: {harmless(outcome.answer or '')}"
+        case "refused":
+            return f"Refused{by} ({harmless(outcome.answer or '')}){why}"
+        case "timed_out":
+            return "Nobody answered in time."
+        case "undeliverable":
+            return f"It could not be delivered{why}"
+        case other:
+            return f"{other.capitalize()}{by}{why}"
+
+
+def _approved(ask: Ask, outcome: Outcome) -> bool | None:
+    if outcome.status != "answered" or outcome.refused:
+        return False
+    yes = approving(ask)
+    return any(choice.label in yes for choice in outcome.answers[0].choices) if yes else None
+
+
+def _vote(vote: Vote) -> AskVote:
+    return AskVote(by=_name(vote.by), id=vote.by.id, choice=vote.choice.label, reason=vote.reason, at=vote.at)
+
+
+def _name(actor: Actor) -> str:
+    return actor.name or actor.id

@@ -1,0 +1,88 @@
+"""Whether what is asked by a key that is taken is what was asked by it before: else its answer is to something else."""
+
+from __future__ import annotations
+
+__all__ = ["check_names", "check_question", "other_wait", "waits_otherwise"]
+
+from askback.client.request import Prepared
+from askback.client.summary import people, where
+from askback.client.terms import Terms
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Option
+from askback.domain.policy import Approval, Who
+from askback.errors import CallerError
+
+OWN_KEY = "Give this one a key of its own; to come back to that one, leave the question out."
+SECONDS = 1.0
+"""By how much two waits may differ and be the same: an ask is made a moment after its deadline was reckoned."""
+
+
+def other_wait(terms: Terms) -> str:
+    """Say that another wait changes nothing any more."""
+    return (
+        f"When this was first asked, its {terms.name('wait')} was another one, which stays: this one changes nothing."
+    )
+
+
+def check_question(known: Ask, form: Form, approval: Approval | None, terms: Terms) -> None:
+    """Raises `CallerError` where another question was asked, or the same one under other rules."""
+    if form != known.interview.form:
+        raise CallerError(
+            f"By the key {known.key!r}, another question was asked ({known.interview.form.questions[0].prompt!r}, or "
+            f"its options or details differ). {OWN_KEY}"
+        )
+    options = form.questions[0].options
+    if _rules(approval, options) != _rules(known.policy.approval, options):
+        raise CallerError(
+            f"By the key {known.key!r}, this question was asked under other rules "
+            f"({terms.names('quorum', 'refusals', 'yes', 'no', 'reasons')} or {terms.name('own')}). {OWN_KEY}"
+        )
+
+
+def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
+    """Raises `CallerError` where it was asked in another place, for other people, or at the request of others.
+
+    Compared is what the names stood for then and stand for now. Who is asked later on counts as asked: once the time
+    for that has come, they are.
+    """
+    asked = f"By the key {known.key!r}, this question was asked"
+    if wanted.found.place != known.place:
+        raise CallerError(f"{asked} in another place than {terms.name('to')} names now ({where(known)}). {OWN_KEY}")
+    now, before = wanted.who, known.policy.everybody
+    for others in wanted.escalate.values():
+        now = now.with_others(others)
+    if _ids(now) != _ids(before):
+        both = f"{terms.name('approvers')} and {terms.name('escalate')}"
+        raise CallerError(f"{asked} for others than {both} name now ({people(before)}). {OWN_KEY}")
+    requesters = _requesters(known.policy.approval)
+    if _ids(_requesters(wanted.approval)) != _ids(requesters):
+        named = "nobody" if requesters is None else people(requesters)
+        requested = terms.name("requested_by")
+        raise CallerError(f"{asked} at the request of others than {requested} names now ({named}). {OWN_KEY}")
+
+
+def waits_otherwise(known: Ask, wait: float | None) -> bool:
+    """Whether another wait, in seconds, was said when it was asked."""
+    deadline = known.policy.deadline
+    if wait is None or deadline is None:
+        return wait is not None or deadline is not None
+    return abs((deadline - known.counts_from).total_seconds() - wait) > SECONDS
+
+
+def _rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval | None:
+    """Without whose request it is: their names are looked up later."""
+    if approval is None:
+        return None
+    # One that was asked before an option could be named as a "yes" names none, and may have one all the same.
+    approving = tuple(sorted(option.value for option in options if approval.approves(option, options)))
+    return approval.evolve(requesters=(), refusing=tuple(sorted(approval.refusing)), approving=approving)
+
+
+def _requesters(approval: Approval | None) -> Who | None:
+    return Who.only(*approval.requesters) if approval is not None and approval.requesters else None
+
+
+def _ids(who: Who | None) -> tuple[frozenset[str], frozenset[str], bool]:
+    if who is None:
+        return frozenset(), frozenset(), False
+    return frozenset(person.id for person in who.people), frozenset(who.groups), who.anyone

@@ -1,0 +1,151 @@
+"""One ask in the words of a terminal: what the commands `pending`, `show` and `cancel` say of it."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ago", "deciding", "gist", "name_of", "one_beginning", "people", "standing", "summary", "until", "when", "where",
+]  # fmt: skip
+
+from datetime import datetime, timedelta
+
+from pydantic import JsonValue
+from sqlalchemy import Connection
+
+from askback.domain.ask import Ask
+from askback.domain.identity import Actor
+from askback.domain.policy import Who
+from askback.domain.vote_summary import OPEN_TO
+from askback.domain.voting import Tally, tally
+from askback.errors import OperatorError
+from askback.store import asks, audit
+from askback.text.literal import fit
+from askback.text.terminal import harmless
+
+GIST = 70
+LONGEST_ID = 22
+
+
+def one_beginning(connection: Connection, prefix: str) -> Ask:
+    """The ask whose id begins so. Raises `OperatorError` where there is none, or more than one."""
+    found = audit.ids_beginning(connection, prefix) if prefix else ()
+    ask = asks.get(connection, found[0]) if len(found) == 1 else None
+    if ask is not None:
+        return ask
+    if found:
+        raise OperatorError(
+            f"More than one question has an id that begins with {harmless(prefix)!r}: {', '.join(found)}. "
+            "Write more of the one that you mean."
+        )
+    shown = harmless(prefix[: LONGEST_ID * 2])
+    raise OperatorError(
+        f"There is no question whose id begins with {shown!r}. The open ones are listed by: askback pending"
+    )
+
+
+def gist(ask: Ask) -> str:
+    """The question in one line."""
+    first, *others = ask.interview.form.questions
+    more = f" (and {len(others)} more)" if others else ""
+    return harmless(fit(first.prompt, GIST)) + more
+
+
+def where(ask: Ask) -> str:
+    """Where it is asked, as the platform names it."""
+    place = ask.place
+    parts = [place.platform, place.channel]
+    if place.thread is not None:
+        parts.append(f"thread {place.thread}")
+    if place.tenant is not None:
+        parts.append(f"in {place.tenant}")
+    return harmless(" ".join(parts))
+
+
+def people(who: Who) -> str:
+    """Who is asked."""
+    if who.anyone:
+        return "anyone"
+    named = [name_of(person) for person in who.people]
+    others = [] if who.open_to is None else [f"or {OPEN_TO[who.open_to]}"]
+    return ", ".join([*named, *(f"group {harmless(group)}" for group in who.groups), *others])
+
+
+def name_of(person: Actor) -> str:
+    """A person by name and id: the name alone proves nothing."""
+    return harmless(f"{person.name} ({person.id})" if person.name else person.id)
+
+
+def when(moment: datetime) -> str:
+    """A moment in the time of this machine."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How long something is past."""
+    return f"for {_span(now - moment)}"
+
+
+def until(deadline: datetime | None, now: datetime) -> str:
+    """Until when an answer is waited for."""
+    if deadline is None:
+        return "no deadline"
+    if deadline <= now:
+        return f"deadline passed {_span(now - deadline)} ago"
+    return f"deadline in {_span(deadline - now)}"
+
+
+def _span(span: timedelta) -> str:
+    seconds = max(int(span.total_seconds()), 0)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def standing(ask: Ask) -> Tally | None:
+    """How far several people have come with it. None: whoever answers first decides."""
+    approval = ask.policy.approval
+    return None if approval is None else tally(ask.interview, ask.policy, approval)
+
+
+def deciding(tally: Tally) -> str:
+    """How far several people have come, in one line."""
+    refused = tally.votes_for(*tally.refusing)
+    agreed = max(
+        (tally.votes_for(vote.choice.index) for vote in tally.votes if vote.choice.index not in tally.refusing),
+        default=0,
+    )
+    return f"{agreed} of {tally.quorum} agreed" + (f", {refused} of {tally.refusals} refused" if tally.refusing else "")
+
+
+def _decision(ask: Ask) -> dict[str, JsonValue] | None:
+    found, approval = standing(ask), ask.policy.approval
+    if found is None or approval is None:
+        return None
+    return {
+        "quorum": found.quorum,
+        "refusals": found.refusals,
+        "refusing": list(approval.refusing),
+        "votes": len(found.votes),
+        "missing": None if found.missing is None or found.decided else found.missing.model_dump(mode="json"),
+    }
+
+
+def summary(ask: Ask) -> dict[str, JsonValue]:
+    """What `pending --json` prints of it, with which `show --json` begins."""
+    deadline = ask.policy.deadline
+    return {
+        "id": ask.id,
+        "status": ask.status,
+        "platform": ask.place.platform,
+        "tenant": ask.place.tenant,
+        "channel": ask.place.channel,
+        "thread": ask.place.thread,
+        "who": ask.policy.who.model_dump(mode="json"),
+        "question": ask.interview.form.questions[0].prompt,
+        "questions": len(ask.interview.form.questions),
+        "since": ask.created_at.isoformat(),
+        "deadline": None if deadline is None else deadline.isoformat(),
+        "conversation": ask.conversation_id,
+        "key": ask.key,
+        "decision": _decision(ask),
+    }

@@ -1,0 +1,85 @@
+"""What a terminal is told while a question waits: where it stands, who has spoken, how to come back."""
+
+from __future__ import annotations
+
+__all__ = ["Telling"]
+
+from collections.abc import Callable
+from datetime import datetime
+from shlex import quote
+
+from askback.client.request import Prepared
+from askback.client.result import AskOutcome, approving, sentence
+from askback.client.summary import people, where
+from askback.client.terms import SHELL
+from askback.client.waiting import Progress
+from askback.domain.ask import Ask
+from askback.domain.form import Vote
+from askback.internal.clock import utc_now
+from askback.text.terminal import harmless
+
+
+class Telling(Progress):
+    """Says it in sentences, each once."""
+
+    terms = SHELL
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._key: str | None = None
+        self._votes: tuple[Vote, ...] = ()
+        self._is_posted = False
+        self._place = ""
+
+    def begun(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
+        self._key = ask.key
+        self._votes = ask.interview.votes
+        self._is_posted = bool(ask.messages)
+        was = "This was asked before, and is still open" if again else "Asked"
+        self._say(f"{was}. To come back to it: askback ask --key {quote(ask.key or '')}")
+        asked = None if prepared is None else prepared.asked
+        self._place = where(ask) if prepared is None else harmless(prepared.found.name)
+        self._say(f"Waiting for {_awaited(ask, asked)} {_until(ask.policy.deadline)}.")
+        approval, options = ask.policy.approval, ask.interview.form.questions[0].options
+        if approval is not None and approval.refusing and not approving(ask):
+            others = " and ".join(harmless(one.label) for one in options if not approval.refuses(one))
+            self._say(f"Nothing says which is a “yes”: {others} end with 0 alike. --yes names those that approve.")
+
+    def changed(self, ask: Ask) -> None:
+        if ask.messages and not self._is_posted:
+            self._is_posted = True
+            self._say(f"The question stands in {self._place} now.")
+        for vote in ask.interview.votes:
+            if vote not in self._votes:
+                why = "" if not vote.reason else f" — {harmless(vote.reason)}"
+                self._say(f"{harmless(vote.by.name or vote.by.id)}: {harmless(vote.choice.label)}{why}")
+        self._votes = ask.interview.votes
+
+    def note(self, sentence: str) -> None:
+        self._say(sentence)
+
+    def end(self, outcome: AskOutcome) -> str:
+        """Return the outcome in words. Nobody failed to answer what could never be posted."""
+        if outcome.status == "timed_out" and self._key is not None and not self._is_posted:
+            return "It could not be posted in time, so nobody was asked."
+        return sentence(outcome)
+
+    def farewell(self) -> str:
+        """What is said when the wait is broken off."""
+        if self._key is None:
+            return "Nothing was asked."
+        return f"The question stays open. To come back to it: askback ask --key {quote(self._key)}"
+
+
+def _awaited(ask: Ask, asked: str | None) -> str:
+    who = people(ask.policy.who) if asked is None else harmless(asked)
+    quorum = 1 if ask.policy.approval is None else ask.policy.approval.quorum
+    return who if quorum == 1 else f"{quorum} of {who}"
+
+
+def _until(deadline: datetime | None) -> str:
+    if deadline is None:
+        return "for ever"
+    local = deadline.astimezone()
+    same_day = local.date() == utc_now().astimezone().date()
+    return f"until {local:%H:%M}" if same_day else f"until {local:%Y-%m-%d %H:%M}"

@@ -1,0 +1,162 @@
+"""Approval of a tool call: the question that people are asked, the digest of what they approve, and what came of it.
+
+The arguments are shown as JSON: no value can pass itself off as another argument, and what would not be seen, or would
+reorder what is, stands there as an escape.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ALWAYS",
+    "APPROVE",
+    "DENY",
+    "allows",
+    "always",
+    "digest",
+    "form",
+    "granted",
+    "is_approval",
+    "refusal",
+    "voters",
+]
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from typing import Final
+
+from pydantic import JsonValue
+
+from askback.domain.ask import Ask
+from askback.domain.form import Form, Option, Outcome, Question, Vote
+from askback.domain.identity import Actor
+from askback.errors import CallerError
+from askback.text.literal import breaking
+
+APPROVE: Final = "approve"
+DENY: Final = "deny"
+ALWAYS: Final = "always"
+HEADER: Final = "Approval"
+
+SHOWN: Final = 1500
+"""Characters of the arguments that stand in the question; the rest is in its details."""
+LONGEST: Final = 1_000_000
+"""Characters of arguments that people can be shown at all."""
+
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
+"""Letters, marks and symbols that Unicode calls printable, and that show nothing."""
+
+_APPROVE: Final = Option(value=APPROVE, label="Approve")
+_DENY: Final = Option(value=DENY, label="Deny")
+_ALWAYS: Final = Option(value=ALWAYS, label="Always in this conversation")
+
+
+def form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
+    """The question whether a tool may run with this input. `always`: one answer may hold for the calls after it, too.
+
+    Raises `CallerError` where the arguments cannot be shown whole: nobody approves what nobody can see.
+    """
+    whole = _arguments(data)
+    if len(whole) > LONGEST:
+        raise CallerError(f"Its arguments have {len(whole):,} characters, and people can be shown {LONGEST:,}.")
+    shown = whole
+    if len(whole) > SHOWN:
+        at = breaking(whole, SHOWN)
+        shown = f"{whole[:at].rstrip()}\n… and {len(whole) - at:,} more characters."
+    question = Question(
+        # By its name, an answer that holds for further calls is known as one about this tool.
+        id=tool,
+        header=HEADER,
+        prompt=f"Run {tool}?\n{shown}" if data else f"Run {tool}? It takes no arguments.",
+        options=(_APPROVE, _DENY, _ALWAYS) if always else (_APPROVE, _DENY),
+        allow_custom=False,
+        details=whole if data else None,
+    )
+    return Form(questions=(question,))
+
+
+def digest(tool: str, data: JsonValue) -> str:
+    """What is approved, in 64 characters: another tool, or any other input, has another one."""
+    canonical = json.dumps([tool, data], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def is_approval(ask: Ask) -> bool:
+    """Whether a tool call waits for this ask, rather than for an answer to a question of the model's."""
+    return ask.policy.approval is not None and ask.policy.approval.subject is not None
+
+
+def granted(ask: Ask) -> bool:
+    """Whether people let the call run."""
+    return is_approval(ask) and not _refused(ask) and _chosen(ask) in (APPROVE, ALWAYS)
+
+
+def allows(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
+    """Whether this is what people let run. `own`: the ask was about this very call, and not about one before it."""
+    approval = ask.policy.approval
+    if approval is None or not granted(ask) or ask.interview.form.questions[0].id != tool:
+        return False
+    return approval.subject == digest(tool, data) if own else _chosen(ask) == ALWAYS
+
+
+def voters(ask: Ask) -> tuple[Actor, ...]:
+    """Who let the call run."""
+    return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value != DENY)
+
+
+def always(ask: Ask) -> tuple[Actor, ...]:
+    """Who let the tool run for the rest of the conversation."""
+    return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
+
+
+def refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:
+    """Why a call did not run, in words for a model. `name`: what people are called towards it."""
+    match outcome.status:
+        case "answered":
+            said = "; ".join(_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)
+            return f"{tool} was denied{said and f' {said}'}. It was not run."
+        case "timed_out":
+            return f"Nobody decided in time whether {tool} may run. It was not run."
+        case "undeliverable":
+            why = (outcome.reason or "nobody can be reached here").rstrip(". ")
+            return f"Nobody could be asked whether {tool} may run: {why}. It was not run."
+        case "cancelled" | "declined":
+            by = "" if outcome.by is None else f" by {name(outcome.by)}"
+            return f"The request to run {tool} was taken back{by}{_why(outcome.reason)}. It was not run."
+
+
+def _refused(ask: Ask) -> bool:
+    return ask.outcome is None or ask.outcome.refused
+
+
+def _chosen(ask: Ask) -> str | None:
+    outcome = ask.outcome
+    if outcome is None or outcome.status != "answered" or len(outcome.answers) != 1:
+        return None
+    choices = outcome.answers[0].choices
+    return choices[0].value if len(choices) == 1 else None
+
+
+def _against(vote: Vote, name: Callable[[Actor], str]) -> str:
+    return f"by {name(vote.by)}{_why(vote.reason)}"
+
+
+def _why(reason: str | None) -> str:
+    return f": {reason.strip().rstrip('.')}" if reason and reason.strip() else ""
+
+
+def _arguments(data: JsonValue) -> str:
+    try:
+        text = json.dumps(data, ensure_ascii=False, indent=2)
+    except RecursionError:
+        raise CallerError("Its arguments are nested too deeply to be shown.") from None
+    if text.isascii():
+        return text
+    return "".join(one if _is_seen(one) else json.dumps(one)[1:-1] for one in text)
+
+
+def _is_seen(character: str) -> bool:
+    return character == "\n" or (character.isprintable() and not _BLANK.match(character))

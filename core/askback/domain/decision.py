@@ -1,0 +1,106 @@
+"""What an action on an ask leads to: policy, then votes or interview. Pure; runs inside the commit."""
+
+from __future__ import annotations
+
+__all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decided"]
+
+from askback.domain import late_answers
+from askback.domain.actions import Action, Cancel, Look, Open, Postpone, Write
+from askback.domain.ask import Admits, Ask
+from askback.domain.card import (
+    AskText,
+    FieldErrors,
+    Notice,
+    Redraw,
+    Response,
+    Whole,
+    reason_field,
+    text_field,
+    vote_field,
+)
+from askback.domain.identity import MessageRef
+from askback.domain.interview import Closed, step
+from askback.domain.voting import Unreasoned, vote
+from askback.errors import PersonError
+
+NOT_TO_CANCEL = "Only whoever asked for this can take it back. To refuse it, choose that option."
+UNKNOWN = (
+    "I don't know this question. It may belong to another bot of this app: if the card does not change, click again. "
+    "If that does not help, it is not open any more."
+)
+"""True also where another process of the app, with another database, counts the same click."""
+
+
+def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = False) -> tuple[Ask | None, Response]:
+    """Policy, then interview. Pure; runs inside the commit, on the newest state.
+
+    `admits`: who may talk to the bot. `ends_any`: the person is an administrator, who may cancel without being asked,
+    as whoever asked may.
+    """
+    if ask is None:
+        return None, Notice(text=UNKNOWN, denied="unknown")
+    refusal = _refusal(ask, action, admits, ends_any=ends_any)
+    if refusal is not None:
+        return None, refusal
+    adopted = _adopt(ask, action.message)
+    if isinstance(action.deed, Look):
+        return adopted, _whole(ask)
+    approval = ask.policy.approval
+    try:
+        interview = step(ask.interview, action) if approval is None else vote(ask.interview, approval, action)
+    except Unreasoned as missing:
+        field = vote_field(ask.id, ask.interview, missing.index, missing.reason)
+        asked = str(missing)
+        return adopted, FieldErrors(message=asked, field=field) if asked else AskText(field=field)
+    except Closed:
+        return adopted, Notice(
+            text=late_answers.notice(ask) if late_answers.text(action) else late_answers.over(ask), card=ask.card()
+        )
+    except PersonError as error:
+        return adopted, Notice(text=str(error), card=ask.card())
+    after = adopted.evolve(interview=interview)
+    if isinstance(action.deed, Open):
+        return after, AskText(field=text_field(ask.id, interview))
+    if isinstance(action.deed, Postpone):
+        return after, AskText(field=reason_field(ask.id, interview))
+    stayed = interview.turn == ask.interview.turn
+    if stayed and isinstance(action.deed, Write) and interview.draft.unsent is not None:
+        message = interview.question.rules.problem(interview.draft.unsent) or ""
+        return after, FieldErrors(message=message, field=text_field(ask.id, interview))
+    return after, Redraw()
+
+
+def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Notice | None:
+    """Why this person may not do this; None if they may."""
+    denied = ask.denial(action.actor, admits)
+    approval = ask.policy.approval
+    askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
+    asker = any(one.is_same_person(action.actor) for one in askers)
+    match action.deed:
+        case Cancel() if ends_any or asker:
+            return None
+        case Cancel() if approval is not None and denied is None:
+            # One of several who decide does not end it for the others.
+            return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")
+        case Look() if asker:
+            return None
+        case _ if denied is None:
+            return None
+        case _:
+            return Notice(text=ask.policy.words(denied), denied=denied)
+
+
+def _whole(ask: Ask) -> Response:
+    question = ask.interview.question
+    if question.details is None:
+        return Notice(text="The card shows everything.")
+    return Whole(ask_id=ask.id, title=question.header or "The whole", text=question.details)
+
+
+def _adopt(ask: Ask, message: MessageRef | None) -> Ask:
+    """A card that was clicked is a card that stands there, whatever was recorded when it was posted."""
+    if message is None or ask.messages[:1] == (message,):
+        return ask
+    # Not drawn: what stood there before, if it still does, becomes a part that the next drawing removes.
+    others = tuple(other for other in ask.messages if other != message)
+    return ask.evolve(messages=(message, *others), drawn_revision=-1 if ask.messages else ask.drawn_revision)

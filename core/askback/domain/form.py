@@ -1,0 +1,368 @@
+"""What is asked and what comes back: options, questions, forms, answers, outcomes."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DEFAULT_PLACEHOLDER",
+    "MAX_OPTIONS",
+    "MAX_QUESTIONS",
+    "Answer",
+    "Choice",
+    "Condition",
+    "Form",
+    "Option",
+    "Outcome",
+    "OutcomeStatus",
+    "Question",
+    "TextRules",
+    "Vote",
+]
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self, cast
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails
+
+from askback.domain.identity import Actor
+from askback.internal.values import PersonText, Value
+
+MAX_QUESTIONS = 20
+MAX_OPTIONS = 1000
+DEFAULT_PLACEHOLDER = "Enter your answer…"
+
+
+def _text(what: str, longest: int) -> AfterValidator:
+    """A text with something to read in it, of at most `longest` characters; kept literally."""
+
+    def check(value: str) -> str:
+        if not value.strip():
+            raise ValueError(f"is empty: write {what}")
+        if len(value) > longest:
+            raise ValueError(f"has {len(value):,} characters: shorten {what} to {longest:,}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _https(value: str) -> str:
+    if not re.match(r"https://[^\s<>|\"]+\Z", value) or len(value) > 3000:
+        raise ValueError("is no https address: give a full https:// URL of at most 3,000 characters")
+    return value
+
+
+def _repeats(what: str, ids: Sequence[str]) -> str | None:
+    if len(ids) == len(set(ids)):
+        return None
+    repeated = [one for one, times in Counter(ids).items() if times > 1]
+    return f"{what} {', '.join(map(repr, repeated))} stands more than once: make each different"
+
+
+# What concerns several fields is checked by the validator of the last of them: the error names that field, and one
+# wrong field elsewhere does not hide it.
+
+
+class Option(Value):
+    """One of the answers on offer."""
+
+    value: Annotated[str, _text("a value for the program", 2000)]
+    label: Annotated[str, _text("the label that people read", 2000)]
+    description: Annotated[str, _text("what choosing it means", 4000)] | None = None
+    preview: Annotated[str, _text("the preview", 10_000)] | None = None
+    image: Annotated[str, AfterValidator(_https)] | None = None
+
+    @property
+    def recommended(self) -> bool:
+        """Whether the asker marked it, as models do, by "(Recommended)" in the label."""
+        return "(recommended)" in self.label.lower()
+
+
+class TextRules(Value):
+    """What a written answer must be like. Lengths are in characters, after trimming."""
+
+    min_length: int = Field(default=1, ge=1, le=1000)
+    max_length: int = Field(default=1000, ge=1, le=1000)
+    pattern: str | None = Field(default=None, min_length=1)
+    """A regular expression that the whole text must match. From trusted code only, never from a model."""
+    hint: str | None = None
+    """What to tell a person whose text does not match the pattern."""
+
+    @field_validator("max_length")
+    @classmethod
+    def _not_below_min_length(cls, value: int, info: ValidationInfo) -> int:
+        least = cast("int", info.data.get("min_length", 1))
+        if least > value:
+            raise ValueError(f"is below min_length, which is {least}: swap them")
+        return value
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str | None) -> str | None:
+        try:
+            re.compile(value or "")
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"is no regular expression ({error}): mend it") from error
+        return value
+
+    def problem(self, text: str) -> str | None:
+        """Why this text is no answer, in words for the person; None if it is one."""
+        size = len(text.strip())
+        if size < self.min_length:
+            if self.min_length == 1:
+                return "Please write an answer: it is empty."
+            return f"Please write at least {self.min_length} characters; it has {size}."
+        if size > self.max_length:
+            return f"Please shorten it to {self.max_length:,} characters; it has {size:,}."
+        if self.pattern is not None and not re.fullmatch(self.pattern, text.strip()):
+            return self.hint or "This does not have the form that was asked for."
+        return None
+
+
+class Condition(Value):
+    """Show a question only after certain answers to an earlier one."""
+
+    question: str
+    any_of: tuple[str, ...] = ()
+    """Option values, one of which must be chosen; none given: any answer at all."""
+
+
+class Question(Value):
+    """One question. Without options it asks for a text."""
+
+    id: Annotated[str, _text("an id", 200)]
+    prompt: Annotated[str, _text("the question", 10_000)]
+    header: Annotated[str, _text("a short header", 200)] | None = None
+    options: tuple[Option, ...] = ()
+    multi_select: bool = False
+    allow_custom: bool = True
+    placeholder: Annotated[str, _text("a hint for the text field", 150)] = DEFAULT_PLACEHOLDER
+    rules: TextRules = TextRules()
+    default: tuple[str, ...] = ()
+    """Values that are chosen to begin with."""
+    show_if: Condition | None = None
+    details: Annotated[str, _text("the details", 1_000_000)] | None = None
+    """What the prompt is about, whole, such as a tool's arguments: shown to whoever asks to see it."""
+
+    @field_validator("options")
+    @classmethod
+    def _told_apart(cls, value: tuple[Option, ...]) -> tuple[Option, ...]:
+        if len(value) > MAX_OPTIONS:
+            raise ValueError(f"holds {len(value):,} options: give {MAX_OPTIONS:,} at most")
+        repeated = _repeats("the value", [option.value for option in value])
+        if repeated is not None:
+            raise ValueError(repeated)
+        return value
+
+    @field_validator("allow_custom")
+    @classmethod
+    def _can_be_answered(cls, value: bool, info: ValidationInfo) -> bool:
+        if not value and info.data.get("options") == ():
+            raise ValueError("is off where there are no options: give options, or leave it on")
+        return value
+
+    @field_validator("default")
+    @classmethod
+    def _can_be_chosen(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        problems: list[str] = []
+        options = cast("tuple[Option, ...] | None", info.data.get("options"))
+        if options is not None:
+            known = {option.value for option in options}
+            problems += [f"{one!r} is no option's value: name one of them" for one in value if one not in known]
+        if len(value) > 1 and info.data.get("multi_select") is False:
+            problems.append("names several values: name one, or set multi_select")
+        if problems:
+            raise ValueError("; ".join(problems))
+        return value
+
+
+class Form(Value):
+    """One to many questions that are asked together."""
+
+    questions: tuple[Question, ...]
+
+    @field_validator("questions", mode="wrap")
+    @classmethod
+    def _fit_together(cls, value: object, build: ValidatorFunctionWrapHandler) -> tuple[Question, ...]:
+        try:
+            questions = cast("tuple[Question, ...]", build(value))
+        except ValidationError as error:
+            # What is wrong between the questions is told together with what is wrong inside them.
+            wrong = [_again(entry) for entry in error.errors(include_url=False)]
+            if isinstance(value, list | tuple):
+                wrong += _misfits([_sketch(one) for one in cast("list[object]", value)])
+            raise ValidationError.from_exception_data(cls.__name__, wrong) from None
+        wrong = _misfits(questions)
+        if wrong:
+            raise ValidationError.from_exception_data(cls.__name__, wrong)
+        return questions
+
+    @property
+    def is_single(self) -> bool:
+        """One question only: choosing settles it, there is no review."""
+        return len(self.questions) == 1
+
+    def header(self, index: int) -> str:
+        """The short name of a question, for tabs and reviews: its header, else Q1, Q2 …"""
+        return self.questions[index].header or f"Q{index + 1}"
+
+    def index(self, question_id: str) -> int | None:
+        """Where a question stands; None if this form has none of that id."""
+        return next((i for i, question in enumerate(self.questions) if question.id == question_id), None)
+
+
+@dataclass(frozen=True)
+class _Sketch:
+    """What is known of a question that is wrong itself."""
+
+    id: str | None
+    show_if: Condition | None
+    options: None = None
+
+
+def _sketch(value: object) -> Question | _Sketch:
+    if isinstance(value, Question):
+        return value
+    try:
+        return Question.model_validate(value)
+    except ValidationError:
+        pass
+    fields: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    identity = fields.get("id")
+    try:
+        show_if = Condition.model_validate(fields.get("show_if"))
+    except ValidationError:
+        show_if = None
+    return _Sketch(identity if isinstance(identity, str) else None, show_if)
+
+
+def _misfits(questions: Sequence[Question | _Sketch]) -> list[InitErrorDetails]:
+    """What is wrong between questions."""
+    wrong: list[InitErrorDetails] = []
+    if not 1 <= len(questions) <= MAX_QUESTIONS:
+        wrong.append(_wrong((), f"holds {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
+    repeated = _repeats("the id", [question.id for question in questions if question.id is not None])
+    if repeated is not None:
+        wrong.append(_wrong((), repeated))
+    earlier: dict[str, Question | _Sketch] = {}
+    for index, question in enumerate(questions):
+        condition = question.show_if
+        if condition is not None:
+            asked = earlier.get(condition.question)
+            if asked is None:
+                message = f"{condition.question!r} is no earlier question: put that one before this one"
+                wrong.append(_wrong((index, "show_if", "question"), message))
+            elif asked.options is not None:
+                known = {option.value for option in asked.options}
+                strange = [one for one in condition.any_of if one not in known]
+                if strange:
+                    message = f"{condition.question!r} does not offer {', '.join(map(repr, strange))}: use its values"
+                    wrong.append(_wrong((index, "show_if", "any_of"), message))
+        if question.id is not None:
+            earlier[question.id] = question
+    return wrong
+
+
+def _again(entry: ErrorDetails) -> InitErrorDetails:
+    return InitErrorDetails(type=entry["type"], loc=entry["loc"], input=entry["input"], ctx=entry.get("ctx", {}))
+
+
+def _wrong(loc: tuple[int | str, ...], message: str) -> InitErrorDetails:
+    return InitErrorDetails(type="value_error", loc=loc, input=None, ctx={"error": ValueError(message)})
+
+
+class Choice(Value):
+    """An option that was chosen. `index` counts from 0."""
+
+    index: int = Field(ge=0)
+    value: str
+    label: str
+
+
+class Answer(Value):
+    """The answer to one question: options, a written text, or (several allowed) both."""
+
+    question_id: str
+    choices: tuple[Choice, ...] = ()
+    text: PersonText | None = None
+
+    @field_validator("text")
+    @classmethod
+    def _not_blank(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("is blank: a written answer has something in it")
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.choices and self.text is None:
+            raise ValueError("says nothing: give choices or a text")
+        return self
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether the person wrote instead of choosing."""
+        return self.text is not None and not self.choices
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What was answered, in the words that people saw, the written text last."""
+        return (*(choice.label for choice in self.choices), *([self.text] if self.text is not None else []))
+
+
+class Vote(Value):
+    """What one of several people decided."""
+
+    by: Actor
+    choice: Choice
+    reason: PersonText | None = None
+    at: AwareDatetime
+
+
+OutcomeStatus = Literal["answered", "cancelled", "declined", "timed_out", "undeliverable"]
+
+
+class Outcome(Value):
+    """How an ask ended. The only thing the agent gets."""
+
+    status: OutcomeStatus
+    at: AwareDatetime
+    answers: tuple[Answer, ...] = Field(default=(), validate_default=True)
+    by: Actor | None = None
+    reason: PersonText | None = None
+    """A person's sentence for a decline, a cancel or a refusal; what the platform said for an undeliverable ask."""
+    votes: tuple[Vote, ...] = ()
+    """Where several people decided: each one's vote, in the order in which they gave it, however it ended."""
+    refused: bool = False
+    """Whether it was answered with a "no"."""
+
+    @field_validator("answers")
+    @classmethod
+    def _only_when_answered(cls, value: tuple[Answer, ...], info: ValidationInfo) -> tuple[Answer, ...]:
+        if "status" in info.data and (info.data["status"] == "answered") != bool(value):
+            raise ValueError("belong to the status 'answered', and to no other: give them with it, and only with it")
+        repeated = _repeats("the question", [answer.question_id for answer in value])
+        if repeated is not None:
+            raise ValueError(repeated)
+        return value
+
+    def __getitem__(self, question_id: str) -> Answer:
+        for answer in self.answers:
+            if answer.question_id == question_id:
+                return answer
+        raise KeyError(question_id)
+
+    def get(self, question_id: str) -> Answer | None:
+        """The answer to one question; None where there is none."""
+        return next((answer for answer in self.answers if answer.question_id == question_id), None)

@@ -1,0 +1,74 @@
+"""What comes too late to be an answer: what whoever sent it is told, and what of it is kept as a message. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["heard", "notice", "over", "text"]
+
+import hashlib
+
+from askback.domain.actions import Action, Choose, Decline, Write
+from askback.domain.ask import Admits, Ask
+from askback.domain.conversation import Heard
+from askback.domain.interview import has_counted
+from askback.text.literal import fit
+
+PROMPT = 100
+"""Characters of the question that the agent is reminded of."""
+
+KEPT = "I have kept what you wrote as a message, which the agent reads."
+LOST = "What you wrote reached nobody."
+
+
+def text(action: Action) -> str:
+    """What somebody wrote to an ask; empty where they wrote nothing."""
+    match action.deed:
+        case Write(text=written):
+            return written.strip()
+        case Decline(reason=reason) | Choose(reason=reason):
+            return (reason or "").strip()
+        case _:
+            return ""
+
+
+def heard(ask: Ask, action: Action, admits: Admits) -> Heard | None:
+    """What is kept of an action on an ask that is over: a text of somebody who might have answered.
+
+    The same text of the same person is one message, however often it is delivered or sent.
+    """
+    written = text(action)
+    if has_counted(ask.interview, action):
+        return None  # it was the answer, or a part of it
+    if ask.outcome is None or ask.conversation_id is None or not written or ask.refusal(action.actor, admits):
+        return None
+    interview = ask.interview
+    prompt = f"“{fit(interview.question.prompt, PROMPT)}”" if interview.form.is_single else "your questions"
+    digest = hashlib.sha256(f"{action.actor.id}\0{written}".encode("utf-8", "surrogatepass")).hexdigest()
+    return Heard(
+        place=ask.place,
+        author=action.actor,
+        text=f"(too late to be an answer to {prompt}) {written}",
+        dedupe_key=f"late:{ask.id}:{digest}",
+        at=action.at,
+    )
+
+
+def over(ask: Ask) -> str:
+    """What a click on an ask that is over is told."""
+    return f"{_how(ask)} Your click changed nothing."
+
+
+def notice(ask: Ask, *, kept: bool = False) -> str:
+    """What a text that came too late is told."""
+    return f"{_how(ask)} {KEPT if kept else LOST}"
+
+
+def _how(ask: Ask) -> str:
+    outcome = ask.outcome
+    ended = {
+        "answered": "was answered already",
+        "cancelled": "was cancelled",
+        "declined": "was declined",
+        "timed_out": "has timed out: nobody answered in time",
+        "undeliverable": "could not be delivered, and is closed",
+    }
+    return f"This question {'is closed' if outcome is None else ended[outcome.status]}."

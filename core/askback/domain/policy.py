@@ -1,0 +1,379 @@
+"""Who may answer, how many have to agree, until when, and how much may be asked. Pure; closed by default."""
+
+from __future__ import annotations
+
+__all__ = ["LONGEST_WAIT", "Approval", "Denied", "Escalation", "Limits", "OpenTo", "Policy", "Reasons", "Who"]
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Literal, Self
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from askback.domain.form import Form, Option
+from askback.domain.identity import Actor, Id, each
+from askback.errors import CallerError
+from askback.internal.values import Value
+
+Reasons = Literal["none", "no", "yes", "both"]
+"""For which decisions a reason has to be given."""
+
+LONGEST_WAIT = 10 * 366 * 86_400.0
+"""Seconds: ten years. Nobody is waited for, reminded or asked later than that."""
+
+AGENT_PACE = 5.0
+"""Seconds between two cards of an agent in one place, where no setting says otherwise."""
+OpenTo = Literal["participants", "allowed"]
+"""Who else may answer: everybody who has written in the thread, or everybody who may talk to the bot."""
+Denied = Literal["not_asked", "not_admitted", "not_taking_part", "own_request", "not_to_cancel", "unknown"]
+"""Why somebody may not act on an ask."""
+
+NOT_ASKED = "Only the people named on the card can answer this."
+NOT_TAKING_PART = "Only people who have written in this thread can answer. Write something here, then click again."
+NOT_ADMITTED = "You may not talk with me, so you cannot answer this. My operator can allow it."
+NAMED = 3
+"""Most people that a refusal names."""
+OWN_REQUEST = "This is your own request, or it follows what you wrote, so others decide. Your click changed nothing."
+
+
+class Who(Value):
+    """The people who are asked: named ones, members of groups, or, said openly, anyone."""
+
+    people: tuple[Actor, ...] = ()
+    groups: tuple[Id, ...] = ()
+    """Ids of user groups or roles."""
+    anyone: bool = False
+    # Left out where it is None: an older process refuses a field that it does not know.
+    open_to: OpenTo | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Who may answer beside the people. The bot's access rules then hold for everybody, the people included."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not (self.people or self.groups or self.anyone or self.open_to):
+            raise ValueError("names nobody: give people or groups, or set anyone=True to let everybody answer")
+        return self
+
+    @classmethod
+    def only(cls, *people: Actor) -> Self:
+        """These people and nobody else."""
+        return cls(people=people)
+
+    def includes(self, actor: Actor, participants: Iterable[Actor] = (), *, admitted: bool = False) -> bool:
+        """Whether this person is among them. Groups that are not known to contain them do not.
+
+        `participants`: everybody who has written in the thread. `admitted`: the access rules let this person talk to
+        the bot.
+        """
+        if self.anyone:
+            return True
+        if self.open_to is not None and not admitted:
+            return False
+        if self.open_to == "allowed" or (self.open_to == "participants" and _among(actor, tuple(participants))):
+            return True
+        return self.names(actor)
+
+    def names(self, actor: Actor) -> bool:
+        """Whether this person is asked by name or by a group, not only as one of many who may answer."""
+        if self.anyone:
+            return True
+        if any(person.is_same_person(actor) for person in self.people):
+            return True
+        return bool(set(self.groups) & set(actor.groups))
+
+    @property
+    def distinct(self) -> tuple[Actor, ...]:
+        """The people who are named, each once."""
+        return each(self.people)
+
+    def with_others(self, others: Who) -> Who:
+        """These and those."""
+        return Who(
+            people=(*self.people, *(person for person in others.people if not _among(person, self.people))),
+            groups=tuple(dict.fromkeys((*self.groups, *others.groups))),
+            anyone=self.anyone or others.anyone,
+            open_to=_wider(self.open_to, others.open_to),
+        )
+
+    def without(self, people: tuple[Actor, ...]) -> Who | None:
+        """These but for some. None: that leaves nobody."""
+        left = tuple(person for person in self.people if not _shares_account(person, people))
+        if not (left or self.groups or self.anyone or self.open_to):
+            return None
+        return self.evolve(people=left)
+
+    def besides(self, others: Who) -> Who | None:
+        """These but for whoever is named there as well. None: there is nobody else."""
+        people = tuple(person for person in self.people if not _among(person, others.people))
+        groups = tuple(group for group in self.groups if group not in others.groups)
+        anyone = self.anyone and not others.anyone
+        open_to = None if self.open_to == others.open_to else self.open_to
+        if not (people or groups or anyone or open_to):
+            return None
+        return Who(people=people, groups=groups, anyone=anyone, open_to=open_to)
+
+
+class Approval(Value):
+    """How many people have to agree, for a form of one question: each has one vote, and may change it."""
+
+    quorum: int = Field(default=1, ge=1)
+    """So many have to choose the same option."""
+    refusing: tuple[str, ...] = ()
+    """Values of the options that are a "no"."""
+    refusals: int = Field(default=1, ge=1)
+    """So many who choose one of these end it."""
+    reasons: Reasons = "none"
+    approving: tuple[str, ...] = ()
+    """Values of the options that are a "yes". Nothing: the only one beside those that are a "no", where there is."""
+    wider: tuple[tuple[str, str], ...] = ()
+    """Values of two options each: a vote for the first agrees to the second, and to more, so it counts for both."""
+    requesters: tuple[Actor, ...] = ()
+    """Whose request it is: who made it, for whom, and whose words it follows."""
+    own: bool = False
+    """Whether these may decide about it as well."""
+    subject: str | None = None
+    """The digest of what is approved: what runs is compared with it."""
+
+    def refuses(self, option: Option) -> bool:
+        """Whether this option is a "no"."""
+        return option.value in self.refusing
+
+    def approves(self, option: Option, options: tuple[Option, ...]) -> bool:
+        """Whether this one of the options is a "yes"; it may be neither a "yes" nor a "no"."""
+        if self.approving or not self.refusing:
+            return option.value in self.approving
+        others = [other for other in options if not self.refuses(other)]
+        return others == [option]
+
+    def counted_for(self, value: str) -> tuple[str, ...]:
+        """What a vote for an option counts for: that option first."""
+        return (value, *(narrower for wider, narrower in self.wider if wider == value))
+
+    def wants_reason(self, option: Option) -> bool:
+        """Whether whoever chooses this option has to say why."""
+        return self.reasons in (("no", "both") if self.refuses(option) else ("yes", "both"))
+
+
+class Escalation(Value):
+    """From then on these are asked as well."""
+
+    at: AwareDatetime
+    who: Who
+
+
+class Policy(Value):
+    """The rules of one ask."""
+
+    who: Who
+    deadline: AwareDatetime | None = None
+    """When nobody's answer is waited for any longer. None: for ever."""
+    approval: Approval | None = None
+    """How many have to agree. None: whoever answers first does."""
+    reminders: tuple[AwareDatetime, ...] = ()
+    """When those who are still missing are reminded; only what is still to come."""
+    escalations: tuple[Escalation, ...] = ()
+    """Who is asked later on; only what is still to come."""
+    within: Who | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Nobody outside of these acts, whoever is asked. None: whoever is asked may."""
+
+    def refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
+        """Why this person may not act on the ask, in words for them; None if they may.
+
+        The only such check there is: every way in passes through it. `participants` and `admitted` as in
+        `Who.includes`.
+        """
+        denied = self.denial(actor, participants, admitted=admitted)
+        return None if denied is None else self.words(denied)
+
+    def words(self, denied: Denied) -> str:
+        """Return what a person reads who may not act on the ask."""
+        match denied:
+            case "own_request":
+                return OWN_REQUEST
+            case "not_admitted":
+                return NOT_ADMITTED
+            case "not_taking_part":
+                return NOT_TAKING_PART
+            case _:
+                return _only(self.deciders)
+
+    def denial(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> Denied | None:
+        """Return why this person may not act on the ask, for programs; `words` has it for people."""
+        if self._is_own(actor):
+            return "own_request"
+        if self.is_admission_needed and not admitted:
+            return "not_admitted"
+        if all(who.includes(actor, participants, admitted=admitted) for who in self._bounds):
+            return None
+        return "not_taking_part" if self.who.open_to == "participants" else "not_asked"
+
+    @property
+    def _bounds(self) -> tuple[Who, ...]:
+        return (self.who,) if self.within is None else (self.who, self.within)
+
+    @property
+    def is_admission_needed(self) -> bool:
+        """Whether only people act who may talk to the bot."""
+        return any(who.open_to is not None for who in self._bounds)
+
+    @property
+    def is_for_participants(self) -> bool:
+        """Whether it matters who has written in the thread."""
+        return any(who.open_to == "participants" for who in self._bounds)
+
+    def refusal_alone(self, person: Actor) -> str | None:
+        """Why the ask can never be decided where nobody but this person sees it, in half a sentence; None if it can."""
+        if self._is_own(person) or not self.everybody.includes(person):
+            return "those who decide do not see this direct message"
+        approval = self.approval or Approval()
+        number = max(approval.quorum, approval.refusals)
+        return None if number == 1 else f"{number} people decide together, and only one sees this direct message"
+
+    @property
+    def deciders(self) -> Who:
+        """Those who are asked, but for people whose own request it is."""
+        if self.approval is None or self.approval.own:
+            return self.who
+        return self.who.without(self.approval.requesters) or self.who
+
+    def _is_own(self, actor: Actor) -> bool:
+        return self.approval is not None and not self.approval.own and _shares_account(actor, self.approval.requesters)
+
+    @property
+    def everybody(self) -> Who:
+        """Those who are asked, also later on."""
+        everybody = self.who
+        for escalation in self.escalations:
+            everybody = everybody.with_others(escalation.who)
+        return everybody
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups whose members have to be known, those that are asked later included."""
+        within = () if self.within is None else self.within.groups
+        return tuple(dict.fromkeys((*self.everybody.groups, *within)))
+
+    @property
+    def next_moment(self) -> datetime | None:
+        """When there is something to do about the ask without anybody's click. None: never."""
+        moments = (*self.reminders, *(escalation.at for escalation in self.escalations))
+        return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
+
+    def later(self, by: timedelta) -> Policy:
+        """Return it with every time later by so much, and never earlier."""
+        return self.shifted(max(by, timedelta()))
+
+    def shifted(self, by: timedelta) -> Policy:
+        """Return the same policy with all its times moved."""
+        return self.evolve(
+            deadline=None if self.deadline is None else self.deadline + by,
+            reminders=tuple(at + by for at in self.reminders),
+            escalations=tuple(escalation.evolve(at=escalation.at + by) for escalation in self.escalations),
+        )
+
+    def check(self, form: Form) -> None:
+        """Raises `CallerError` where the form cannot be decided by this policy, and says how it could."""
+        self._check_times()
+        approval = self.approval
+        if approval is None:
+            return
+        if not form.is_single:
+            raise CallerError(
+                f"Several people decide about one question, and this form has {len(form.questions)}: ask one by one."
+            )
+        (question,) = form.questions
+        if not question.options or question.multi_select or question.allow_custom:
+            raise CallerError(
+                "People decide by choosing one option: give the question options, one of which is chosen, and no "
+                "written answer (allow_custom=False)."
+            )
+        named = (*approval.refusing, *approval.approving, *(value for pair in approval.wider for value in pair))
+        unknown = [value for value in named if value not in {option.value for option in question.options}]
+        if unknown:
+            raise CallerError(
+                f"There is no option {', '.join(map(repr, unknown))}: name values of the question's options."
+            )
+        if all(approval.refuses(option) for option in question.options):
+            raise CallerError("Every option is a refusal: give one that is not.")
+        both = [value for value in approval.approving if value in approval.refusing]
+        if both:
+            raise CallerError(
+                f"The option {both[0]!r} cannot be both: name it in `approving`, or in `refusing`, or in neither."
+            )
+        if any({wider, narrower} & {*approval.refusing} for wider, narrower in approval.wider):
+            raise CallerError("A vote for an option that is a refusal agrees to no other one: take it out of `wider`.")
+        if not approval.refusing and (approval.refusals > 1 or approval.reasons == "no"):
+            given = 'reasons="no"' if approval.reasons == "no" else f"refusals={approval.refusals}"
+            raise CallerError(
+                f"{given} is about options that are a refusal, and there is none: name their values in `refusing`, or "
+                f"leave {given} out."
+            )
+        self._check_numbers(approval)
+
+    def _check_times(self) -> None:
+        if self.deadline is None:
+            return
+        for what, moments in (
+            ("reminder", self.reminders),
+            ("escalation", tuple(escalation.at for escalation in self.escalations)),
+        ):
+            if any(moment >= self.deadline for moment in moments):
+                raise CallerError(
+                    f"{'An' if what == 'escalation' else 'A'} {what} would come when the time is over: "
+                    "let it come earlier, or wait longer."
+                )
+
+    def _check_numbers(self, approval: Approval) -> None:
+        everybody = self.everybody
+        possible = everybody if approval.own else everybody.without(approval.requesters)
+        if possible is None:
+            raise CallerError(
+                "Nobody is left to decide: people do not decide about their own request, unless own=True."
+            )
+        if possible.groups or possible.anyone or possible.open_to:
+            return  # how many these are is known to the platform alone
+        count = len(possible.distinct)
+        for number, what in ((approval.quorum, "have to agree"), (approval.refusals, "have to refuse")):
+            if number > count:
+                own = " (whose request it is does not count)" if possible != everybody else ""
+                raise CallerError(
+                    f"{number} people {what}, but only {count} are asked{own}: ask more, or lower the number."
+                )
+
+
+class Limits(Value):
+    """How much may be asked. The figures are those of the tools' own design documents."""
+
+    pending_per_place: int = Field(default=10, ge=1)
+    """Asks open in one conversation at the same time."""
+    seconds_between_asks: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """A new card waits this long after the one before it. Only its posting waits: it is stored at once.
+
+    None means 5 seconds for what an agent asks, and none for what a program asks.
+    """
+    timeout: float | None = Field(default=300.0, gt=0, allow_inf_nan=False)
+    """Seconds until `QuestionManager.ask` gives up where the caller says nothing. None: never."""
+
+    def pause(self, *, agent: bool) -> timedelta:
+        """Return how long after the card before it one of an agent, or of a program, is posted."""
+        by_default = AGENT_PACE if agent else 0.0
+        return timedelta(seconds=by_default if self.seconds_between_asks is None else self.seconds_between_asks)
+
+
+def _among(actor: Actor, people: tuple[Actor, ...]) -> bool:
+    return any(person.is_same_person(actor) for person in people)
+
+
+def _shares_account(actor: Actor, people: tuple[Actor, ...]) -> bool:
+    return any(person.is_same_account(actor) for person in people)
+
+
+def _wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
+    return "allowed" if "allowed" in (one, other) else one or other
+
+
+def _only(who: Who) -> str:
+    """Return who can answer, by name where they are few and their names are known."""
+    names = [person.called for person in who.distinct if person.name.strip()]
+    if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
+        return NOT_ASKED
+    return f"Only {' or '.join(f'@{name}' for name in names)} can answer this."

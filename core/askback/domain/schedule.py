@@ -1,0 +1,103 @@
+"""What the time alone does to an ask: further people are asked, those who are missing reminded, and it ends. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["NOTHING_KNOWN", "due", "unclear"]
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+
+from askback.domain.ask import Ask
+from askback.domain.conversation import REMINDER, Say
+from askback.domain.form import Outcome
+from askback.domain.identity import Actor
+from askback.domain.interview import settle
+from askback.domain.policy import Policy, Who
+from askback.domain.voting import done, missing
+from askback.text.literal import fit
+
+PROMPT = 100
+"""Characters of a question that are named in a sentence about it."""
+
+NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
+"""Who is in which group, where nobody tells."""
+CALLED = 10
+"""People who are called by name in place of their groups, at most."""
+
+REMINDED = "Reminder: {question} still waits for you."
+ESCALATED = "This now waits for you, too: {question}"
+
+
+def unclear(ask: Ask, now: datetime) -> tuple[str, ...]:
+    """The groups whose members have to be known to call nobody who has nothing to do any more."""
+    moment = ask.next_moment
+    if ask.outcome is not None or not ask.messages or moment is None or moment > now:
+        return ()
+    return ask.policy.groups if done(ask.interview, ask.policy.approval) else ()
+
+
+def due(
+    ask: Ask, now: datetime, members: Mapping[str, tuple[Actor, ...]] = NOTHING_KNOWN
+) -> tuple[Ask | None, Say | None]:
+    """The ask as it is when the time has come for something, and what people are told. None: nothing is due.
+
+    `members`: who is in the groups of which that is known.
+
+    Reminders and escalations that passed together, such as while nothing ran, are told once. Nobody is told of a card
+    that does not stand anywhere yet: it names those who are asked as well by then, and reminders come once it stands.
+    """
+    policy, moment = ask.policy, ask.next_moment
+    if ask.outcome is not None or moment is None or moment > now:
+        return None, None
+    if policy.deadline is not None and policy.deadline <= now:
+        return ask.evolve(interview=settle(ask.interview, Outcome(status="timed_out", at=now))), None
+    came = tuple(escalation for escalation in policy.escalations if escalation.at <= now)
+    who = policy.who
+    for escalation in came:
+        who = who.with_others(escalation.who)
+    after = policy.evolve(
+        who=who,
+        reminders=tuple(at for at in policy.reminders if at > now or not ask.messages),
+        escalations=tuple(escalation for escalation in policy.escalations if escalation.at > now),
+    )
+    interview = ask.interview.evolve(revision=ask.interview.revision + 1) if came else ask.interview
+    return ask.evolve(policy=after, interview=interview), _told(ask, policy, after, members) if ask.messages else None
+
+
+def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]) -> Say | None:
+    reminded = len(after.reminders) != len(before.reminders)
+    told = missing(ask.interview, after, after.approval)
+    if told is not None and not reminded:
+        told = told.besides(before.who)
+    if told is not None:
+        told = _by_name(told, members, done(ask.interview, after.approval))
+    if told is None:
+        return None
+    sentence = REMINDED if reminded else ESCALATED
+    left = f"{len(after.reminders)}.{len(after.escalations)}"
+    return Say(
+        target=f"{REMINDER}{ask.id}:{left}",
+        text=sentence.format(question=f"“{fit(ask.interview.question.prompt, PROMPT)}”"),
+        markdown=False,
+        mention=told,
+        reply_to=ask.messages[0],
+        until=after.deadline,
+    )
+
+
+def _by_name(told: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple[Actor, ...]) -> Who | None:
+    """The same without these people: groups that they are in as the others in these, where those are known and few."""
+    groups: list[str] = []
+    people = list(told.people)
+    for group in told.groups:
+        inside = members.get(group, ())
+        others = Who.only(*inside).without(without) if inside else None
+        if not inside or (others is not None and len(others.people) == len(inside)):
+            groups.append(group)
+        elif others is not None:
+            people += others.people
+    called = Who(people=tuple(people)).distinct if people else ()
+    if len(called) > CALLED:
+        return told
+    return told.evolve(people=called, groups=tuple(groups)) if called or groups or told.anyone or told.open_to else None

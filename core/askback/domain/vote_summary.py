@@ -1,0 +1,163 @@
+"""How a decision of several people stands, in words that every platform shares. Pure.
+
+Labels in them are shortened: they stand whole among the card's options.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "MISSING",
+    "OPEN_TO",
+    "REQUESTED_BY",
+    "REST",
+    "Verdict",
+    "agreeing",
+    "crowd",
+    "ended",
+    "not_deciding",
+    "progress",
+    "requesters",
+    "rule",
+    "side",
+    "verdict",
+]
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+from askback.domain.card import LONGEST_NAMED, Card
+from askback.domain.identity import Actor
+from askback.domain.policy import OpenTo, Who
+from askback.domain.voting import Tally
+from askback.text.literal import fit
+
+Verdict = Literal["approved", "refused", "decided"]
+"""decided: by choosing an option that is neither a "yes" nor a "no"."""
+
+REQUESTED_BY = "Requested by "
+"""Names of people follow, and `not_deciding`."""
+MISSING = "Not yet: "
+"""Names of people and groups follow."""
+
+
+OPEN_TO: Final[Mapping[OpenTo, str]] = {"participants": "anyone in this thread", "allowed": "anyone here"}
+"""Who may answer beside those who are named."""
+REST = "the rest of "
+"""The name of a group of which some have spoken follows."""
+REQUESTERS = 6
+"""People who are named as requesters: more are counted, and hear at a click that it is their request."""
+LISTED = 10
+"""People who are named among the missing: more are counted, since they all stand among those who are asked."""
+
+
+def agreeing(card: Card) -> int | None:
+    """The number of the one option that is a "yes", but for wider ones. None: there are several, or none."""
+    options = () if card.tally is None else _narrow(card.tally, card.tally.approving)
+    return options[0] + 1 if len(options) == 1 else None
+
+
+def crowd(who: Who) -> str | None:
+    """How many people are missing, where these are too many to be named."""
+    return f"{len(who.people)} people" if len(who.people) > LISTED and not who.anyone else None
+
+
+def requesters(tally: Tally) -> tuple[tuple[Actor, ...], str]:
+    """Return whose request it is as far as they are named, and what stands behind the names: how many more."""
+    shown = tally.requesters if len(tally.requesters) <= REQUESTERS else tally.requesters[: REQUESTERS - 1]
+    more = len(tally.requesters) - len(shown)
+    return shown, f" and {more} more" if more else ""
+
+
+def not_deciding(requesters: int) -> str:
+    """What stands behind the names of those whose request it is."""
+    return f", who {'does' if requesters == 1 else 'do'} not decide"
+
+
+def rule(card: Card, tally: Tally) -> str:
+    """What is needed: "2 have to agree; one “No” ends it. “No” needs a reason."."""
+    many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
+    one = len(_others(card, tally)) == 1
+    said = f"{many} to {'agree' if one else 'choose' if tally.quorum == 1 else 'choose the same'}"
+    if tally.wider and tally.quorum > 1:
+        said += f", {tally.quorum} to {_labels(card, (wider for wider, _ in tally.wider))}"
+    if tally.refusing:
+        said += f"; {_count(tally.refusals)} {_labels(card, tally.refusing)} end{'s' * (tally.refusals == 1)} it"
+    if not tally.reasons:
+        return f"{said}."
+    if len(tally.reasons) == len(card.items):
+        return f"{said}. Everybody says why."
+    return f"{said}. {_labels(card, tally.reasons)} needs a reason."
+
+
+def progress(card: Card, tally: Tally) -> str | None:
+    """How far it has come: "1 of 2 agree", or "agreed" once it is over. None: nobody has voted."""
+    if not tally.votes:
+        return None
+    others = _others(card, tally)
+    if len(others) == 1:
+        count = tally.votes_for(*others)
+        said = [f"{count} of {tally.quorum} agree{'' if card.ending is None else 'd'}"]
+    else:
+        said = [
+            f"{tally.votes_for(index)} of {tally.quorum} {_labels(card, (index,))}"
+            for index in others
+            if tally.votes_for(index)
+        ]
+    against = tally.votes_for(*tally.refusing)
+    if against:
+        said.append(f"{against} of {tally.refusals} {_labels(card, tally.refusing)}")
+    return ", ".join(said)
+
+
+def side(tally: Tally, index: int) -> Verdict:
+    """What it is to choose this option."""
+    return "refused" if index in tally.refusing else "approved" if index in tally.approving else "decided"
+
+
+def verdict(card: Card, tally: Tally) -> Verdict | None:
+    """What was decided. None: nothing, or not yet."""
+    if card.ending is None or card.ending.status != "answered":
+        return None
+    return next((side(tally, item.number - 1) for item in card.items if item.chosen), None)
+
+
+def ended(card: Card, tally: Tally) -> str:
+    """How it ended, in a few words without a full stop."""
+    found = verdict(card, tally)
+    if found is not None:
+        word = {"approved": "Approved", "refused": "Refused", "decided": "Decided"}[found]
+        chosen = tuple(item.number - 1 for item in card.items if item.chosen)
+        possible = {"approved": _narrow(tally, tally.approving), "refused": tally.refusing, "decided": ()}[found]
+        said = word if possible == chosen else f"{word}: {_labels(card, chosen)}"
+        beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.votes_for(wider)]
+        return f"{said}, but not {_labels(card, beyond)}" if beyond else said
+    status = None if card.ending is None else card.ending.status
+    so_far = progress(card, tally)
+    left = "" if so_far is None else f": {so_far}"
+    match status:
+        case "timed_out":
+            return f"Not decided in time{left}"
+        case "cancelled":
+            return "Taken back"
+        case "undeliverable":
+            return "This could not be delivered"
+        case _:
+            return "Not decided"
+
+
+def _others(card: Card, tally: Tally) -> tuple[int, ...]:
+    """The options that are no "no", but for those whose votes count for another one of these."""
+    return _narrow(tally, (item.number - 1 for item in card.items if item.number - 1 not in tally.refusing))
+
+
+def _narrow(tally: Tally, indexes: Iterable[int]) -> tuple[int, ...]:
+    wider = {index for index, _ in tally.wider}
+    return tuple(index for index in indexes if index not in wider)
+
+
+def _labels(card: Card, indexes: Iterable[int]) -> str:
+    return " or ".join(f"“{fit(card.items[index].label, LONGEST_NAMED)}”" for index in indexes)
+
+
+def _count(number: int) -> str:
+    return "one" if number == 1 else str(number)

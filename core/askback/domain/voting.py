@@ -1,0 +1,170 @@
+"""How several people decide: who voted for what, and when that is a decision. Pure.
+
+A vote moves the interview to no other step, so that a card which somebody else has voted on since still counts.
+Each person has one vote, the newest of theirs.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Tally", "Unreasoned", "done", "missing", "tally", "vote"]
+
+from askback.domain.actions import Action, Cancel, Choose, Look
+from askback.domain.form import Answer, Choice, Option, Outcome, Question, Vote
+from askback.domain.identity import Actor
+from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, counted, has_counted, settle
+from askback.domain.policy import Approval, Policy, Who
+from askback.internal.values import Value
+from askback.text.literal import literal
+
+
+class Unreasoned(NotPossible):
+    """The vote needs a reason, and has none, or one that is too long. Without a text, none was asked for yet."""
+
+    def __init__(self, index: int, problem: str = "", reason: str = "") -> None:
+        super().__init__(problem)
+        self.index = index
+        self.reason = reason
+
+
+class Tally(Value):
+    """How far a decision has come."""
+
+    quorum: int
+    refusals: int
+    refusing: tuple[int, ...]
+    """The options that are a "no", by their place in the question."""
+    approving: tuple[int, ...]
+    """The options that are a "yes"."""
+    wider: tuple[tuple[int, int], ...]
+    """Options whose votes count for another one as well."""
+    reasons: tuple[int, ...]
+    """The options that want a reason."""
+    votes: tuple[Vote, ...]
+    missing: Who | None
+    """Who may still vote and has not: groups whole, since nobody here knows who is in them. None: nobody."""
+    begun: tuple[str, ...]
+    """The groups of which somebody has voted: of these, the others are missing."""
+    requesters: tuple[Actor, ...]
+    """Whose request it is, where these do not decide about it; else nobody."""
+    decided: bool
+
+    def votes_for(self, *options: int) -> int:
+        """How many votes count for one of these."""
+        counted = {*options, *(wider for wider, narrower in self.wider if narrower in options)}
+        return sum(vote.choice.index in counted for vote in self.votes)
+
+
+def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
+    """How far the decision has come."""
+    options = interview.question.options
+    requesters = () if approval.own else approval.requesters
+    places = {option.value: index for index, option in enumerate(options)}
+    return Tally(
+        quorum=approval.quorum,
+        refusals=approval.refusals,
+        refusing=tuple(index for index, option in enumerate(options) if approval.refuses(option)),
+        approving=tuple(index for index, option in enumerate(options) if approval.approves(option, options)),
+        wider=tuple((places[wider], places[narrower]) for wider, narrower in approval.wider),
+        reasons=tuple(index for index, option in enumerate(options) if approval.wants_reason(option)),
+        votes=interview.votes,
+        missing=missing(interview, policy, approval),
+        begun=tuple(group for group in policy.who.groups if any(group in vote.by.groups for vote in interview.votes)),
+        requesters=requesters,
+        decided=interview.outcome is not None,
+    )
+
+
+def missing(interview: Interview, policy: Policy, approval: Approval | None) -> Who | None:
+    """Who may still decide and has not. None: nobody."""
+    return policy.who.without(done(interview, approval))
+
+
+def done(interview: Interview, approval: Approval | None) -> tuple[Actor, ...]:
+    """Who has decided, or does not."""
+    requesters = () if approval is None or approval.own else approval.requesters
+    return (*(vote.by for vote in interview.votes), *requesters)
+
+
+def vote(interview: Interview, approval: Approval, action: Action) -> Interview:
+    """The interview after one action of somebody who may decide, or who may cancel.
+
+    Raises `Unreasoned` where a reason has to be given first, and `Closed`, `Stale` or `NotPossible` where the action
+    changes nothing.
+    """
+    if has_counted(interview, action):
+        return interview
+    if interview.phase == "closed":
+        raise Closed("This question is closed already. Your click changed nothing.")
+    match action.deed:
+        case Look():
+            return interview
+        case Cancel():
+            return counted(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
+        case Choose(index=index, reason=reason):
+            if action.turn != interview.turn:
+                raise Stale("That step has passed: the card has moved on. Your click changed nothing.")
+            return counted(_voted(interview, approval, action, index, reason), action)
+        case _:
+            raise NotPossible("People decide here by choosing one of the options.")
+
+
+def _voted(interview: Interview, approval: Approval, action: Action, index: int, reason: str | None) -> Interview:
+    question = interview.question
+    if not 0 <= index < len(question.options):
+        raise NotPossible("There is no such option.")
+    option = question.options[index]
+    before = next((vote for vote in interview.votes if vote.by.is_same_account(action.actor)), None)
+    if before is not None and before.choice.index == index and reason is None:
+        raise NotPossible(
+            f"Your vote is “{literal(option.label)}” already. {_needed(interview.votes, approval, question, option)}"
+        )
+    why = (reason or "").strip()
+    if approval.wants_reason(option) and not why:
+        raise Unreasoned(index, "" if reason is None else "Please say why: this decision needs a reason.")
+    if len(why) > LONGEST_REASON:
+        raise Unreasoned(index, f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(why):,}.", why)
+    choice = Choice(index=index, value=option.value, label=option.label)
+    mine = Vote(by=action.actor, choice=choice, reason=why or None, at=action.at)
+    votes = (*(vote for vote in interview.votes if not vote.by.is_same_account(action.actor)), mine)
+    after = interview.evolve(votes=votes, revision=interview.revision + 1)
+    decided = _decided(votes, approval, question, option)
+    if decided is None:
+        return after
+    refused = approval.refuses(decided)
+    index = question.options.index(decided)
+    chosen = after.evolve(drafts=(after.draft.evolve(chosen=(index,)),))
+    choice = Choice(index=index, value=decided.value, label=decided.label)
+    return settle(
+        chosen,
+        Outcome(
+            status="answered",
+            at=action.at,
+            by=action.actor,
+            answers=(Answer(question_id=question.id, choices=(choice,)),),
+            reason=mine.reason if refused else None,
+            refused=refused,
+        ),
+    )
+
+
+def _decided(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> Option | None:
+    """What is decided once somebody chose this option: it, or what its votes count for as well. None: nothing yet."""
+    by_value = {option.value: option for option in question.options}
+    wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
+    possible = (by_value[value] for value in approval.counted_for(chosen.value))
+    return next((option for option in possible if _count(votes, approval, question, option) >= wanted), None)
+
+
+def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, option: Option) -> int:
+    """How many votes there are that count for this option: every refusal does for each of these."""
+    if approval.refuses(option):
+        return sum(approval.refuses(question.options[vote.choice.index]) for vote in votes)
+    return sum(option.value in approval.counted_for(vote.choice.value) for vote in votes)
+
+
+def _needed(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> str:
+    by_value = {option.value: option for option in question.options}
+    wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
+    counts = (_count(votes, approval, question, by_value[value]) for value in approval.counted_for(chosen.value))
+    more = wanted - max(counts)
+    return f"{more} more {'is' if more == 1 else 'are'} needed."

@@ -1,0 +1,143 @@
+"""Takes what people type under cards that programs posted, where no agent listens."""
+
+from __future__ import annotations
+
+__all__ = ["CardReplies"]
+
+import logging
+from typing import TYPE_CHECKING
+
+from askback.domain.actions import Action, Deed
+from askback.domain.ask import Ask
+from askback.domain.card import Notice, Redraw
+from askback.domain.conversation import NO_TEXT, Heard, Taken
+from askback.inbound import typed_text
+from askback.inbound.commands import command_of
+from askback.inbound.quoting import quoted
+from askback.inbound.typed_text import TypedReplies
+from askback.internal.bounded_cache import Recent
+from askback.internal.clock import utc_now
+from askback.text.literal import fit
+
+if TYPE_CHECKING:
+    from askback.inbound.cards import Cards
+    from askback.manager import QuestionManager
+    from askback.store.store import Store
+
+log = logging.getLogger("askback.replies")
+
+LABELS = 3
+"""Most options that are named there."""
+LABEL = 40
+REMEMBERED = 5000
+
+BY_CARD = "To answer {question}, use its card."
+BY_LABEL = "To answer {question}, use its card, or write one of its options here: {labels}."
+NOT_COUNTED = "I did not count that as your answer to {question}. Please use its card."
+WHICH = "That could answer several questions here. Please use the card of the one that you mean."
+
+
+class CardReplies:
+    """Answers by label, and what else people write there. A label counts as a click by its author does."""
+
+    def __init__(
+        self, store: Store, manager: QuestionManager, typed_replies: TypedReplies, cards: Cards, *, agent: bool
+    ) -> None:
+        """`agent`: one listens here, and takes what is meant for the bot and is no answer."""
+        self._store = store
+        self._manager = manager
+        self._typed = typed_replies
+        self._cards = cards
+        self._agent = agent
+        self._told: Recent[tuple[str, str], None] = Recent(REMEMBERED)
+
+    async def hear(self, heard: Heard, *, begin: bool) -> Taken | None:
+        """Take a message as an answer, or say how to answer. None means it is for whoever else listens.
+
+        When this returns, it is committed. Raises `StoreError`.
+        """
+        under = _under(await self._store.asked_near(heard.place), heard, begin=begin)
+        if not under:
+            return None
+        conversation = await self._store.conversation(heard.place)
+        if conversation is not None:
+            # What is asked in the conversation's own place is read with the message.
+            under = tuple(ask for ask in under if ask.place != heard.place)
+        exact = [(ask, deeds) for ask in under if (deeds := self._meant(ask, heard))]
+        if len(exact) == 1:
+            return await self._count(*exact[0], heard)
+        if conversation is not None or (self._agent and begin) or not under:
+            return None
+        may_answer = any(self._manager.refusal(ask, heard.author) is None for ask in under)
+        if may_answer and not heard.files and command_of(heard.text) == "show" and await self._cards.show(heard):
+            return Taken(new=False)
+        ask = exact[0][0] if exact else under[-1]
+        return Taken(new=False, notice=self._once(ask, heard, WHICH if exact else self._how(ask, heard)))
+
+    def _meant(self, ask: Ask, heard: Heard) -> tuple[Deed, ...]:
+        """Return what a message does to a question that its author may answer. Empty means nothing certain."""
+        if self._typed == "off" or heard.files or heard.text == NO_TEXT:
+            return ()
+        if self._manager.refusal(ask, heard.author) is not None:
+            return ()
+        return typed_text.answer(ask.interview, heard.text)
+
+    async def _count(self, ask: Ask, deeds: tuple[Deed, ...], heard: Heard) -> Taken:
+        turn = ask.interview.turn
+        for number, deed in enumerate(deeds):
+            action = Action(
+                ask_id=ask.id,
+                actor=heard.author,
+                at=utc_now(),
+                turn=turn,
+                deed=deed,
+                delivery=f"typed:{number}:{heard.dedupe_key}",
+            )
+            match await self._manager.act(action):
+                case Redraw():
+                    pass
+                case Notice(text=why):
+                    return Taken(new=False, notice=why)
+                case _:  # it takes a field, such as for a reason
+                    return Taken(new=False, notice=NOT_COUNTED.format(question=quoted(ask)))
+        log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
+        return Taken(new=False)
+
+    def _how(self, ask: Ask, heard: Heard) -> str:
+        refusal = self._manager.refusal(ask, heard.author)
+        if refusal is not None:
+            return refusal
+        options = ask.interview.question.options if ask.interview.phase == "asking" else ()
+        if not options or self._typed == "off":
+            return BY_CARD.format(question=quoted(ask))
+        labels = [f"“{fit(option.label, LABEL)}”" for option in options[:LABELS]]
+        more = ["…"] if len(options) > LABELS else []
+        return BY_LABEL.format(question=quoted(ask), labels=", ".join([*labels, *more]))
+
+    def _once(self, ask: Ask, heard: Heard, words: str) -> str | None:
+        """The words, unless this person was told something of this question before."""
+        key = (ask.id, heard.author.id)
+        if key in self._told:
+            return None
+        self._told[key] = None
+        return words
+
+
+def _under(asks: tuple[Ask, ...], heard: Heard, *, begin: bool) -> tuple[Ask, ...]:
+    """Return the questions of programs to whose cards a message belongs.
+
+    It stands in the same place as the card, in the thread that hangs from it, or refers to it; or it is written to the
+    bot in the channel of the card, outside of any thread.
+    """
+    alone = begin and not heard.midway
+    return tuple(
+        ask
+        for ask in asks
+        if ask.conversation_id is None
+        and ask.messages
+        and (
+            ask.place == heard.place
+            or alone
+            or any(one.id == heard.place.thread or one == heard.refers_to for one in ask.messages)
+        )
+    )

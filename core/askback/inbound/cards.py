@@ -1,0 +1,121 @@
+"""Brings back cards that people deleted, as long as their questions are open."""
+
+from __future__ import annotations
+
+__all__ = ["CardGone", "Cards"]
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from askback.domain.ask import Ask
+from askback.domain.conversation import Heard, Say
+from askback.domain.identity import Place
+from askback.manager import QuestionManager
+from askback.ports.platform import Gone, Messages, Platform, TryLater, Undeliverable
+from askback.store.store import Store
+
+log = logging.getLogger("askback.cards")
+
+LOOK_SECONDS = 1.0
+"""How long a platform is asked about a card: the ack of what a person wrote waits for it."""
+
+HERE = "The question is here:"
+ABOVE = "The question is above. I could not look it up just now."
+
+
+class CardGone(Gone):
+    """The first message of a card no longer exists."""
+
+    def __init__(self, ask: Ask, why: Gone) -> None:
+        super().__init__(str(why))
+        self.ask = ask
+        """As it was when it was to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is known of a card."""
+
+    posted_again: bool = False
+    link: str | None = None
+    """Where it stands; None: that could not be looked up."""
+
+
+class Cards:
+    """The cards of open questions, and whether people can see them."""
+
+    def __init__(self, store: Store, manager: QuestionManager, platforms: Mapping[str, Platform]) -> None:
+        self._store = store
+        self._manager = manager
+        self._platforms = platforms
+
+    async def lost(self, ask: Ask, messages: Messages | None = None) -> bool:
+        """Have a card posted again of which these messages are gone, by default the first. False: the ask is over."""
+        messages = ask.messages[:1] if messages is None else messages
+        if await self._store.lost(ask.id, messages):
+            log.warning(
+                "Somebody deleted the card of an open question; it is posted again.",
+                extra={"action": "card_gone", "ask_id": ask.id},
+            )
+            self._manager.nudge()
+            return True
+        now = await self._store.get(ask.id)
+        if now is None or now.outcome is not None:
+            return False
+        # Another process has seen to it.
+        await self._manager.hand_over(ask.id)
+        return True
+
+    async def deleted(self, ask_id: str, messages: Messages) -> None:
+        """Have a card posted again, the deletion of which was heard."""
+        ask = await self._store.get(ask_id)
+        gone = () if ask is None else tuple(message for message in messages if message in ask.messages)
+        if ask is not None and ask.outcome is None and gone:
+            await self.lost(ask, gone)
+
+    async def look(self, ask: Ask) -> Sight:
+        """Look whether a card stands, for a second at most, and have it posted again where it does not."""
+        platform = self._platforms.get(ask.place.platform)
+        if platform is None or not ask.messages:
+            return Sight()
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                missing = await platform.missing(ask.place, ask.messages)
+                link = None if missing else await platform.link(ask.messages[0])
+        except Gone:
+            missing, link = ask.messages[:1], None
+        except (Undeliverable, TryLater, TimeoutError) as error:
+            why = str(error) or "the platform does not answer."
+            log.warning("The link to a question is not to be had: %s", why, extra={"action": "no_link"})
+            return Sight()
+        if missing:
+            return Sight(posted_again=await self.lost(ask, missing))
+        return Sight(link=link)
+
+    async def show(self, heard: Heard) -> bool:
+        """Show the open questions of a place to somebody who asks for them. False: none is open there."""
+        asks = await self._open_in(heard.place)
+        for ask in asks:
+            if not ask.messages:
+                # Not posted yet, or waiting to be posted again.
+                await self._store.draw_again(ask.id)
+                continue
+            sight = await self.look(ask)
+            if not sight.posted_again:
+                text = ABOVE if sight.link is None else HERE
+                say = Say(target=f"show:{ask.id}:{heard.dedupe_key}", text=text, markdown=False, link=sight.link)
+                await self._store.queue(say, ask_id=ask.id)
+        if asks:
+            self._manager.nudge()
+        return bool(asks)
+
+    async def _open_in(self, place: Place) -> tuple[Ask, ...]:
+        """Return the open asks of a thread, else those of its channel; programs leave the tenant out."""
+        threads = dict.fromkeys((place, place.evolve(thread=None)))
+        for where in dict.fromkeys(one for thread in threads for one in (thread, thread.evolve(tenant=None))):
+            asks = await self._manager.pending(where)
+            if asks:
+                return asks
+        return ()

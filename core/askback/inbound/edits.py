@@ -1,0 +1,100 @@
+"""Takes what people change or delete after they wrote it."""
+
+from __future__ import annotations
+
+__all__ = ["Changes"]
+
+import logging
+import time
+
+from askback.domain.ask import Ask
+from askback.domain.conversation import Deleted, Edited, Revised, Taken
+from askback.domain.identity import Place
+from askback.inbound.cards import Cards
+from askback.inbound.message_router import Reception
+from askback.internal.bounded_cache import Recent
+from askback.manager import QuestionManager
+from askback.store.store import Store
+from askback.text.literal import fit
+
+log = logging.getLogger("askback.reception")
+
+TOLD_AGAIN_SECONDS = 60.0
+"""Authors hear once in this time that the agent sees edits of one message."""
+REMEMBERED = 5000
+ANSWER = 100
+"""Characters of an answer that are quoted in a sentence."""
+
+SEEN = "Got it: the agent will see your edit."
+ANSWERED = "That question was answered already{answer}. Your edit changes nothing."
+COUNTED = "Your message counted as an answer already. To change it, please use the card."
+
+
+class Changes:
+    """The door for edits and deletions. What it returns is committed."""
+
+    def __init__(self, store: Store, manager: QuestionManager, cards: Cards, reception: Reception | None) -> None:
+        """`reception`: None where no agent runs: then only cards matter."""
+        self._store = store
+        self._manager = manager
+        self._cards = cards
+        self._reception = reception
+        self._told: Recent[str, float] = Recent(REMEMBERED)
+
+    async def is_kept(self, key: str) -> bool:
+        """Return whether an edit of this message can change anything: one indexed look."""
+        return self._reception is not None and await self._store.is_kept(key)
+
+    async def talks_in(self, place: Place) -> bool:
+        """Return whether an agent talks in a place, so that what people write there is kept."""
+        return self._reception is not None and await self._store.conversation(place) is not None
+
+    async def edited(self, edited: Edited) -> Taken:
+        """Take the edit of a message. When this returns, it is stored."""
+        reception, heard = self._reception, edited.heard
+        if reception is None or reception.refusal(heard) is not None:
+            return Taken(new=False)
+        revised = await reception.replies.edit(edited)
+        if revised.how == "ignored":
+            return Taken(new=False)
+        log.info("A message was edited.", extra={"action": "message_edited", "how": revised.how})
+        self._manager.nudge()
+        if revised.how == "heard":
+            self._manager.heard()
+        return Taken(new=revised.how == "heard", notice=self._notice(revised, heard.dedupe_key))
+
+    async def deleted(self, deleted: Deleted) -> None:
+        """Take a deletion: cards of open questions come back, and what the agent has not read is taken out."""
+        for message in deleted.messages:
+            self._manager.deleted[message] = None
+        concerned = await self._store.concerned(deleted)
+        for ask_id in concerned.asks:
+            await self._cards.deleted(ask_id, deleted.messages)
+        count = 0
+        for conversation_id in concerned.conversations:
+            count += await self._store.take_back(conversation_id, deleted.keys)
+        if count:
+            log.info("A message that the agent had not read was deleted.", extra={"action": "message_taken_back"})
+            self._manager.nudge()
+        elif not concerned.asks:
+            log.debug("A deletion changes nothing here.", extra={"action": "deletion_ignored"})
+
+    def _notice(self, revised: Revised, key: str) -> str | None:
+        if revised.how == "too late" and revised.ask is not None:
+            return COUNTED if revised.ask.outcome is None else ANSWERED.format(answer=_answer(revised.ask))
+        if revised.how != "heard":
+            return None
+        now = time.monotonic()
+        if key in self._told and now - self._told[key] < TOLD_AGAIN_SECONDS:
+            return None
+        self._told[key] = now
+        return SEEN
+
+
+def _answer(ask: Ask) -> str:
+    """Return what was answered, to end a sentence with."""
+    answers = () if ask.outcome is None else ask.outcome.answers
+    if len(answers) != 1:
+        return ""
+    said = answers[0].text or ", ".join(answers[0].labels)
+    return f": “{fit(said, ANSWER)}”" if said else ""

@@ -1,0 +1,195 @@
+"""Takes what people write: who may talk, what is an order to the bot itself, and what goes to the agent."""
+
+from __future__ import annotations
+
+__all__ = ["NOT_HERE", "NOT_STOPPED", "Reception"]
+
+import logging
+from collections.abc import Mapping
+
+from askback.agent.loop import Agent
+from askback.domain.access import Access
+from askback.domain.conversation import Conversation, Heard, NotStopped, Received, Say, Taken
+from askback.domain.identity import Actor, Place
+from askback.inbound.cards import Cards
+from askback.inbound.commands import command_of
+from askback.inbound.text_answers import Replies
+from askback.inbound.typed_text import TypedReplies
+from askback.internal.clock import utc_now
+from askback.internal.throttle import Throttle
+from askback.manager import QuestionManager
+from askback.observability import telemetry
+from askback.ports.platform import Platform
+from askback.store.store import Store
+from askback.text.literal import fit
+
+log = logging.getLogger("askback.reception")
+
+REFUSED_AGAIN_SECONDS = 3600.0
+"""Whoever may not talk is told so once in this time."""
+NAMED = 10
+"""People, or files, that are named in a sentence: more are counted."""
+LONGEST_FILE = 80
+"""Characters of a file's name in a sentence: it has to fit into a message, whoever chose it."""
+
+NOTHING_TO_STOP = "There is nothing to stop here."
+NOT_STOPPED = NotStopped(notice=NOTHING_TO_STOP, nothing=True)
+NOT_HERE = NotStopped(
+    notice="That went to a process of this app that only asks for a program. If the work does not end, try again.",
+    known=False,
+)
+NEW = "This is a new conversation: I have set aside what was said before."
+FILES = "I cannot read files, so I do not know what is in {names}. If it matters, please paste the text here."
+
+
+class Reception:
+    """The door for messages of people. What it returns is committed."""
+
+    def __init__(
+        self,
+        store: Store,
+        manager: QuestionManager,
+        agent: Agent,
+        platforms: Mapping[str, Platform],
+        access: Mapping[str, Access] | None = None,
+        typed: TypedReplies = "offer",
+        cards: Cards | None = None,
+    ) -> None:
+        """`access`: the rules by platform; without any for a platform, whoever the bot hears may talk."""
+        self.replies = Replies(store, manager, typed)
+        self._store = store
+        self._manager = manager
+        self._agent = agent
+        self._cards = cards or Cards(store, manager, platforms)
+        self._access: Mapping[str, Access] = access if access is not None else {}
+        self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
+
+    async def hear(self, heard: Heard, *, begin: bool) -> Taken:
+        """Take a message from a person. When this returns, it is stored. `begin`: start a conversation if need be."""
+        refusal = self.refusal(heard)
+        if refusal is not None:
+            return Taken(new=False, notice=self._once(heard, refusal) if begin else None)
+        hearing = telemetry.Hearing(heard.place.platform)
+        if hearing.trace is not None:
+            heard = heard.evolve(trace=hearing.trace)
+        command = command_of(heard.text) if not heard.files else None
+        if command is not None and await self.replies.names_option(heard):
+            command = None
+        if command == "stop":
+            return await self._stop_by_word(heard, begin=begin)
+        if command == "new":
+            return await self._start_over(heard, hearing, begin=begin)
+        if command == "show" and await self._cards.show(heard):
+            return Taken(new=False)
+        received = await self.replies.receive(heard, begin=begin)
+        if received is None or received.duplicate:
+            return Taken(new=False)
+        if heard.files:
+            await self._tell_files(received.conversation, heard)
+        if received.waiting_for and not received.told:
+            await self._tell_waiting(received, heard)
+        hearing.end(received.conversation.trace)
+        self._manager.nudge()
+        return Taken(new=True)
+
+    async def _start_over(self, heard: Heard, hearing: telemetry.Hearing, *, begin: bool) -> Taken:
+        """Another conversation in the place of the present one. That ends what goes on, so it takes the same right."""
+        before = await self._store.conversation(heard.place)
+        if before is not None and not self._may_stop(before, heard.author):
+            return Taken(new=False, notice=_not_yours(before, "begin anew here"))
+        received = await self._store.start_over(heard, NEW, begin=begin)
+        if received is None or received.duplicate:
+            return Taken(new=False)
+        hearing.end(received.conversation.trace)
+        self._manager.settled(received.asks)
+        if received.ended is not None:
+            self._agent.rests(received.ended)
+        return Taken(new=True)
+
+    async def stop(self, place: Place, by: Actor, *, key: str) -> NotStopped | None:
+        """End what goes on in a place: the turn, its tools and its questions. Returns why not, for this person.
+
+        `key`: the platform's own name for this stop, which may be delivered again, also to another process.
+        """
+        conversation = await self._store.conversation(place)
+        if conversation is None:
+            return NOT_STOPPED
+        heard = Heard(place=conversation.place, author=by, text="stop", dedupe_key=f"stop:{key}", at=utc_now())
+        return await self._stop(conversation, by, heard)
+
+    async def _stop(self, conversation: Conversation, by: Actor, heard: Heard) -> NotStopped | None:
+        if not self._may_stop(conversation, by):
+            return NotStopped(notice=_not_yours(conversation, "stop it"))
+        stopped = await self._store.stop(conversation.id, by, heard=heard)
+        if stopped is None:
+            return NOT_STOPPED
+        if stopped.duplicate:
+            return None  # what goes on now began after it
+        self._manager.settled(stopped.asks)
+        self._agent.rests(conversation)
+        return None
+
+    async def _stop_by_word(self, heard: Heard, *, begin: bool) -> Taken:
+        conversation = await self._store.conversation(heard.place)
+        if conversation is None:
+            return Taken(new=False, notice=NOTHING_TO_STOP if begin else None)
+        refused = await self._stop(conversation, heard.author, heard)
+        return Taken(new=False, notice=None if refused is None else refused.notice)
+
+    def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
+        access = self._access.get(by.platform)
+        return conversation.starter.is_same_person(by) or (access is not None and access.is_admin(by))
+
+    def refusal(self, heard: Heard) -> str | None:
+        """Return why this person may not talk to the bot there; None if they may."""
+        access = self._access.get(heard.place.platform)
+        return None if access is None else access.refusal(heard.author, heard.place, direct=heard.direct)
+
+    def _once(self, heard: Heard, refusal: str) -> str | None:
+        """The refusal, unless this person was told lately."""
+        author, access = heard.author, self._access.get(heard.place.platform)
+        if not self._refused.allows((author.platform, author.id)):
+            return None
+        line = None if access is None else access.line(author, heard.place, direct=heard.direct)
+        extra = {"action": "stranger_refused", "platform": author.platform, "set": line}
+        if line is not None:
+            log.warning("Somebody was refused, since nobody may talk to the bot yet: set %s", line, extra=extra)
+        else:
+            log.info("Somebody who may not talk to the bot was told so.", extra=extra)
+        return refusal
+
+    async def _tell_files(self, conversation: Conversation, heard: Heard) -> None:
+        names = ", ".join(fit(name, LONGEST_FILE) for name in heard.files[:NAMED])
+        more = f" and {len(heard.files) - NAMED} more" if len(heard.files) > NAMED else ""
+        say = Say(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names + more), markdown=False)
+        await self._store.queue(say, conversation.id)
+
+    async def _tell_waiting(self, received: Received, heard: Heard) -> None:
+        """Say once what the conversation waits for: what people write meanwhile is kept for later."""
+        ask = received.waiting_for[0]
+        who = ask.policy.who
+        # Where many may answer, the one in front is only the first of them.
+        whose = "your" if who.names(heard.author) else _whose(who.people if who.open_to is None else ())
+        more = len(received.waiting_for) - 1
+        count = f" (and {more} more)" if more else ""
+        sight = await self._cards.look(ask)
+        waiting = f"I am waiting for {whose} answer to"
+        if sight.posted_again:
+            text = (
+                f"I have noted that. {waiting} a question that was deleted{count}: I post it again, and go on after it."
+            )
+        else:
+            text = f"I have noted that. {waiting} the question above{count} and go on after it."
+        say = Say(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
+        await self._store.tell_waiting(received.conversation.id, say, ask.id)
+
+
+def _not_yours(conversation: Conversation, what: str) -> str:
+    return f"Only {conversation.starter.called}, who began this, or an administrator may {what}."
+
+
+def _whose(people: tuple[Actor, ...]) -> str:
+    if len(people) > NAMED:
+        return f"{len(people)} people's"
+    names = " or ".join(one.called for one in people)
+    return f"{names}'s" if names else "an"

@@ -1,0 +1,265 @@
+"""Takes messages as answers: those that equal an option, and those whose authors say so."""
+
+from __future__ import annotations
+
+__all__ = ["UNKNOWN", "Replies"]
+
+import logging
+import secrets
+from typing import Literal
+
+from askback.domain.actions import Action, Choose, Deed
+from askback.domain.ask import Admits, Ask
+from askback.domain.card import FieldErrors, Notice, Redraw
+from askback.domain.conversation import (
+    NO_TEXT,
+    OFFER,
+    Chosen,
+    Edited,
+    Heard,
+    Offer,
+    Reading,
+    Received,
+    Revised,
+    Say,
+    Step,
+)
+from askback.domain.decision import decided
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview
+from askback.inbound import typed_text
+from askback.inbound.quoting import quoted
+from askback.inbound.typed_text import TypedReplies
+from askback.internal.clock import utc_now
+from askback.manager import QuestionManager
+from askback.store.errors import StoreError
+from askback.store.offers import Offered
+from askback.store.store import Store
+
+log = logging.getLogger("askback.replies")
+
+QUESTION = "Is this your answer to {question}"
+NOT_TAKEN = "I did not take that as your answer to {question}, but kept it as a message. {why}"
+USE_CARD = "Please use the card."
+UNKNOWN = (
+    "I don't know what this is about. It may belong to another bot of this app: if nothing changes, click again. If "
+    "that does not help, it is over."
+)
+"""True also where another process of the app, with another database, takes the same click."""
+NOT_YOURS = "Only {name}, who wrote that, can choose here."
+TAKEN = "The agent has read that as a message already. To answer, please use the card."
+OVER = "That question is closed already, so this stays a message."
+MOVED_ON = "The card has moved on to another question meanwhile, so this stays a message."
+
+Kind = Literal["answer", "message"]
+
+
+class Replies:
+    """What people write where questions are open."""
+
+    def __init__(self, store: Store, manager: QuestionManager, typed_replies: TypedReplies = "offer") -> None:
+        self._store = store
+        self._manager = manager
+        self._typed: TypedReplies = typed_replies
+
+    async def receive(self, heard: Heard, *, begin: bool) -> Received | None:
+        """Keep a message, as the answer to an open question where it is one. When this returns, it is committed.
+
+        None: there is no conversation in this place, and `begin` does not start one.
+        """
+        if self._typed == "off" or heard.files or heard.text == NO_TEXT:
+            return await self._store.receive(heard, begin=begin)
+        received = await self._store.receive(
+            heard, begin=begin, read=lambda asks: read(heard, asks, self._typed, self._manager.admits)
+        )
+        if received is not None and received.answered is not None:
+            self._counted(received.answered, settled=received.settled)
+        return received
+
+    async def edit(self, edited: Edited) -> Revised:
+        """Take the new version of a message: as the answer where it is one and the message was offered as one."""
+        heard = edited.heard
+        if self._typed == "off" or heard.files or heard.text == NO_TEXT:
+            return await self._store.edit(edited)
+        revised = await self._store.edit(edited, lambda asks: read(heard, asks, self._typed, self._manager.admits))
+        if revised.how == "answered" and revised.ask is not None:
+            self._counted(revised.ask, settled=revised.settled)
+        return revised
+
+    async def choose(self, offer_id: str, by: Actor, *, use: bool) -> Chosen:
+        """What somebody chose on an offer: to use their message as the answer, or to leave it one.
+
+        When this returns, it is committed. Raises `StoreBusy` when it cannot be committed within 2 s.
+        """
+        ask_id, counts = "", False
+
+        def decision(offered: Offered | None, ask: Ask | None) -> tuple[Chosen, Kind | None, tuple[Step, ...]]:
+            nonlocal ask_id, counts
+            answer, kind, steps = chosen(offered, ask, by, self._manager.admits, use=use)
+            ask_id, counts = "" if ask is None else ask.id, bool(steps)
+            return answer, kind, steps
+
+        try:
+            answer, ask, settled = await self._store.choose(offer_id, decision)
+        except StoreError as error:
+            if error.in_doubt and ask_id:
+                self._manager.doubt(ask_id)
+            raise
+        if ask is not None and counts:
+            self._counted(ask, settled=settled)
+        else:
+            self._manager.nudge()
+        return answer
+
+    async def names_option(self, heard: Heard) -> bool:
+        """Whether a message that could be an order to the bot is an option of a question that its author may answer."""
+        if self._typed == "off":
+            return False
+        asks = await self._store.pending(heard.place)
+        mine = (ask for ask in asks if _may_answer(ask.joined_by(heard.author), heard.author, self._manager.admits))
+        return any(typed_text.names_option(ask.interview, heard.text) for ask in mine)
+
+    def _counted(self, ask: Ask, *, settled: bool) -> None:
+        log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
+        if settled:
+            self._manager.settled((ask,))
+        else:
+            self._manager.nudge()
+
+
+def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> Reading:
+    """What a message is to the open asks of its place, oldest first. Pure; runs inside the commit.
+
+    With it, its author takes part in the thread.
+
+    The answer where it answers exactly one of them. Otherwise, with `answer`, the written answer where the agent waits
+    for one alone. Of what is left, its author is asked about the oldest that it could be an answer to. Where a program
+    asks, and the agent does not wait, people go on talking to the agent: then only an exact answer is one. So do people
+    whom the card does not name: among several who may answer, what one says is seldom the answer.
+    """
+    asks = tuple(ask.joined_by(heard.author) for ask in asks)
+    mine = tuple(ask for ask in asks if _may_answer(ask, heard.author, admits))
+    exact = [
+        steps
+        for ask in mine
+        if (deeds := typed_text.answer(ask.interview, heard.text))
+        and _is_certain(ask, heard.text)
+        and isinstance(steps := _steps(ask, deeds, heard.author, admits), tuple)
+    ]
+    if len(exact) == 1:
+        return Reading(steps=exact[0])
+    refused = None if exact else _refused_vote(mine, heard, admits)
+    if refused is not None:
+        return Reading(say=refused)
+    waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_mean(ask, heard.author))
+    named = tuple(ask for ask in waited_for if ask.policy.who.names(heard.author))
+    if mode == "answer" and len(named) == 1 and named[0].messages and not exact:
+        (ask,) = named
+        said = _meant(ask, heard.text, heard.author, admits)
+        if isinstance(said, tuple) and _is_certain(ask, heard.text):
+            return Reading(steps=said)
+        if isinstance(said, str):
+            why = NOT_TAKEN.format(question=quoted(ask), why=said)
+            return Reading(say=_told(heard, why, f"why:{heard.dedupe_key}"))
+    for ask in waited_for:
+        if isinstance(_meant(ask, heard.text, heard.author, admits), tuple):
+            offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
+            asked = QUESTION.format(question=quoted(ask))
+            say = _told(heard, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
+            return Reading(say=say.evolve(offer=offer))
+    return Reading()
+
+
+def chosen(
+    offered: Offered | None, ask: Ask | None, by: Actor, admits: Admits, *, use: bool
+) -> tuple[Chosen, Kind | None, tuple[Step, ...]]:
+    """What a choice on an offer leads to, and what the message counts as from then on. Pure; runs inside the commit."""
+    if offered is None:
+        return Chosen(over=False, notice=UNKNOWN, known=False), None, ()
+    if not offered.author.is_same_person(by):
+        return Chosen(over=False, notice=NOT_YOURS.format(name=offered.author.called)), None, ()
+    if not use or offered.state == "answer":
+        return Chosen(over=True), "message", ()
+    problem: str | None = None
+    if ask is None or ask.outcome is not None:
+        problem = OVER
+    elif offered.state != "open" or offered.turn != ask.interview.turn:
+        problem = MOVED_ON
+    elif offered.taken and ask.conversation_id == offered.conversation_id:
+        problem = TAKEN
+    else:
+        steps = _meant(ask, offered.text, by, admits)
+        if isinstance(steps, tuple):
+            return Chosen(over=True), "answer", steps
+        problem = steps
+    return Chosen(over=True, notice=problem), "message", ()
+
+
+def _may_answer(ask: Ask, author: Actor, admits: Admits) -> bool:
+    """Whether this person is asked, by a card whose time has come: what nobody saw cannot be answered."""
+    return ask.refusal(author, admits) is None and (bool(ask.messages) or ask.post_after <= utc_now())
+
+
+def _may_mean(ask: Ask, author: Actor) -> bool:
+    """Return whether what this person writes may be meant as an answer although it equals no option."""
+    interview = ask.interview
+    return ask.policy.who.names(author) or (interview.phase == "asking" and not interview.question.options)
+
+
+def _is_certain(ask: Ask, text: str) -> bool:
+    """Whether the text is surely meant for the current question, and not for the one before it.
+
+    While the card that has moved on is still being drawn, what fits another question of the form may be either.
+    """
+    interview = ask.interview
+    if ask.is_drawn or interview.form.is_single:
+        return True
+    others = (index for index in interview.visible if interview.phase == "reviewing" or index != interview.current)
+    return not any(typed_text.answer(_at(interview, index), text) for index in others)
+
+
+def _at(interview: Interview, index: int) -> Interview:
+    return interview.evolve(current=index, phase="asking")
+
+
+def _meant(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ...] | str:
+    """What follows if this is meant as the answer, or why it cannot be one."""
+    exact = typed_text.answer(ask.interview, text)
+    return _steps(ask, exact or typed_text.written(ask.interview, text), author, admits)
+
+
+def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
+    """What follows from these deeds, by the same rules as for a click; the reason where one of them changes nothing."""
+    if not deeds:
+        return USE_CARD
+    steps: list[Step] = []
+    now = ask
+    for deed in deeds:
+        action = Action(ask_id=ask.id, actor=author, at=utc_now(), turn=now.interview.turn, deed=deed)
+        after, response = decided(now, action, admits=admits)
+        match response:
+            case Redraw() if after is not None:
+                pass
+            case Notice(text=why) | FieldErrors(message=why):
+                return why
+            case _:
+                return USE_CARD
+        steps.append(Step(before=now, after=after, action=action))
+        now = after
+    return tuple(steps)
+
+
+def _refused_vote(mine: tuple[Ask, ...], heard: Heard, admits: Admits) -> Say | None:
+    """What its author is told of a typed vote that does not count, such as one that needs a reason."""
+    for ask in mine:
+        deeds = () if ask.policy.approval is None else typed_text.answer(ask.interview, heard.text)
+        if any(isinstance(deed, Choose) for deed in deeds):
+            said = _steps(ask, deeds, heard.author, admits)
+            if isinstance(said, str):
+                why = NOT_TAKEN.format(question=quoted(ask), why=said)
+                return _told(heard, why, f"why:{heard.dedupe_key}")
+    return None
+
+
+def _told(heard: Heard, text: str, target: str) -> Say:
+    return Say(target=target, text=text, markdown=False, only_for=heard.author, reply_to=heard.ref)

@@ -1,0 +1,196 @@
+"""What a typed message says to a question: one of its options, "not now", or nothing that is certain. Pure.
+
+People type what they see: a label, the number in front of it, or both. What fits more than one option is no
+answer: whoever wrote it is asked.
+"""
+
+from __future__ import annotations
+
+__all__ = ["LONGEST", "TypedReplies", "answer", "names_option", "written"]
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from askback.domain.actions import Choose, Decline, Deed, Next, Select, Submit, Write
+from askback.domain.form import Option
+from askback.domain.interview import LONGEST_REASON, Interview
+
+TypedReplies: TypeAlias = Literal["answer", "offer", "off"]
+"""What becomes of a message to an open question: an answer, whatever it says; where that is not certain, its author
+is asked; or never anything but a message."""
+
+LONGEST: Final = 20_000
+"""Characters of a message that is looked at: more than the labels of many options together."""
+
+_RECOMMENDED: Final = re.compile(r"\(\s*recommended\s*\)")
+_QUOTES: Final = "\"'`´“”„‟«»‘’‚‛‹›「」『』"
+_TRAILING: Final = ".,;:!?…。、·"
+_UNSEEN: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0e\ufe0f\u20e3\ufeff]")
+_NUMBERS: Final = re.compile("[0-9]+")
+_NUMBER: Final = re.compile(r"(?:(?:option|answer|choice|number|no\.?|nr\.?)\s*)?#?\s*\(?([0-9]{1,4})\s*[.):]?")
+_NUMBERED: Final = re.compile(r"#?\(?([0-9]{1,4})\s*[.):\s–—-]\s*(.+)", re.DOTALL)
+_DIGITS: Final = re.compile(r"[0-9]{1,4}(?:\s+[0-9]{1,4})+")
+_PARTINGS: Final = (
+    re.compile(r"[;\n]"),
+    re.compile(r"[,;\n]"),
+    re.compile(r"[,;\n&+]|\sand\s|(?<=[,;])\s*and\s"),
+)
+"""What parts several answers, the surest first: a label may hold a comma, or an "and"."""
+_NOT_NOW: Final = re.compile(
+    r"\s*not\s+now(?:\s*[:,;–—-]\s*(?P<why>.+)|\s+(?P<because>because\b.+))", re.IGNORECASE | re.DOTALL
+)
+
+
+def answer(interview: Interview, text: str) -> tuple[Deed, ...]:
+    """What somebody who types this does to the question that the card shows. Nothing: it says nothing certain."""
+    if len(text) > LONGEST or interview.phase == "closed":
+        return ()
+    if interview.phase == "reviewing":
+        return (Submit(),) if _plain(text) == "submit" else _postponed(text, later=True)
+    question = interview.question
+    if question.options:
+        names = _Names.of(question.options)
+        chosen = names.several(text) if question.multi_select else names.one(text)
+        if chosen:
+            return _choosing(interview, chosen)
+    # Where a text is asked for, "later" may well be the answer; "not now" is hardly one.
+    return _postponed(text, later=bool(question.options))
+
+
+def written(interview: Interview, text: str) -> tuple[Deed, ...]:
+    """The message as the written answer to the question that the card shows, whether or not one is asked for."""
+    return (Write(text=text), *_onward(interview)) if interview.phase == "asking" else ()
+
+
+def names_option(interview: Interview, text: str) -> bool:
+    """Whether this is the label of an option that people have before them, as they would type it."""
+    if interview.phase != "asking" or len(text) > LONGEST:
+        return False
+    return any(_plain(option.label) == _plain(text) for option in interview.question.options)
+
+
+def _choosing(interview: Interview, chosen: tuple[int, ...]) -> tuple[Deed, ...]:
+    if not interview.question.multi_select:
+        return (Choose(index=chosen[0]),)
+    return (Select(chosen=chosen), *_onward(interview))
+
+
+def _onward(interview: Interview) -> tuple[Deed, ...]:
+    """Beside the options of a question of several, an answer stays open until somebody goes on."""
+    if not (interview.question.multi_select and interview.question.options):
+        return ()
+    return (Submit(),) if interview.form.is_single else (Next(),)
+
+
+def _postponed(text: str, *, later: bool) -> tuple[Deed, ...]:
+    plain = _plain(text)
+    if plain == "not now":
+        return (Decline(),)
+    if later and plain == "later":
+        return (Decline(reason=text.strip()),)
+    match = _NOT_NOW.fullmatch(text)
+    reason = "" if match is None else (match["why"] or match["because"]).strip()
+    return (Decline(reason=reason),) if 0 < len(reason) <= LONGEST_REASON else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """By what the options of a question are known."""
+
+    letters: Mapping[str, tuple[int, ...]]
+    """Labels as they stand on the card."""
+    labels: tuple[str, ...]
+    by_label: Mapping[str, tuple[int, ...]]
+    by_value: Mapping[str, tuple[int, ...]]
+    numbers: Mapping[str, tuple[int, ...]]
+    """The numbers that stand in labels."""
+    counts: bool
+    """Whether a number can only be the one in front of a label: where labels are numbers themselves, it cannot."""
+
+    @classmethod
+    def of(cls, options: Sequence[Option]) -> _Names:
+        labels = tuple(_plain(option.label) for option in options)
+        return cls(
+            letters=_indexed([[option.label.strip()] for option in options]),
+            labels=labels,
+            by_label=_indexed([[label] for label in labels]),
+            by_value=_indexed([[_plain(option.value)] for option in options]),
+            numbers=_indexed([[str(int(one)) for one in _NUMBERS.findall(label) if len(one) < 5] for label in labels]),
+            counts=not any(_NUMBER.fullmatch(label) for label in labels),
+        )
+
+    def several(self, text: str) -> tuple[int, ...]:
+        """The options that a text names, if every part of it names one."""
+        whole = self.one(text)
+        if whole:
+            return whole
+        folded = _folded(text)
+        listed = [pattern.split(folded) for pattern in _PARTINGS]
+        if _DIGITS.fullmatch(folded):
+            listed.append(folded.split())
+        for parts in listed:
+            named = [self.one(part) for part in parts if part.strip()]
+            if len(named) > 1 and all(named):
+                return tuple(sorted({index for found in named for index in found}))
+        return ()
+
+    def one(self, text: str) -> tuple[int, ...]:
+        """The option that a text names. What people read goes first: a label, then the number in front of it."""
+        folded, plain = _folded(text), _plain(text)
+        number = _NUMBER.fullmatch(_unquoted(folded))
+        found = self.letters.get(text.strip()) or self.by_label.get(plain) or self._numbered(folded)
+        if found is None and number is not None:
+            # A bare number is never a value: those nobody sees, and they often count from 0.
+            found = self._number(int(number[1]))
+        elif found is None:
+            found = self.by_value.get(plain)
+        return found if found is not None and len(found) == 1 else ()
+
+    def _number(self, number: int) -> tuple[int, ...]:
+        if not self.counts or not 1 <= number <= len(self.labels):
+            return ()
+        # "5" in front of "8 replicas", while another label is "5 replicas", says nothing certain.
+        elsewhere = any(index != number - 1 for index in self.numbers.get(str(number), ()))
+        return () if elsewhere else (number - 1,)
+
+    def _numbered(self, folded: str) -> tuple[int, ...] | None:
+        """As it stands on the card, number and label: "2. Production"."""
+        match = _NUMBERED.fullmatch(folded)
+        if match is None:
+            return None
+        index = int(match[1]) - 1
+        return (index,) if 0 <= index < len(self.labels) and self.labels[index] == _plain(match[2]) else None
+
+
+def _indexed(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
+    """Which options have a name."""
+    found: dict[str, list[int]] = {}
+    for index, own in enumerate(names):
+        for name in dict.fromkeys(own):
+            found.setdefault(name, []).append(index)
+    return {name: tuple(indexes) for name, indexes in found.items()}
+
+
+def _plain(text: str) -> str:
+    """A text without what people leave out or add when they type it. Of one that is nothing else, all is kept."""
+    folded = _folded(text)
+    bare = _unquoted(" ".join(_RECOMMENDED.sub(" ", folded).split()))
+    return bare or folded
+
+
+def _unquoted(text: str) -> str:
+    before = ""
+    while text != before:
+        before = text
+        text = text.rstrip(_TRAILING).strip()
+        if len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
+            text = text[1:-1].strip()
+    return text
+
+
+def _folded(text: str) -> str:
+    """The same for full-width and other shapes of the same letters and digits, and for both cases."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().strip()

@@ -1,0 +1,314 @@
+"""Logs: sentences for people with fields for machines, one line a record, without secrets, without people's texts.
+
+Secrets are shown at no level. What people and the model wrote is shown at DEBUG only: above it, an error of a
+library is named by its kind and its place in the code, since its own words may quote what it stumbled over.
+"""
+
+from __future__ import annotations
+
+__all__ = ["FORMATS", "catch_crashes", "configure_logging"]
+
+import asyncio
+import json
+import logging
+import re
+import sqlite3
+import sys
+import threading
+import time
+import traceback
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import isfinite
+from types import TracebackType
+from typing import TextIO, cast
+
+from opentelemetry import trace
+
+from askback.errors import AskbackError, InvalidValue, ModelError, PersonError
+from askback.observability.repeats import Repeats
+from askback.store.errors import StoreError
+from askback.store.outage import is_away
+from askback.text.redaction import redacted
+
+log = logging.getLogger("askback.logs")
+
+FORMATS = ("text", "json")
+WITHHELD = "(its text is shown at DEBUG only)"
+LONGEST = 20_000
+"""Characters that are shown of one text."""
+READ = 4 * LONGEST
+"""Characters of it that are looked at."""
+LONGEST_SECRET = 5000
+DEEPEST = 20
+"""Errors that are shown of one chain."""
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+_WORDS_OF_CODE = (OSError, sqlite3.Error, AttributeError, NameError, ImportError, MemoryError, RecursionError)
+"""Errors that name parts of the program or of the machine, never what somebody wrote."""
+_QUOTING = (InvalidValue, ModelError, PersonError)
+"""Our own errors whose words may quote the model or a person."""
+_PLAIN = re.compile(r"""[^\s"'=\\]+""")
+_PAYLOAD = re.compile(r"[{\[].*|\b(?:exception|result)=.*", re.DOTALL)
+
+
+class _Line(logging.Formatter):
+    """What all formats have in common: what may be shown of a record."""
+
+    def __init__(self, *, texts: bool) -> None:
+        super().__init__()
+        self._texts = texts
+        """Whether people's texts may be shown."""
+
+    def _sentence(self, record: logging.LogRecord) -> str:
+        message = record.getMessage().rstrip()
+        error = record.exc_info[1] if record.exc_info else None
+        if not self._texts and not _is_ours(record):
+            # Libraries put payloads and the words of errors into their sentences.
+            if error is not None and str(error) and not _may_be_shown(error):
+                message = message.replace(str(error), WITHHELD)
+            message = _PAYLOAD.sub("…", message)
+        return _safe(message)
+
+    def _fields(self, record: logging.LogRecord) -> dict[str, object]:
+        fields = {key: value for key, value in record.__dict__.items() if key not in _STANDARD and value is not None}
+        span = trace.get_current_span().get_span_context()
+        if span.is_valid:
+            fields["trace_id"] = trace.format_trace_id(span.trace_id)
+        if not _is_ours(record):
+            fields["logger"] = record.name
+        return {key: _shown(value) for key, value in fields.items()}
+
+    def _error(self, record: logging.LogRecord) -> str:
+        """The traceback, as Python shows it."""
+        lines: list[str] = []
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, StoreError) and not self._texts:
+            # It says everything: where it was caught is in the sentence, and where it came from is the database.
+            lines.append(self._words(error))
+        elif error is not None:
+            lines += self._chain(error, set())
+        if record.stack_info:
+            lines += record.stack_info.splitlines()
+        return _safe("\n".join(lines))
+
+    def _chain(self, error: BaseException, seen: set[int]) -> list[str]:
+        if id(error) in seen or len(seen) >= DEEPEST:
+            return ["…"]
+        seen.add(id(error))
+        lines: list[str] = []
+        if error.__cause__ is not None:
+            lines += [*self._chain(error.__cause__, seen), "", "That was the cause of:", ""]
+        elif error.__context__ is not None and not error.__suppress_context__:
+            lines += [*self._chain(error.__context__, seen), "", "While that was handled, there was another:", ""]
+        lines.append("Traceback (most recent call last):")
+        lines += "".join(traceback.format_tb(error.__traceback__)).splitlines()
+        lines.append(self._words(error))
+        if isinstance(error, BaseExceptionGroup):
+            for number, part in enumerate(error.exceptions, 1):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType] - of anything
+                lines += [f"  {number}:", *(f"  {line}" for line in self._chain(part, seen))]  # pyright: ignore[reportUnknownArgumentType]
+        return lines
+
+    def _words(self, error: BaseException) -> str:
+        kind = type(error)
+        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        words = str(error)
+        if not words:
+            return name
+        # Escaped: a line that an error makes up must not look like one of the traceback, or of the log.
+        return f"{name}: {_harmless(words) if self._texts or _may_be_shown(error) else WITHHELD}"
+
+
+class _Sentences(_Line):
+    """A sentence for people, then the fields for machines; a traceback goes on below, set in."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created).astimezone()
+        time = f"{moment:%Y-%m-%d %H:%M:%S},{int(record.msecs):03d}"
+        fields = " ".join(f"{_harmless(key)}={_value(value)}" for key, value in self._fields(record).items())
+        line = f"{time} {record.levelname:<7} {_harmless(self._sentence(record))}{'  ' if fields else ''}{fields}"
+        return "\n".join([line, *(f"    {_harmless(one)}" for one in self._error(record).splitlines())])
+
+
+class _Objects(_Line):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        shown: dict[str, object] = {
+            "time": moment.replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": self._sentence(record),
+        }
+        if error := self._error(record):
+            shown["exception"] = error
+        # A field of one of these names gives way. As ASCII: nothing in it ends a line, whoever reads it.
+        return json.dumps({**shown, **{key: one for key, one in self._fields(record).items() if key not in shown}})
+
+
+class _Output(logging.Handler):
+    """Writes to standard error, whatever that is at the moment."""
+
+    def __init__(self, repeats: Repeats | None) -> None:
+        """`repeats`: what leaves out records that repeat others. None: nothing is left out."""
+        super().__init__()
+        self._repeats = repeats
+
+    def emit(self, record: logging.LogRecord) -> None:
+        now = time.monotonic()
+        for ended in () if self._repeats is None else self._repeats.ended(now):
+            self._emit(ended)
+        if self._repeats is None or self._repeats.shows(record, now):
+            self._emit(record)
+
+    def close(self) -> None:
+        """Say at the end how many records were left out."""
+        for ended in () if self._repeats is None else self._repeats.ended(float("inf")):
+            self._emit(ended)
+        super().close()
+
+    def _emit(self, record: logging.LogRecord) -> None:
+        try:
+            _write(self.format(record))
+        except Exception:  # noqa: BLE001 - as every handler of logging's: a log must not end what it tells of
+            self.handleError(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        """Without the record's parts, which the standard handler would print as they are."""
+        kind = type(sys.exc_info()[1]).__name__
+        try:
+            _write(f"A log record of {_harmless(record.name)} cannot be written ({kind}).")
+        except (OSError, ValueError):
+            return  # closed by whoever read it: there is nowhere left to say it
+
+
+def _write(line: str) -> None:
+    if cast("TextIO | None", sys.stderr) is not None:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+
+def configure_logging(level: str, form: str = "text") -> None:
+    """Log to standard error in one of `FORMATS`: what askback says from `level` on, and the warnings of libraries.
+
+    At DEBUG, libraries say everything, and nothing that repeats itself is left out. Warnings of Python go the same
+    way, and errors of the running event loop that nobody waited for.
+    """
+    texts = level == "DEBUG"
+    root = logging.getLogger()
+    root.handlers = [_handler(texts=texts, form=form)]
+    root.setLevel(logging.DEBUG if texts else max(logging.WARNING, logging.getLevelNamesMapping()[level]))
+    logging.getLogger("askback").setLevel(level)
+    logging.captureWarnings(True)
+    try:
+        asyncio.get_running_loop().set_exception_handler(_unawaited)
+    except RuntimeError:
+        return  # no loop yet
+
+
+def catch_crashes() -> None:
+    """What ends the process, or a thread of it, goes through the same formatter."""
+    sys.excepthook = _crashed
+    threading.excepthook = _crashed_thread
+
+
+def _follows_outage(record: logging.LogRecord) -> bool:
+    """Return whether a record says once more that the database is away: whatever needs it fails meanwhile."""
+    if not is_away() or record.levelno >= logging.CRITICAL or not _is_ours(record):
+        return False
+    error = record.exc_info[1] if record.exc_info else None
+    told = record.args if isinstance(record.args, tuple) else ()
+    return isinstance(error, StoreError) or any(isinstance(one, StoreError) for one in told)
+
+
+def _handler(*, texts: bool, form: str) -> logging.Handler:
+    handler = _Output(None if texts else Repeats())
+    if not texts:
+        handler.addFilter(lambda record: not _follows_outage(record))
+    handler.setFormatter(_Objects(texts=texts) if form == "json" else _Sentences(texts=texts))
+    return handler
+
+
+def _crashed(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    if not issubclass(kind, Exception):
+        sys.__excepthook__(kind, error, where)  # Ctrl-C and the like
+        return
+    _report("Something in askback is broken: please report this.", error, "crashed")
+
+
+def _crashed_thread(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is not None:
+        _report("A thread ended by an error.", args.exc_value, "thread_crashed")
+
+
+def _report(sentence: str, error: BaseException, action: str) -> None:
+    what = (type(error), error, error.__traceback__)
+    record = log.makeRecord(log.name, logging.CRITICAL, "", 0, sentence, (), what, extra={"action": action})
+    ours = next((one for one in logging.getLogger().handlers if isinstance(one, _Output)), None)
+    (ours or _handler(texts=False, form="text")).handle(record)
+
+
+def _unawaited(loop: asyncio.AbstractEventLoop, context: Mapping[str, object]) -> None:
+    del loop
+    error, task = context.get("exception"), context.get("task", context.get("future"))
+    log.error(
+        "Something failed that nobody waited for: %s",
+        context.get("message"),
+        exc_info=error if isinstance(error, BaseException) else None,
+        extra={"action": "unawaited", "task": task.get_name() if isinstance(task, asyncio.Task) else None},
+    )
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    # Below these, a platform's library writes under a name that we gave it.
+    return record.name.split(".")[0] == "askback" and record.name.count(".") < 2
+
+
+def _may_be_shown(error: BaseException) -> bool:
+    """Whether its words name nothing that a person or the model wrote."""
+    if isinstance(error, AskbackError):
+        return not isinstance(error, _QUOTING)
+    return isinstance(error, (*_WORDS_OF_CODE, BaseExceptionGroup))
+
+
+def _shown(value: object) -> object:
+    """A field's value, as a number where it is one."""
+    if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return _safe(str(value))
+
+
+def _safe(text: str) -> str:
+    """Without secrets, and not endless."""
+    shown = redacted(text[:READ])
+    if len(text) > READ:
+        # What stands at the cut may be half of a secret, which is not known for what it is.
+        shown = shown[:-LONGEST_SECRET]
+    elif len(shown) <= LONGEST:
+        return shown
+    return f"{shown[:LONGEST]}… ({len(text)} characters)"
+
+
+def _harmless(text: str) -> str:
+    """Without anything that ends a line, moves a cursor or turns the direction of reading."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(one) if unicodedata.category(one) in _UNSEEN else one for one in text)
+
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def _escaped(one: str) -> str:
+    return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(one) or f"\\u{ord(one):04x}"
+
+
+def _value(value: object) -> str:
+    """A field's value: bare if it is one word, else in quotes."""
+    text = str(value)
+    if _PLAIN.fullmatch(text):
+        return _harmless(text)
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_harmless(quoted)}"'

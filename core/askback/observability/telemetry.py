@@ -1,0 +1,321 @@
+"""Metrics and traces by the API of OpenTelemetry: who wants them installs its SDK, nobody has to.
+
+Attributes name kinds and numbers of things: no person, and nothing that a person or the model wrote. Errors are
+named by their kind. A span does not live over a restart: what lasts (a conversation, a question) keeps the
+traceparent of its beginning in its row, and whatever happens to it later joins the trace by that.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "Hearing", "ModelCall", "acked", "asked", "calling_model", "clicked", "counting_open_asks", "delivered",
+    "delivering", "settled", "taking_turn", "told_result", "use",
+]  # fmt: skip
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TypeAlias
+
+from opentelemetry import metrics, trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from askback.internal.clock import to_micros
+from askback.store.errors import StoreError
+
+log = logging.getLogger("askback.telemetry")
+
+Attributes: TypeAlias = dict[str, str | int | float | bool]
+Count: TypeAlias = Callable[[], Awaitable[int]]
+
+NAME = "askback"
+COUNT_SECONDS = 5.0
+"""How long an export waits for the database."""
+_PEOPLE = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0, 604800.0, 2592000.0)
+"""People take from seconds to weeks."""
+_CLICKS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0)
+_DELIVERIES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 600.0)
+_MODEL = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
+
+_traceparents = TraceContextTextMapPropagator()
+_counts: list[Count] = []
+
+
+class _Instruments:
+    """Everything that is measured. Without an SDK, each of these does nothing."""
+
+    def __init__(self, tracer: trace.Tracer, meter: metrics.Meter) -> None:
+        self.tracer = tracer
+        meter.create_observable_up_down_counter(
+            "askback.asks.open", [_open_asks], unit="{ask}", description="Questions that wait for people."
+        )
+        self.ask_duration = meter.create_histogram(
+            "askback.ask.duration",
+            unit="s",
+            description="From asked to settled.",
+            explicit_bucket_boundaries_advisory=_PEOPLE,
+        )
+        self.ack_duration = meter.create_histogram(
+            "askback.ack.duration",
+            unit="s",
+            description="From the receipt of a click to its ack.",
+            explicit_bucket_boundaries_advisory=_CLICKS,
+        )
+        self.outbox_lag = meter.create_histogram(
+            "askback.outbox.lag",
+            unit="s",
+            description="From due to delivered.",
+            explicit_bucket_boundaries_advisory=_DELIVERIES,
+        )
+        self.model_duration = meter.create_histogram(
+            "askback.model.duration",
+            unit="s",
+            description="One call of the model.",
+            explicit_bucket_boundaries_advisory=_MODEL,
+        )
+        self.model_tokens = meter.create_counter(
+            "askback.model.tokens", unit="{token}", description="Tokens that the model used up."
+        )
+        self.turns = meter.create_counter("askback.turns", unit="{turn}", description="Turns of the agent.")
+
+
+def use(
+    tracer_provider: trace.TracerProvider | None = None, meter_provider: metrics.MeterProvider | None = None
+) -> None:
+    """Report to these providers from now on; without one, to OpenTelemetry's global provider, whenever it is set."""
+    global _to
+    _to = _Instruments(
+        trace.get_tracer(NAME, tracer_provider=tracer_provider), metrics.get_meter(NAME, meter_provider=meter_provider)
+    )
+
+
+# Messages, turns, the model
+
+
+class Hearing:
+    """The span of a message that is being heard. Unless `end` is called, there was none."""
+
+    def __init__(self, platform: str) -> None:
+        self._began = time.time_ns()
+        self._attributes: Attributes = {"askback.platform": platform}
+        self._span = _begin("askback.message", SpanKind.SERVER, None, self._attributes, at=self._began)
+        self.trace = _traceparent(self._span)
+        """What a conversation that goes on by this message belongs to, if it does not belong to another trace."""
+
+    def end(self, belongs_to: str | None) -> None:
+        """It was kept, in a conversation of this trace."""
+        span = self._span
+        if belongs_to != self.trace:
+            # Something goes on there already: it is part of that. The other span, never ended, is never reported.
+            span = _begin("askback.message", SpanKind.SERVER, belongs_to, self._attributes, at=self._began)
+        span.end()
+
+
+@contextmanager
+def taking_turn(belongs_to: str | None, answers: Iterable[str | None], *, resumed: bool) -> Generator[None]:
+    """A turn of the agent, which follows from the `answers` to questions, if there were any."""
+    first, *more = [one for one in answers if one is not None] or [belongs_to]
+    attributes: Attributes = {"askback.turn.resumed": resumed}
+    with _span("askback.turn", SpanKind.INTERNAL, first, attributes, links=more):
+        _to.turns.add(1)
+        yield
+
+
+class ModelCall:
+    """What is told of a call of the model."""
+
+    def __init__(self, span: Span, attributes: Attributes) -> None:
+        self._span = span
+        self._attributes = attributes
+        self._began = time.monotonic()
+
+    def said(self, stop_reason: str, *, read: int, cached: int, written: int) -> None:
+        """It answered: tokens that it read anew, that it had in its cache, and that it wrote."""
+        self._span.set_attribute("askback.model.result", stop_reason)
+        for direction, count in (("input", read), ("cache", cached), ("output", written)):
+            self._span.set_attribute(f"askback.model.tokens.{direction}", count)
+            _to.model_tokens.add(count, {**self._attributes, "direction": direction})
+        self._took({**self._attributes, "result": stop_reason})
+
+    def failed(self, error: BaseException) -> None:
+        """It did not."""
+        _failed(self._span, error)
+        self._took({**self._attributes, "result": "error"})
+
+    def _took(self, attributes: Attributes) -> None:
+        _to.model_duration.record(time.monotonic() - self._began, attributes)
+
+
+@contextmanager
+def calling_model(model: str) -> Generator[ModelCall]:
+    """A call of the model. The span of the request itself, below it, is the anthropic package's own."""
+    attributes: Attributes = {"gen_ai.request.model": model}
+    with _span("askback.model", SpanKind.INTERNAL, None, attributes) as span:
+        yield ModelCall(span, attributes)
+
+
+def told_result(tool: str, status: str, question: str | None) -> None:
+    """The model is told the answer to a question of this trace, by one of our own tools."""
+    attributes: Attributes = {"gen_ai.tool.name": tool, "askback.ask.status": status}
+    _begin("askback.tool_result", SpanKind.INTERNAL, None, attributes, links=[question]).end()
+
+
+# Questions
+
+
+def asked(platform: str) -> str | None:
+    """A question begins: what everything that happens to it belongs to."""
+    span = _begin("askback.ask", SpanKind.PRODUCER, None, {"askback.platform": platform})
+    span.end()
+    return _traceparent(span)
+
+
+@contextmanager
+def clicked(question: str | None, platform: str, deed: str, since: datetime) -> Generator[None]:
+    """What follows from a click on this question, which came in `since`."""
+    attributes: Attributes = {"askback.platform": platform, "askback.deed": deed}
+    with _span("askback.click", SpanKind.SERVER, question, attributes, at=_nanos(since)):
+        yield
+
+
+def acked(platform: str, kind: str, began: float) -> None:
+    """The ack of a click that was received at this `time.monotonic()` was sent."""
+    _to.ack_duration.record(time.monotonic() - began, {"platform": platform, "kind": kind})
+
+
+def settled(question: str | None, status: str, asked_at: datetime, settled_at: datetime) -> None:
+    """A question is over. Its span is written now, as long as it was open: none lives while people think."""
+    _to.ask_duration.record(max((settled_at - asked_at).total_seconds(), 0.0), {"status": status})
+    if question is None:
+        return
+    cause = _traceparent(trace.get_current_span())
+    span = _begin(
+        "askback.wait", SpanKind.INTERNAL, question, {"askback.ask.status": status}, links=[cause], at=_nanos(asked_at)
+    )
+    span.end(max(_nanos(settled_at), _nanos(asked_at)))
+
+
+# What people are to see
+
+
+@contextmanager
+def delivering(belongs_to: str | None, platform: str) -> Generator[None]:
+    """A card is brought to its platform."""
+    with _span("askback.deliver", SpanKind.CLIENT, belongs_to, {"askback.platform": platform}):
+        yield
+
+
+def delivered(kind: str, due_at: datetime, now: datetime) -> None:
+    """Something that was due then is delivered."""
+    _to.outbox_lag.record(max((now - due_at).total_seconds(), 0.0), {"kind": kind})
+
+
+@contextmanager
+def counting_open_asks(count: Count) -> Generator[None]:
+    """Meanwhile, every export asks for the number of open questions: it is right whatever happened before."""
+    _counts.append(count)
+    try:
+        yield
+    finally:
+        _counts.remove(count)
+
+
+def _open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Observation]:
+    """Called by an exporter, in whichever thread that has: the event loop may be waiting for it."""
+    del options
+    if not _counts:
+        return []
+    asking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="askback-telemetry")
+    try:
+        return [metrics.Observation(asking.submit(asyncio.run, _sum([*_counts])).result())]
+    except (StoreError, TimeoutError) as error:
+        log.warning("Open questions could not be counted: %s", type(error).__name__, extra={"action": "count_failed"})
+        return []
+    finally:
+        asking.shutdown(wait=False)
+
+
+async def _sum(counts: Sequence[Count]) -> int:
+    async with asyncio.timeout(COUNT_SECONDS):
+        return sum([await count() for count in counts])
+
+
+# Spans
+
+
+def _begin(
+    name: str,
+    kind: SpanKind,
+    parent: str | None,
+    attributes: Attributes,
+    *,
+    links: Iterable[str | None] = (),
+    at: int | None = None,
+) -> Span:
+    """A span that belongs to a kept traceparent, else to whatever goes on here."""
+    return _to.tracer.start_span(
+        name,
+        context=None if parent is None else _context(parent),
+        kind=kind,
+        attributes=attributes,
+        links=[Link(_linked(one)) for one in links if one is not None],
+        start_time=at,
+    )
+
+
+@contextmanager
+def _span(
+    name: str,
+    kind: SpanKind,
+    parent: str | None,
+    attributes: Attributes,
+    *,
+    links: Iterable[str | None] = (),
+    at: int | None = None,
+) -> Generator[Span]:
+    """The same for a block. Errors are named without their words: those may quote somebody."""
+    span = _begin(name, kind, parent, attributes, links=links, at=at)
+    try:
+        with trace.use_span(span, record_exception=False, set_status_on_exception=False):
+            yield span
+    except BaseException as error:
+        _failed(span, error)
+        raise
+    finally:
+        span.end()
+
+
+def _failed(span: Span, error: BaseException) -> None:
+    kind = type(error).__qualname__
+    span.set_attribute("error.type", kind)
+    if not isinstance(error, asyncio.CancelledError):  # somebody stopped it, or the process ends: no fault
+        span.set_status(Status(StatusCode.ERROR, kind))
+
+
+def _context(traceparent: str) -> Context:
+    return _traceparents.extract({"traceparent": traceparent}, Context())
+
+
+def _linked(traceparent: str) -> trace.SpanContext:
+    return trace.get_current_span(_context(traceparent)).get_span_context()
+
+
+def _traceparent(span: Span) -> str | None:
+    """As W3C writes it; None where nothing is traced."""
+    carrier: dict[str, str] = {}
+    _traceparents.inject(carrier, trace.set_span_in_context(span, Context()))
+    return carrier.get("traceparent")
+
+
+def _nanos(moment: datetime) -> int:
+    return to_micros(moment) * 1000
+
+
+_to: _Instruments
+use()

@@ -1,0 +1,249 @@
+"""Everything running in one process: store, manager, worker, agent and bots."""
+
+from __future__ import annotations
+
+__all__ = ["Host", "running"]
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import cast
+
+from askback.agent.budget import Budget
+from askback.agent.client import ModelClient
+from askback.agent.loop import Agent, AgentSettings
+from askback.agent.tool_runner import Toolbox
+from askback.domain.access import Access
+from askback.domain.conversation import Chosen, Heard, NotStopped, Taken
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Limits
+from askback.inbound.card_replies import CardReplies
+from askback.inbound.cards import Cards
+from askback.inbound.edits import Changes
+from askback.inbound.message_router import NOT_HERE, Reception
+from askback.inbound.text_answers import UNKNOWN
+from askback.manager import QuestionManager
+from askback.observability import telemetry
+from askback.ports.bot import Bot, Connection, Doors, bot_names
+from askback.ports.platform import Platform
+from askback.runtime.backend import backing, recheck
+from askback.runtime.health import Health
+from askback.runtime.http_server import listening as serving
+from askback.runtime.shutdown import end_tasks
+from askback.runtime.sweep import Sweep
+from askback.runtime.worker import Worker
+from askback.settings.address import Address
+from askback.settings.core import Settings
+from askback.settings.reading import load
+from askback.settings.unread import check_database, check_file
+from askback.store.store import Store
+from askback.user_tools.loading import Tools, load_tools
+
+log = logging.getLogger("askback.host")
+
+FINISH_SECONDS = 5.0
+REST_SECONDS = 4.0
+"""How long a turn of the agent that is under way may go on once the process is to end."""
+LEAVE_SECONDS = 7.0
+"""When, after that began, nothing more is shown: what is left of ten seconds is for closing."""
+TOOL_SECONDS = 3.0
+"""How long tools that run may take to end before they are cancelled: the outcome of those is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A running askback."""
+
+    manager: QuestionManager
+    store: Store
+    platforms: dict[str, Platform]
+    connections: dict[str, Connection]
+    health: Health
+    drain: Callable[[], Awaitable[None]]
+    """Take nothing new, and let what is under way end, for some seconds. What does not is for the next start."""
+
+
+@asynccontextmanager
+async def running(
+    bots: Sequence[Bot],
+    settings: Settings | None = None,
+    *,
+    agent: bool = True,
+    limits: Limits | None = None,
+    holder: str = "",
+) -> AsyncGenerator[Host]:
+    """Run these bots until the block ends; everything that was started is ended then.
+
+    Without `agent`, people are only asked through `Host.manager`, and what they write is not heard. `holder`: what
+    this process calls itself towards others that want the same file.
+    Raises `OperatorError` when settings are missing, when another process works on the same database, or
+    when a bot cannot go on; the block is cancelled then.
+    """
+    try:
+        settings = settings or _loaded()
+        async with _running(bots, settings, agent=agent, limits=limits, holder=holder) as host:
+            yield host
+    except BaseExceptionGroup as group:
+        # Task groups wrap whatever passes through them: what is alone in there comes out as itself.
+        raise _alone(group) from None
+
+
+def _loaded() -> Settings:
+    """Read the settings. Raises `OperatorError` where those or the database of an earlier release would be lost."""
+    check_file()
+    settings = load(Settings)
+    check_database(settings)
+    return settings
+
+
+def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    only = group.exceptions[0]
+    if len(group.exceptions) > 1:
+        return group
+    return _alone(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
+
+
+@asynccontextmanager
+async def _running(
+    bots: Sequence[Bot], settings: Settings, *, agent: bool, limits: Limits | None, holder: str
+) -> AsyncGenerator[Host]:
+    async with AsyncExitStack() as stack:
+        served = frozenset(bot.name for bot in bots)
+        kept = await stack.enter_async_context(backing(settings.database_url, holder, served))
+        store = Store(kept.database, served, frozenset(bot_names()) | served)
+        health = Health(kept.database)
+        await stack.enter_async_context(health.ticking())
+        if settings.health is not None:
+            address = await stack.enter_async_context(serving(health.application(), Address.read(settings.health)))
+            log.info("Telling at http://%s/healthz and /readyz how it goes.", address, extra={"action": "health"})
+        manager = QuestionManager(store, limits or settings.limits)
+        stack.enter_context(telemetry.counting_open_asks(store.count_open))
+        platforms: dict[str, Platform] = {}
+        access: dict[str, Access] = {}
+        brain = toolbox = model = None
+        if agent:
+            model = await stack.enter_async_context(ModelClient(settings.model_key))
+            tools = load_tools(settings.tools, settings.folder, settings.approval_tools)
+            toolbox = Toolbox(store, tools.own, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit)
+            await stack.enter_async_context(toolbox)
+            brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox, access)
+        retention = None if settings.retention is None else timedelta(seconds=settings.retention)
+        turns = None if brain is None else kept.turns(store, brain.advance, served)
+        worker = Worker(
+            store,
+            manager,
+            platforms,
+            turns,
+            alone=not kept.is_shared,
+            look_again=kept.look_again,
+            retention=retention,
+        )
+        await stack.enter_async_context(kept.hearing(recheck(manager, worker, brain)))
+
+        manager.access = access
+        cards = Cards(store, manager, platforms)
+        reception = (
+            None
+            if brain is None
+            else Reception(store, manager, brain, platforms, access, settings.typed_replies, cards)
+        )
+        changes = Changes(store, manager, cards, reception)
+        sweep = Sweep(store, cards, platforms)
+
+        under_cards = CardReplies(store, manager, settings.typed_replies, cards, agent=reception is not None)
+
+        async def hear(heard: Heard, *, begin: bool) -> Taken:
+            counted = await under_cards.hear(heard, begin=begin)
+            if counted is not None:
+                return counted
+            if reception is None:
+                return Taken(new=False)
+            taken = await reception.hear(heard, begin=begin)
+            if taken.new:
+                worker.wake()
+            return taken
+
+        async def stop(place: Place, by: Actor, *, key: str) -> NotStopped | None:
+            return NOT_HERE if reception is None else await reception.stop(place, by, key=key)
+
+        manager.may_end = lambda actor: actor.platform in access and access[actor.platform].is_admin(actor)
+
+        async def choose(offer_id: str, by: Actor, *, use: bool) -> Chosen:
+            if reception is None:
+                return Chosen(over=False, notice=UNKNOWN, known=False)
+            return await reception.replies.choose(offer_id, by, use=use)
+
+        def doors(name: str) -> Doors:
+            return Doors(
+                manager=manager,
+                hear=hear,
+                stop=stop,
+                choose=choose,
+                changes=changes,
+                missed=partial(sweep.missed, name),
+                routes=health.routes(),
+            )
+
+        connections = [await stack.enter_async_context(bot.connect(doors(bot.name))) for bot in bots]
+        for connection in connections:
+            name = connection.platform.name
+            platforms[name], access[name] = connection.platform, connection.access
+            if reception is not None:
+                level = logging.WARNING if connection.access.is_closed else logging.INFO
+                log.log(level, "%s", connection.access.describe(), extra={"action": "access", "platform": name})
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        started = [tasks.create_task(worker.run(), name="askback worker")]
+        started += [
+            tasks.create_task(connection.serve(), name=f"askback {connection.platform.name}")
+            for connection in connections
+        ]
+        started.append(tasks.create_task(sweep.run(), name="askback sweep"))
+        loading = [] if model is None else [tasks.create_task(model.load(), name="askback model")]
+        by_name = {connection.platform.name: connection for connection in connections}
+        health.watch((*started, *kept.parts), by_name, None if toolbox is None else toolbox.state)
+        leave_at: float | None = None
+
+        async def drain() -> None:
+            nonlocal leave_at
+            leave_at = time.monotonic() + LEAVE_SECONDS
+            health.is_draining = True
+            await asyncio.gather(worker.rest(REST_SECONDS), *(connection.drain() for connection in connections))
+
+        try:
+            yield Host(
+                manager=manager,
+                store=store,
+                platforms=platforms,
+                connections=by_name,
+                health=health,
+                drain=drain,
+            )
+            # What ended at last is shown before this ends. Not where it is cancelled or broken off: that ends at once.
+            left = FINISH_SECONDS if leave_at is None else leave_at - time.monotonic()
+            await worker.finish(min(max(left, 0.0), FINISH_SECONDS))
+        finally:
+            try:
+                if toolbox is not None:
+                    await toolbox.finish(TOOL_SECONDS)
+            finally:
+                await end_tasks((*started, *loading))
+
+
+def _agent_settings(settings: Settings, tools: Tools) -> AgentSettings:
+    return AgentSettings(
+        model=settings.model,
+        tools=tools.questions,
+        system_prompt=settings.system_prompt,
+        max_tokens=settings.max_tokens,
+        timeout=settings.timeout,
+        approvals=settings.approvals,
+        answerers=settings.asked,
+        compact_at=settings.compact_at,
+        rounds=settings.rounds,
+        budget=Budget(conversation=settings.budget_conversation, day=settings.budget_day),
+    )

@@ -1,0 +1,122 @@
+"""What askback works on: an SQLite file for one process, or a PostgreSQL database for several."""
+
+from __future__ import annotations
+
+__all__ = ["Backing", "Recheck", "backing", "recheck"]
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from askback.runtime.turns import LOOK_AGAIN, Advance, LocalTurns, Turns
+from askback.runtime.wakeup import listening
+from askback.store.database import Database
+from askback.store.notifications import Signal
+from askback.store.platform_claims import Served
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.extra import extra
+from askback.store.sqlite.database import SqliteDatabase
+from askback.store.sqlite.lockfile import WorkerLock
+from askback.store.store import Store
+from askback.store.url import database_of
+
+if TYPE_CHECKING:
+    from askback.agent.loop import Agent
+    from askback.manager import QuestionManager
+    from askback.runtime.worker import Worker
+
+DatabaseT = TypeVar("DatabaseT", bound=Database)
+
+Recheck = Callable[[Signal], None]
+"""Looks at what another process changed."""
+
+
+class Backing(ABC):
+    """Where everything is kept, and what follows from how many processes work on it."""
+
+    database: Database
+    is_shared: bool
+    """Whether other processes may work on it at the same time."""
+    look_again: float
+    """How many seconds the worker sleeps at most."""
+    parts: Sequence[asyncio.Task[None]] = ()
+    """Tasks that run as long as it hears of others."""
+
+    @abstractmethod
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
+        """What gets the agent's turns taken on these platforms."""
+
+    @abstractmethod
+    def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
+        """Hear, until the block ends, of what other processes change."""
+
+
+class _File(Backing):
+    """An SQLite file: this process alone works on it, and commands beside it nudge it."""
+
+    is_shared = False
+    look_again = LOOK_AGAIN
+
+    def __init__(self, path: Path, database: SqliteDatabase) -> None:
+        self.database = database
+        self._path = path
+
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
+        return LocalTurns(store, advance)
+
+    @asynccontextmanager
+    async def hearing(self, recheck: Recheck) -> AsyncGenerator[None]:
+        with listening(self._path, lambda: recheck(Signal(kind="look"))):
+            yield
+
+
+def recheck(manager: QuestionManager, worker: Worker, agent: Agent | None) -> Recheck:
+    """What a process does when another one says that it changed something."""
+
+    def look(signal: Signal) -> None:
+        match signal.kind:
+            case "ask":
+                manager.recheck(signal.id)
+            case "stop" if agent is not None:
+                agent.recheck(signal.id)
+            case "look":
+                manager.recheck()
+                if agent is not None:
+                    agent.recheck()
+                worker.wake()
+            case _:
+                pass
+
+    return look
+
+
+@asynccontextmanager
+async def backing(url: str, holder: str = "", served: Served = None) -> AsyncGenerator[Backing]:
+    """Open what `ASKBACK_DATABASE_URL` names, until the block ends. Raises `OperatorError`, `InUse` for one.
+
+    `holder`: what this process is, and `served`: the platforms that it serves: for others that want the same file.
+    """
+    address = database_of(url)
+    if isinstance(address, PostgresAddress):
+        with extra():
+            from askback.runtime.postgres_backend import SharedBacking
+            from askback.store.postgres.database import PostgresDatabase
+        async with _opened(lambda: PostgresDatabase(address)) as database:
+            yield SharedBacking(address, database)
+    else:
+        with WorkerLock(address, holder, served):
+            async with _opened(lambda: SqliteDatabase(address)) as database:
+                yield _File(address, database)
+
+
+@asynccontextmanager
+async def _opened(opening: Callable[[], DatabaseT]) -> AsyncGenerator[DatabaseT]:
+    # Opening goes on in its thread when this is cancelled: it is waited for, so that nothing stays open.
+    opened = asyncio.create_task(asyncio.to_thread(opening))
+    try:
+        yield await asyncio.shield(opened)
+    finally:
+        await (await opened).close()

@@ -1,0 +1,77 @@
+"""A circuit breaker for each platform: one that does not answer is probed, by one delivery at a time."""
+
+from __future__ import annotations
+
+__all__ = ["AT_ONCE", "Breaker"]
+
+import logging
+
+from askback.internal import clock
+
+log = logging.getLogger("askback.worker")
+
+AT_ONCE = 16
+"""Deliveries in flight on one platform at the same time."""
+FAILURES = 5
+"""So many in a row, with no answer between them, open the circuit."""
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+"""Seconds between two probes."""
+
+
+class Breaker:
+    """Counts the failures of one platform, and says how many deliveries it may be given now."""
+
+    def __init__(self, platform: str) -> None:
+        self._platform = platform
+        self._failures = 0
+        self._open_since: float | None = None
+        self._pause = FIRST_PAUSE
+        self._probe_at = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the platform counts as down."""
+        return self._open_since is not None
+
+    def room(self, in_flight: int) -> int:
+        """Return how many further deliveries may begin now."""
+        if not self.is_open:
+            return AT_ONCE - in_flight
+        return 1 if in_flight == 0 and clock.monotonic() >= self._probe_at else 0
+
+    def seconds_to_probe(self) -> float:
+        """Return in how many seconds the next probe may begin."""
+        return max(self._probe_at - clock.monotonic(), 0.0)
+
+    def failed(self, error: str) -> None:
+        """Count a delivery that the platform did not answer, or answered with a fault of its own."""
+        now = clock.monotonic()
+        self._failures += 1
+        if self._open_since is not None:
+            if now < self._probe_at:
+                return  # it was under way before the circuit opened
+            self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        elif self._failures >= FAILURES:
+            self._open_since, self._pause = now, FIRST_PAUSE
+            log.warning(
+                "%s does not answer (%s): everything for it is kept, and one delivery is tried now and then until it "
+                "does.",
+                self._platform.capitalize(),
+                error,
+                extra={"action": "platform_down", "platform": self._platform},
+            )
+        self._probe_at = now + self._pause
+
+    def answered(self) -> bool:
+        """Note that the platform answered. True: it had been down."""
+        was_down, since = self.is_open, self._open_since
+        self._failures, self._open_since = 0, None
+        if since is not None:
+            log.warning(
+                "%s answers again after %.0f s: what was kept is delivered.",
+                self._platform.capitalize(),
+                clock.monotonic() - since,
+                extra={"action": "platform_back", "platform": self._platform},
+            )
+        return was_down

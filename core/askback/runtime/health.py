@@ -1,0 +1,141 @@
+"""/healthz and /readyz: whether this process lives, and whether it can take work. Nothing secret stands in there."""
+
+from __future__ import annotations
+
+__all__ = ["Health"]
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from sqlalchemy import Connection as Transaction
+from sqlalchemy import text
+
+from askback.agent.tool_runner import State
+from askback.ports.bot import Connection
+from askback.store.database import Database
+from askback.store.errors import StoreError
+from askback.store.migrate import VERSION_TABLE
+
+log = logging.getLogger("askback.health")
+
+TICK_SECONDS = 0.5
+STILL_SECONDS = 5.0
+"""How long the event loop may have stood still: no click is acked meanwhile."""
+COMMIT_SECONDS = 2.0
+FRESH_SECONDS = 1.0
+"""How long a commit counts: whoever asks often does not make the disk work."""
+
+
+class Health:
+    """What there is to say about this process. Whatever is not known yet is not well."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connections: Mapping[str, Connection] = {}
+        self._parts: Sequence[asyncio.Task[None]] = ()
+        self._tools: Callable[[], State] | None = None
+        self._ticked = time.monotonic()
+        self._commit = asyncio.Lock()
+        self._committed: tuple[float, bool] = (float("-inf"), False)
+        self.is_draining = False
+        """Whether the process is about to end, and takes nothing new."""
+
+    def watch(
+        self,
+        parts: Sequence[asyncio.Task[None]],
+        connections: Mapping[str, Connection],
+        tools: Callable[[], State] | None = None,
+    ) -> None:
+        """Look at these from now on: tasks that go on as long as the process, the bots, and the operator's tools."""
+        self._parts, self._connections, self._tools = parts, connections, tools
+
+    @asynccontextmanager
+    async def ticking(self) -> AsyncGenerator[None]:
+        """Note that the event loop turns, until the block ends."""
+
+        async def tick() -> None:
+            while True:
+                self._ticked = time.monotonic()
+                await asyncio.sleep(TICK_SECONDS)
+
+        task = asyncio.create_task(tick(), name="askback health")
+        try:
+            yield
+        finally:
+            task.cancel()
+
+    def routes(self) -> list[web.RouteDef]:
+        """What is to be served, by whoever listens."""
+        return [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
+
+    def application(self) -> web.Application:
+        application = web.Application()
+        application.add_routes(self.routes())
+        return application
+
+    async def _healthz(self, request: web.Request) -> web.Response:
+        del request
+        return _answer(self.alive())
+
+    async def _readyz(self, request: web.Request) -> web.Response:
+        del request
+        return _answer(await self.ready(), () if self._tools is None else self._tools().hung)
+
+    def alive(self) -> dict[str, str]:
+        """Each part and what is wrong with it; "ok" where nothing is."""
+        still = time.monotonic() - self._ticked
+        found = {"event loop": "ok" if still < STILL_SECONDS else f"stood still for {still:.0f} s"}
+        found["database"] = self._database.defect() or "ok"
+        for task in self._parts:
+            # While it drains, a bot may have ended as it should.
+            ended = task.done() and not self.is_draining
+            found[task.get_name().removeprefix("askback ")] = "has ended" if ended else "ok"
+        return found
+
+    async def ready(self) -> dict[str, str]:
+        """The same for what is needed to take work."""
+        found = {"database": "ok" if await self._commits() else "does not commit"}
+        for name, connection in self._connections.items():
+            found[name] = "ok" if connection.is_connected() else "is not connected"
+        if not self._connections:
+            found["bots"] = "are not there yet"
+        if self._tools is not None:
+            refused = self._tools().refused
+            found["tools"] = "ok" if refused is None else f"calls are refused: {refused}"
+        if self.is_draining:
+            found["process"] = "is ending"
+        return found
+
+    async def _commits(self) -> bool:
+        async with self._commit:
+            at, well = self._committed
+            if time.monotonic() - at < FRESH_SECONDS:
+                return well
+            try:
+                await self._database.run(_touch, within=COMMIT_SECONDS)
+            except StoreError as error:
+                log.warning("The database does not commit: %s", error, extra={"action": "not_ready"})
+                well = False
+            else:
+                well = True
+            self._committed = time.monotonic(), well
+            return well
+
+
+def _touch(transaction: Transaction) -> None:
+    """Write something that changes nothing: only what goes to the disk says that the disk takes it."""
+    transaction.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = version_num"))  # noqa: S608
+
+
+def _answer(found: Mapping[str, str], notes: Sequence[str] = ()) -> web.Response:
+    """`notes`: what the operator should know, and takes no work away."""
+    well = all(state == "ok" for state in found.values())
+    lines = "".join(f"{part}: {state}\n" for part, state in found.items() if state != "ok")
+    lines += "".join(f"note: {note}\n" for note in notes)
+    return web.Response(
+        status=200 if well else 503, text=f"ok\n{lines}" if well else lines, headers={"Cache-Control": "no-store"}
+    )

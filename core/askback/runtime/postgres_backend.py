@@ -1,0 +1,127 @@
+"""PostgreSQL as what several processes work on at the same time."""
+
+from __future__ import annotations
+
+__all__ = ["SharedBacking", "hearing"]
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import psycopg
+
+from askback.runtime.backend import Backing, Recheck
+from askback.runtime.postgres_turns import JobTurns, unless_cancelled
+from askback.runtime.shutdown import end_tasks
+from askback.runtime.turns import Advance, Turns
+from askback.store.notifications import LISTENING, Signal
+from askback.store.outage import REPEAT_SECONDS, is_away
+from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.database import PostgresDatabase
+from askback.store.postgres.error_mapping import reason
+from askback.store.postgres.link import conninfo
+from askback.store.postgres.silence import BoundedConnection
+from askback.store.store import Store
+
+log = logging.getLogger("askback.worker")
+
+LOOK_AGAIN = 3.0
+"""What a process had taken when it died is found by others within this time and a lease."""
+PAUSE_SECONDS = 1.0
+
+
+class SharedBacking(Backing):
+    """Other processes' commits are heard of through NOTIFY, and found by looking where that fails."""
+
+    is_shared = True
+    look_again = LOOK_AGAIN
+
+    def __init__(self, address: PostgresAddress, database: PostgresDatabase) -> None:
+        self.database = database
+        self._address = address
+        self._database = database
+
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
+        return JobTurns(self._address, self._database, store, advance, served)
+
+    @asynccontextmanager
+    async def _hearing(self, recheck: Recheck) -> AsyncGenerator[None]:
+        async with hearing(self._address, recheck, LISTENING) as task:
+            self.parts = (task,)
+            yield
+
+    def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
+        return self._hearing(recheck)
+
+
+@asynccontextmanager
+async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) -> AsyncGenerator[asyncio.Task[None]]:
+    """Hear, until the block ends, of what processes commit. `listening`: the statement that makes the server tell."""
+    task = asyncio.create_task(_Hearing(address, recheck, listening).run(), name="askback signals")
+    try:
+        yield task
+    finally:
+        await end_tasks((task,))
+
+
+class _Hearing:
+    """Hears of what other processes commit, over one connection after the other."""
+
+    def __init__(self, address: PostgresAddress, recheck: Recheck, listening: str) -> None:
+        self._address = address
+        self._recheck = recheck
+        self._listening = listening
+        self._deaf_since: float | None = None
+        self._logged = float("-inf")
+
+    async def run(self) -> None:
+        """Hear until cancelled, whatever goes wrong."""
+        while True:
+            try:
+                await self._hear()
+            except (psycopg.Error, OSError, TimeoutError) as error:
+                self._failed(reason(error))
+            except Exception:
+                # Ours, then: without this task nothing would hear any more, and nobody would know.
+                log.exception(
+                    "What another process told could not be taken in; hearing again.",
+                    extra={"action": "signals_failed"},
+                )
+            unless_cancelled()
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _hear(self) -> None:
+        told = conninfo(self._address)
+        async with await BoundedConnection.connect(
+            autocommit=True,
+            **told,  # pyright: ignore[reportArgumentType] - any keyword of libpq
+        ) as connection:
+            await connection.execute(self._listening.encode())
+            self._succeeded()
+            # Whatever was said while nobody listened.
+            self._recheck(Signal(kind="look"))
+            while True:
+                async for notify in connection.notifies():
+                    self._recheck(Signal.decoded(notify.payload))
+                # The same once more: what a connection asked last tells the others that it hears.
+                await connection.execute(self._listening.encode())
+
+    def _failed(self, why: str) -> None:
+        now = time.monotonic()
+        self._deaf_since = now if self._deaf_since is None else self._deaf_since
+        if now - self._logged < REPEAT_SECONDS or is_away():
+            return
+        self._logged = now
+        log.warning(
+            "Other processes are not heard: %s. What they change is found by looking, within %.0f s.",
+            why,
+            LOOK_AGAIN,
+            extra={"action": "no_signals"},
+        )
+
+    def _succeeded(self) -> None:
+        if self._deaf_since is not None and self._logged >= self._deaf_since:
+            log.info("Other processes are heard again.", extra={"action": "signals"})
+        self._deaf_since = None

@@ -1,0 +1,48 @@
+"""Running bots until somebody ends them."""
+
+from __future__ import annotations
+
+__all__ = ["serve"]
+
+import logging
+from collections.abc import Sequence
+
+from askback.errors import OperatorError
+from askback.observability.logs import configure_logging
+from askback.ports.bot import Bot
+from askback.runtime.app import running
+from askback.runtime.shutdown import Ending
+from askback.settings.core import Settings
+from askback.settings.reading import load
+from askback.settings.unread import check_database
+from askback.user_tools.loading import load_tools
+
+log = logging.getLogger("askback.serve")
+
+
+async def serve(bots: Sequence[Bot]) -> int:
+    """Run these bots until a signal ends them. Raises `OperatorError` with everything that is missing at once."""
+    problems: list[str] = []
+    settings: Settings | None = None
+    try:
+        settings = load(Settings)
+        check_database(settings)
+        _ = settings.model_key
+        load_tools(settings.tools, settings.folder, settings.approval_tools)
+    except OperatorError as error:
+        problems.append(str(error))
+    for bot in bots:
+        try:
+            bot.check()
+        except OperatorError as error:
+            problems.append(str(error))
+    if settings is None or problems:
+        raise OperatorError("\n".join(dict.fromkeys(problems)))
+    configure_logging(settings.log_level, settings.log_format)
+    ending = Ending()
+    async with running(bots, settings) as host:
+        ending.can_drain = True
+        await ending.wait()
+        log.info("Ending: nothing new is taken, and what goes on is brought to its end.", extra={"action": "draining"})
+        await host.drain()
+    return 0

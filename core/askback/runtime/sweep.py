@@ -1,0 +1,112 @@
+"""Looks, after a time in which deletions were not heard, whether the cards of open questions still stand."""
+
+from __future__ import annotations
+
+__all__ = ["Sweep"]
+
+import asyncio
+import contextlib
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import Mapping
+
+from askback.inbound.cards import Cards
+from askback.ports.platform import Platform, TryLater, Undeliverable
+from askback.store.store import Store
+
+log = logging.getLogger("askback.cards")
+
+AT_MOST = 500
+"""Cards that are looked at after each start or lost connection, the newest first."""
+PAUSE_SECONDS = 0.5
+"""Between two of them: people's clicks need the platform's rate limits more."""
+AGAIN_SECONDS = 600.0
+"""From one look at all cards of a platform to the next: a connection may be lost again and again."""
+LONGEST_SECONDS = 60.0
+"""The longest that looks wait for a platform that cannot for now; at first it is a second, and twice that each time."""
+REFUSALS = 10
+"""After so many in a row the rest is not tried: the token may be revoked."""
+
+
+class Sweep:
+    """The looks that are due. `run` owns them."""
+
+    def __init__(self, store: Store, cards: Cards, platforms: Mapping[str, Platform]) -> None:
+        self._store = store
+        self._cards = cards
+        self._platforms = platforms
+        self._due: dict[str, float] = {}
+        self._looked: dict[str, float] = {}
+        self._asked = asyncio.Event()
+        self._looks: dict[str, asyncio.Task[None]] = {}
+
+    def missed(self, platform: str) -> None:
+        """Deletions on this platform may have been missed."""
+        now = time.monotonic()
+        self._due.setdefault(platform, max(now, self._looked.get(platform, -math.inf) + AGAIN_SECONDS))
+        self._asked.set()
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                self._asked.clear()
+                name = min(self._due, key=lambda one: self._due[one], default=None)
+                wait = None if name is None else self._due[name] - time.monotonic()
+                if name is None or wait is None or wait > 0:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(wait):
+                            await self._asked.wait()
+                    continue
+                del self._due[name]
+                self._looked[name] = time.monotonic()
+                # The new look is at all cards again; and a platform that is away holds up no other.
+                if (before := self._looks.get(name)) is not None:
+                    before.cancel()
+                self._looks[name] = tasks.create_task(self._look_through(name), name=f"askback sweep {name}")
+
+    async def _look_through(self, name: str) -> None:
+        try:
+            await self._look_at_all(name)
+        except Exception:
+            # Nothing depends on it: a card comes back when somebody asks for it, too.
+            log.exception("The cards could not be looked through.", extra={"action": "sweep_failed"})
+
+    async def _look_at_all(self, name: str) -> None:
+        platform = self._platforms.get(name)
+        if platform is None:
+            return
+        refusals, growing = 0, PAUSE_SECONDS
+        left = deque(await self._store.newest_shown(name, AT_MOST))
+        while left:
+            ask_id, pause = left.popleft(), PAUSE_SECONDS
+            try:
+                await self._look(platform, ask_id)
+                refusals, growing = 0, PAUSE_SECONDS
+            except TryLater as later:
+                # Behind the others: one that the platform can never show holds up none of them.
+                left.append(ask_id)
+                growing = min(growing * 2, LONGEST_SECONDS)
+                pause = growing if later.seconds is None else min(later.seconds, LONGEST_SECONDS)
+                log.info("A card cannot be looked at now: %s", later, extra={"action": "look_later", "ask_id": ask_id})
+            except Undeliverable as refusal:
+                log.info("A card cannot be looked at: %s", refusal, extra={"action": "no_look", "ask_id": ask_id})
+                refusals += 1
+            if refusals >= REFUSALS:
+                log.warning(
+                    "Whether cards were deleted meanwhile cannot be told: %s refuses to say. Those that people ask "
+                    "for come back.",
+                    name,
+                    extra={"action": "no_sweep", "platform": name},
+                )
+                return
+            await asyncio.sleep(pause)
+
+    async def _look(self, platform: Platform, ask_id: str) -> None:
+        ask = await self._store.get(ask_id)
+        if ask is not None and ask.outcome is None and ask.messages:
+            missing = await platform.missing(ask.place, ask.messages)
+            if missing:
+                await self._cards.lost(ask, missing)

@@ -1,0 +1,203 @@
+"""Gets the agent's turns taken in this process, which is the only one that works."""
+
+from __future__ import annotations
+
+__all__ = ["LOOK_AGAIN", "Advance", "Advancing", "LocalTurns", "Turns", "sleep"]
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Protocol
+
+from askback.agent.slots import Closed, Slot, Slots, person_of
+from askback.internal.clock import utc_now
+from askback.store.errors import StoreError
+from askback.store.left import Unreadable
+from askback.store.store import Store
+
+log = logging.getLogger("askback.worker")
+
+LATER_SECONDS = 1.0
+"""After how long a conversation is tried again whose starter has too many others here."""
+LONGEST_PAUSE = 60.0
+STORE_PAUSE = 1.0
+LEFT_PAUSE = 5.0
+"""How long a conversation that only a newer process can read is let be by this one, and by whoever else may take it."""
+LOOK_AGAIN = 30.0
+"""The longest that is slept: the clock may jump, and what was committed late told nobody."""
+
+Advance = Callable[[str, Slot], Awaitable[None]]
+"""Does what a conversation has to do, until it waits or is done. It has a slot, which it may lend to others."""
+
+
+class Turns(Protocol):
+    """Sees to it that every conversation with something to do is advanced, one at a time."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        ...
+
+    def wake(self) -> None:
+        """A conversation may have something to do."""
+        ...
+
+    async def rest(self, seconds: float) -> None:
+        """While `run` goes on: begin no further turn, and wait for those under way, so many seconds."""
+        ...
+
+
+class Advancing:
+    """The turns under way in this process."""
+
+    def __init__(self, store: Store, advance: Advance, most_each: int | None = None) -> None:
+        """`most_each`: conversations of one person that are here at the same time. None: as many as there are."""
+        self._store = store
+        self._advance = advance
+        self._most_each = most_each
+        self._slots = Slots()
+        self._here: Counter[str] = Counter()
+        """How many conversations of each person have a slot, wait for one, or run tools."""
+        self._under_way: dict[str, asyncio.Event] = {}
+        """The end of each."""
+        self._failures: dict[str, int] = {}
+        self._calm = asyncio.Event()
+        self.is_resting = False
+
+    def is_under_way(self, conversation_id: str) -> bool:
+        return conversation_id in self._under_way
+
+    async def advance(self, conversation_id: str) -> None:
+        """Advance a conversation. One that fails is put off, the longer the more often it did.
+
+        One that is under way here is looked at when that has ended: where this process was held up so long that it
+        was taken for gone, its own jobs may come back to it. Raises `Closed` where the process is about to end.
+        """
+        while (other := self._under_way.get(conversation_id)) is not None:
+            await other.wait()
+        ended = self._under_way[conversation_id] = asyncio.Event()
+        try:
+            await self._advance_fairly(conversation_id)
+            self._failures.pop(conversation_id, None)
+        except Closed:
+            raise
+        except Unreadable as error:
+            self._store.leave_turn(conversation_id, error)
+            await self._put_off(conversation_id, LEFT_PAUSE)
+        except StoreError:
+            # Nothing is wrong with the turn, and it is taken again as soon as the database is back.
+            log.exception("A turn of the agent could not be committed.", extra={"action": "store_failed"})
+            await asyncio.sleep(STORE_PAUSE)
+        except Exception:
+            failures = self._failures[conversation_id] = self._failures.get(conversation_id, 0) + 1
+            pause = min(2.0**failures, LONGEST_PAUSE)
+            log.exception(
+                "A turn of the agent failed; trying again in %.0f s.",
+                pause,
+                extra={"action": "turn_failed", "conversation_id": conversation_id},
+            )
+            await self._put_off(conversation_id, pause)
+        finally:
+            del self._under_way[conversation_id]
+            ended.set()
+            if not self._under_way:
+                self._calm.set()
+
+    async def _advance_fairly(self, conversation_id: str) -> None:
+        starter = await self._store.starter(conversation_id)
+        person = "" if starter is None else person_of(starter)
+        if self._most_each is not None and self._here[person] >= self._most_each:
+            # The jobs in hand are limited: those of others have room, too.
+            await self._put_off(conversation_id, LATER_SECONDS)
+            return
+        self._here[person] += 1
+        try:
+            async with self._slots.held(person) as slot:
+                await self._advance(conversation_id, slot)
+        finally:
+            self._here[person] -= 1
+            if not self._here[person]:
+                del self._here[person]
+
+    async def _put_off(self, conversation_id: str, pause: float) -> None:
+        try:
+            await self._store.put_off(conversation_id, timedelta(seconds=pause))
+        except StoreError:
+            log.exception("It could not be put off.", extra={"action": "store_failed"})
+            await asyncio.sleep(pause)
+
+    async def rest(self, seconds: float) -> None:
+        """Begin no further turn, and wait for those under way. One that takes longer is taken again."""
+        self.is_resting = True
+        self._slots.close()
+        if not self._under_way:
+            return
+        self._calm.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._calm.wait()
+        except TimeoutError:
+            log.warning(
+                "A turn of the agent did not end in time; it is taken again at the next start, or by another process.",
+                extra={"action": "turn_left", "turns": len(self._under_way)},
+            )
+
+
+class LocalTurns:
+    """Looks for conversations with something to do, and advances them."""
+
+    def __init__(self, store: Store, advance: Advance) -> None:
+        self._store = store
+        self._advancing = Advancing(store, advance)
+        self._nudged = asyncio.Event()
+
+    def wake(self) -> None:
+        self._nudged.set()
+
+    async def rest(self, seconds: float) -> None:
+        await self._advancing.rest(seconds)
+
+    async def run(self) -> None:
+        waiting: set[str] = set()
+
+        async def advance(conversation_id: str) -> None:
+            try:
+                with suppress(Closed):
+                    await self._advancing.advance(conversation_id)
+            finally:
+                waiting.discard(conversation_id)
+                # What came in while it ran is looked at now.
+                self._nudged.set()
+
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                self._nudged.clear()
+                pause: timedelta | None = None
+                try:
+                    now = utc_now()
+                    runnable = await self._store.runnable(now)
+                    until = await self._store.next_turn(now)
+                    pause = None if until is None else until - now
+                except StoreError:
+                    log.exception("The conversations could not be read.", extra={"action": "store_failed"})
+                    runnable, pause = (), timedelta(seconds=STORE_PAUSE)
+                for conversation_id in runnable:
+                    if conversation_id not in waiting and not self._advancing.is_resting:
+                        waiting.add(conversation_id)
+                        tasks.create_task(advance(conversation_id), name=f"askback turn {conversation_id}")
+                await sleep(self._nudged, pause)
+
+
+async def sleep(nudged: asyncio.Event, pause: timedelta | None, longest: float = LOOK_AGAIN) -> None:
+    """Sleep for that long, or until a nudge, so many seconds at most. None: nothing is known to come."""
+    seconds = longest if pause is None else pause.total_seconds()
+    if seconds <= 0:
+        await asyncio.sleep(0)
+        return
+    try:
+        async with asyncio.timeout(min(seconds, longest)):
+            await nudged.wait()
+    except TimeoutError:
+        return

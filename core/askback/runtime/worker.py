@@ -1,0 +1,493 @@
+"""Gets work done in this process: what people are to see, and deadlines; beside it, the agent's turns."""
+
+from __future__ import annotations
+
+__all__ = ["Worker"]
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+
+from askback.domain.ask import Ask
+from askback.domain.identity import Actor, Place
+from askback.errors import AskbackError
+from askback.inbound.cards import CardGone, Cards
+from askback.internal import clock
+from askback.internal.clock import utc_now
+from askback.manager import QuestionManager
+from askback.observability import telemetry
+from askback.ports.platform import Gone, Messages, Platform, TryLater, Undeliverable
+from askback.runtime.breaker import Breaker
+from askback.runtime.turns import LOOK_AGAIN, Turns, sleep
+from askback.store.errors import StoreError
+from askback.store.leases import keep_lease
+from askback.store.left import Unreadable
+from askback.store.outbox import LONGEST_PAUSE, OutboxItem
+from askback.store.retention import Pruned
+from askback.store.store import Store
+
+log = logging.getLogger("askback.worker")
+
+GIVE_UP = timedelta(seconds=60)
+"""How long something new is tried that a fault of our own keeps from being shown: no waiting mends that."""
+KEEP_FOR = timedelta(hours=24)
+"""How long a delivery is kept that the platform fails to take. The card of an open question has no such limit."""
+FIRST_PAUSE = 1.0
+LOOK_PAUSE = 600.0
+"""Seconds between two looks for a card that may stand where nothing may be read."""
+TOLD_A_MINUTE = 6
+"""Log lines a minute, at most, about deliveries that are tried again."""
+STORE_PAUSE = 1.0
+WATCH_SECONDS = 1.0
+"""How often it is looked whether the wall clock was set; one that is off by no more is let be."""
+CLOCK_SECONDS = 30.0
+"""How often it is looked whether the clock went back."""
+PRUNE_SECONDS = 3600.0
+PRUNED_AT_ONCE = 20
+UNSERVED_SECONDS = 30.0
+"""How often it is looked whether something waits that nobody serves, and how long it has to have waited."""
+
+
+class _Hidden(AskbackError):
+    """Whether a card stands there cannot be seen for now."""
+
+
+class Worker:
+    """The worker of this process; `run` owns every task of it."""
+
+    def __init__(
+        self,
+        store: Store,
+        manager: QuestionManager,
+        platforms: Mapping[str, Platform],
+        turns: Turns | None = None,
+        *,
+        alone: bool = True,
+        look_again: float = LOOK_AGAIN,
+        give_up: timedelta = GIVE_UP,
+        first_pause: float = FIRST_PAUSE,
+        retention: timedelta | None = None,
+    ) -> None:
+        """`alone`: no other process works on this store, so that whatever is taken was taken by one that ended.
+
+        `look_again`: how many seconds to sleep at most. `give_up`: how long a fault of our own may keep something new
+        from being shown. `first_pause`: the seconds before the first retry. `retention`: how long what rests is kept;
+        None: for ever.
+        """
+        self._retention = retention
+        self._give_up = give_up
+        self._first_pause = first_pause
+        self._store = store
+        self._manager = manager
+        self._platforms = platforms
+        self._cards = Cards(store, manager, platforms)
+        self._turns = turns
+        self._alone = alone
+        self._look_again = look_again
+        self._outbox = asyncio.Event()
+        self._deadlines = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._delivering: dict[str, bool] = {}
+        """What is under way, and whether it has to be looked at once more after that."""
+        self._in_flight: Counter[str] = Counter()
+        """Deliveries under way on each platform."""
+        self._breakers: dict[str, Breaker] = {}
+        self._failing: dict[str, float] = {}
+        """Since when the platform fails to take something, by a clock that does not jump."""
+        self._faulty: dict[str, float] = {}
+        """Since when a fault of our own keeps something from being shown."""
+        self._told: deque[float] = deque(maxlen=TOLD_A_MINUTE)
+        """When the last log lines about retries were written."""
+        manager.on_work(self._nudge)
+        manager.members = self._members
+        if turns is not None:
+            manager.on_settled(lambda _: turns.wake())
+            manager.on_heard(turns.wake)
+
+    def wake(self) -> None:
+        """A conversation may have something to do, or there is something to show."""
+        if self._turns is not None:
+            self._turns.wake()
+        self._outbox.set()
+
+    def _nudge(self) -> None:
+        self._outbox.set()
+        self._deadlines.set()
+
+    async def run(self) -> None:
+        """Work until cancelled. What a process before this one left is taken up first."""
+        if self._alone:
+            await self._take_over()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._deliver_forever(), name="askback outbox")
+            tasks.create_task(self._forever("deadlines", self._deadlines, self._attend_due), name="askback deadlines")
+            tasks.create_task(self._keep_time(), name="askback clock")
+            tasks.create_task(self._watch_clock(), name="askback watch")
+            if self._retention is not None:
+                tasks.create_task(self._prune_forever(self._retention), name="askback retention")
+            tasks.create_task(self._tell_unserved_forever(), name="askback unserved")
+            if self._turns is not None:
+                tasks.create_task(self._turns.run(), name="askback turns")
+
+    async def finish(self, seconds: float) -> None:
+        """While `run` goes on: wait until nothing is to be shown now, so many seconds at most.
+
+        What could not be shown, or is to be shown later, stays in the outbox for the next start.
+        """
+        # A new one: a look at the outbox that is under way began too early to count.
+        idle = self._idle = asyncio.Event()
+        self._outbox.set()
+        try:
+            async with asyncio.timeout(seconds):
+                await idle.wait()
+        except TimeoutError:
+            log.warning("Something was not shown before the end.", extra={"action": "outbox_left"})
+
+    async def rest(self, seconds: float) -> None:
+        """While `run` goes on: begin no further turn of the agent, and wait for those under way, so many seconds.
+
+        One that takes longer is broken off with `run`, and taken again.
+        """
+        if self._turns is not None:
+            await self._turns.rest(seconds)
+
+    async def _take_over(self) -> None:
+        while True:
+            try:
+                return await self._store.free_leases()
+            except StoreError:
+                log.exception("The outbox could not be taken over; trying again.", extra={"action": "store_failed"})
+                await asyncio.sleep(STORE_PAUSE)
+
+    async def _forever(self, what: str, nudged: asyncio.Event, work: Callable[[], Awaitable[timedelta | None]]) -> None:
+        """Do the work, then sleep for as long as it says, or until a nudge."""
+        while True:
+            nudged.clear()
+            try:
+                pause = await work()
+            except StoreError:
+                log.exception("The %s could not be read; trying again.", what, extra={"action": "store_failed"})
+                pause = timedelta(seconds=STORE_PAUSE)
+            await sleep(nudged, pause, self._look_again)
+
+    # Deadlines
+
+    async def _attend_due(self) -> timedelta | None:
+        await self._manager.resolve_doubts()
+        while due := await self._store.due():
+            for ask_id in due:
+                await self._manager.attend(ask_id)
+        return await self._store.next_moment(timedelta(seconds=self._look_again))
+
+    async def _members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+        platform = self._platforms.get(place.platform)
+        return {} if platform is None else await platform.members(place, groups)
+
+    # The clock
+
+    async def _watch_clock(self) -> None:
+        """When the wall clock is set, or the machine has slept, whatever waits for a moment looks again."""
+        while True:
+            began, wall = time.monotonic(), utc_now()
+            await asyncio.sleep(WATCH_SECONDS)
+            passed = time.monotonic() - began
+            if abs((utc_now() - wall).total_seconds() - passed) > WATCH_SECONDS:
+                self._nudge()
+
+    async def _keep_time(self) -> None:
+        """When the store's clock goes back, nothing waits in the outbox until it has caught up."""
+        while True:
+            try:
+                count = await self._store.set_right()
+            except StoreError:
+                log.exception("The outbox could not be looked through.", extra={"action": "store_failed"})
+            else:
+                if count:
+                    log.warning(
+                        "The clock went back: %d deliveries that waited for a time far off are made "
+                        "now. Deadlines go by the clock as it is.",
+                        count,
+                        extra={"action": "clock_back", "count": count},
+                    )
+                    self._outbox.set()
+            await asyncio.sleep(CLOCK_SECONDS)
+
+    # What nobody serves
+
+    async def _tell_unserved_forever(self) -> None:
+        """Say of which platforms something waits that no process serves, each time that it begins to."""
+        told: frozenset[str] = frozenset()
+        while True:
+            await asyncio.sleep(UNSERVED_SECONDS)
+            try:
+                unserved = await self._store.unserved(timedelta(seconds=UNSERVED_SECONDS))
+            except StoreError:
+                log.exception("It could not be looked at what waits.", extra={"action": "store_failed"})
+                continue
+            for platform in sorted(unserved - told):
+                log.warning(
+                    "Something on %s waits, and no process that serves it works on this database: start `askback %s`, "
+                    "or `askback run`, which runs every bot that has a token.",
+                    platform,
+                    platform,
+                    extra={"action": "unserved", "platform": platform},
+                )
+            told = unserved
+
+    # What was kept long enough
+
+    async def _prune_forever(self, retention: timedelta) -> None:
+        while True:
+            began, wall = time.monotonic(), utc_now()
+            try:
+                before, count = utc_now() - retention, 0
+                # A few at a time: clicks wait for their commits behind it.
+                while (pruned := await self._store.prune(before, PRUNED_AT_ONCE)) != Pruned():
+                    count += pruned.conversations
+                    await asyncio.sleep(0)
+                if count:
+                    log.info("Old conversations were deleted: %d.", count, extra={"action": "pruned", "count": count})
+            except StoreError:
+                log.exception("Old conversations could not be deleted; trying again.", extra={"action": "store_failed"})
+            await asyncio.sleep(PRUNE_SECONDS)
+            while (ahead := (utc_now() - wall).total_seconds() - (time.monotonic() - began)) > PRUNE_SECONDS:
+                # What is deleted does not come back when the clock does.
+                log.warning(
+                    "The clock of this machine went ahead by %.0f s: nothing is deleted for an hour.",
+                    ahead,
+                    extra={"action": "clock_ahead", "seconds": round(ahead)},
+                )
+                began, wall = time.monotonic(), utc_now()
+                await asyncio.sleep(PRUNE_SECONDS)
+
+    # What people are to see
+
+    async def _deliver_forever(self) -> None:
+        """Each delivery is a task of its own: one that the platform keeps waiting holds up no other."""
+        async with asyncio.TaskGroup() as tasks:
+
+            async def begin_due() -> timedelta | None:
+                idle, pauses = self._idle, [await self._begin_on(name, tasks) for name in tuple(self._platforms)]
+                if not self._delivering:
+                    idle.set()
+                return min((pause for pause in pauses if pause is not None), default=None)
+
+            await self._forever("outbox", self._outbox, begin_due)
+
+    async def _begin_on(self, platform: str, tasks: asyncio.TaskGroup) -> timedelta | None:
+        """Begin what is due on one platform. Returns in how long to look again; None: when something ends."""
+        breaker = self._breaker(platform)
+        while free := breaker.room(self._in_flight[platform]):
+            taken_at = asyncio.get_running_loop().time()
+            items = await self._store.lease(free, platform)
+            if not items:
+                return await self._store.next_due(platform)
+            for item in items:
+                if item.target in self._delivering:
+                    self._delivering[item.target] = True
+                else:
+                    self._delivering[item.target] = False
+                    self._in_flight[platform] += 1
+                    delivery = self._deliver_one(item, platform, taken_at)
+                    tasks.create_task(delivery, name=f"askback deliver {item.target}")
+        return timedelta(seconds=breaker.seconds_to_probe()) if breaker.is_open else None
+
+    def _breaker(self, platform: str) -> Breaker:
+        return self._breakers.setdefault(platform, Breaker(platform))
+
+    async def _deliver_one(self, item: OutboxItem, platform: str, taken_at: float) -> None:
+        try:
+            try:
+                async with keep_lease(self._store, item.target, taken_at):
+                    await self._deliver(item, platform)
+            finally:
+                self._in_flight[platform] -= 1
+                again = self._delivering.pop(item.target)
+            if again:
+                # It changed, or its lease ran out, while it was under way: nobody holds it now.
+                await self._store.release(item.target)
+        except Unreadable as error:
+            await self._leave(item, error)
+        except StoreError:
+            # The lease runs out, and it is delivered then; what was posted is found again by its name.
+            log.exception("A delivery could not be recorded.", extra={"action": "store_failed", "target": item.target})
+        finally:
+            self._outbox.set()
+
+    async def _leave(self, item: OutboxItem, error: Unreadable) -> None:
+        try:
+            await self._store.leave(item, error)
+        except StoreError:
+            log.exception("A delivery could not be left to others.", extra={"action": "store_failed"})
+
+    async def _deliver(self, item: OutboxItem, platform: str) -> None:
+        try:
+            reached = await (self._deliver_card(item) if item.kind == "card" else self._deliver_say(item))
+            telemetry.delivered(item.kind, item.first_failed_at or item.due_at, utc_now())
+            self._forget(item)
+            if reached:
+                await self._answered(platform)
+        except TryLater as later:
+            if later.seconds is None:
+                self._breaker(platform).failed(str(later))
+            else:
+                await self._answered(platform)
+            self._faulty.pop(item.target, None)
+            await self._later(item, str(later), later.seconds)
+        except _Hidden as hidden:
+            await self._answered(platform)
+            await self._later(item, str(hidden), None, LOOK_PAUSE)
+        except Undeliverable as refusal:
+            await self._answered(platform)
+            await self._refused(item, str(refusal))
+        except CardGone as gone:
+            await self._answered(platform)
+            if not await self._cards.lost(gone.ask):
+                await self._refused(item, str(gone))
+        except Gone as gone:
+            await self._answered(platform)
+            await self._refused(item, str(gone))
+        except StoreError:
+            raise
+        except Exception as error:
+            log.exception("A delivery failed.", extra={"action": "delivery_failed", "target": item.target})
+            # Only its kind: its words may quote what was to be shown.
+            await self._fault(item, f"there was a fault in the bot ({type(error).__name__}).")
+
+    async def _answered(self, platform: str) -> None:
+        """The platform answered, whatever it said: what failed while it was down is due at once."""
+        if self._breaker(platform).answered():
+            await self._store.hurry(platform)
+
+    async def _deliver_card(self, item: OutboxItem) -> bool:
+        """Draw a card. Returns whether the platform was called."""
+        if item.ask_id is None:
+            await self._store.drop(item)
+            return False
+        reached = False
+
+        async def paint(ask: Ask) -> Messages:
+            nonlocal reached
+            platform = self._platforms[ask.place.platform]
+            if not ask.messages and item.attempts > 1:
+                reached = True
+                ask = ask.evolve(messages=await self._find_card(platform, ask, item))
+            if not ask.messages and ask.outcome is not None:
+                return ()  # over before anybody saw it
+            reached = True
+            with telemetry.delivering(ask.trace, ask.place.platform):
+                try:
+                    return await platform.show(ask)
+                except Gone as gone:
+                    raise CardGone(ask, gone) from gone
+
+        await self._manager.redraw(item.ask_id, paint)
+        # Somebody else may have drawn it meanwhile; then only the row is left over.
+        ask = await self._store.get(item.ask_id)
+        if ask is None or ask.is_drawn:
+            await self._store.drop(item)
+        return reached
+
+    async def _find_card(self, platform: Platform, ask: Ask, item: OutboxItem) -> Messages:
+        """Look for the card that an earlier try may have posted."""
+        try:
+            return await platform.find(ask.place, ask.id)
+        except (Undeliverable, Gone) as refusal:
+            # The first try was refused for good, and nothing came of it.
+            if ask.outcome is not None and item.attempts > 2:
+                raise _Hidden(
+                    f"A card with live buttons may stand there, and cannot be looked for: {refusal}"
+                ) from None
+            # Posting twice is better than not at all.
+            log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+            return ()
+
+    async def _deliver_say(self, item: OutboxItem) -> bool:
+        """Say a text, or take one away. Returns whether the platform was called."""
+        say, conversation_id = item.say, item.conversation_id
+        if item.ask_id is not None:
+            # About a question: over by now, nobody is to hear of it.
+            ask = await self._store.get(item.ask_id)
+            place = None if ask is None or ask.outcome is not None else ask.place
+        else:
+            place = None if conversation_id is None else await self._store.place(conversation_id)
+        if say is None or place is None:
+            await self._store.drop(item)
+            return False
+        platform = self._platforms[place.platform]
+        if item.attempts > 1:
+            try:
+                found = await platform.find(place, say.target, say=say, since=item.tried_at)
+            except (Undeliverable, Gone) as refusal:
+                log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+                found = ()
+            say = say.evolve(messages=max(say.messages, found, key=len))
+        try:
+            messages = await platform.say(place, say)
+        except Gone:
+            messages = await platform.say(place, say.evolve(messages=()))
+        if say.offer is not None:
+            await self._store.offered(say.offer.id, messages)
+        await self._store.drop(item)
+        return True
+
+    async def _is_open(self, ask_id: str) -> bool:
+        ask = await self._store.get(ask_id)
+        return ask is not None and ask.outcome is None
+
+    async def _later(self, item: OutboxItem, error: str, seconds: float | None, pause: float | None = None) -> None:
+        """Try a delivery again: after `seconds`, where the platform asked for them, which counts as no failure."""
+        growing = self._first_pause * 2 ** min(item.attempts - 1, 16)
+        after = next(one for one in (seconds, pause, min(growing, LONGEST_PAUSE.total_seconds())) if one is not None)
+        if seconds is None:
+            now = clock.monotonic()
+            if item.first_failed_at is None:
+                self._failing.pop(item.target, None)
+            since = timedelta(seconds=now - self._failing.setdefault(item.target, now))
+            waits = item.kind == "card" and item.ask_id is not None and await self._is_open(item.ask_id)
+            if not waits and since + timedelta(seconds=after) > KEEP_FOR:
+                await self._refused(item, f"{error} (tried for {int(since.total_seconds())} s)")
+                return
+        self._tell_later(item, error, after)
+        await self._store.retry(item, timedelta(seconds=after), error, failed=seconds is None)
+
+    async def _fault(self, item: OutboxItem, error: str) -> None:
+        """A fault of our own: what people see already is tried on, anything new is given up soon."""
+        now = clock.monotonic()
+        since = now - self._faulty.setdefault(item.target, now)
+        ask = None if item.ask_id is None else await self._store.get(item.ask_id)
+        unseen = ask is None or not ask.messages
+        if unseen and since + self._first_pause * 2 ** min(item.attempts - 1, 16) > self._give_up.total_seconds():
+            await self._refused(item, f"{error} (tried for {int(since)} s)")
+        else:
+            await self._later(item, error, None)
+
+    def _tell_later(self, item: OutboxItem, error: str, after: float) -> None:
+        """Log a retry, where not too many were logged within a minute."""
+        now = clock.monotonic()
+        is_quiet = len(self._told) == TOLD_A_MINUTE and now - self._told[0] < 60.0
+        if not is_quiet:
+            self._told.append(now)
+        log.log(
+            logging.DEBUG if is_quiet else logging.WARNING,
+            "Something could not be shown for now; trying again in %.1f s: %s",
+            after,
+            error,
+            extra={"action": "delivery_later", "target": item.target, "attempts": item.attempts},
+        )
+
+    def _forget(self, item: OutboxItem) -> None:
+        self._failing.pop(item.target, None)
+        self._faulty.pop(item.target, None)
+
+    async def _refused(self, item: OutboxItem, reason: str) -> None:
+        self._forget(item)
+        log.error("Something cannot be shown: %s", reason, extra={"action": "delivery_refused", "target": item.target})
+        if item.kind == "card" and item.ask_id is not None:
+            ask = await self._store.get(item.ask_id)
+            if ask is not None and not ask.messages:
+                await self._manager.reject(item.ask_id, reason)
+        await self._store.drop(item)

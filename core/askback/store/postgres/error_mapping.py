@@ -1,0 +1,143 @@
+"""What PostgreSQL says, and what those who wait for it are told."""
+
+from __future__ import annotations
+
+__all__ = [
+    "NotPrimary", "Silent", "is_lost", "is_of_the_database", "is_silent", "may_be_standby", "reason", "refusal", "said",
+    "sqlstate", "step", "wants_another_try",
+]  # fmt: skip
+
+import re
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
+from askback.store.error_mapping import not_committed
+from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
+
+# SQLSTATE, or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_UNAVAILABLE = {
+    "08": "see that the server runs and can be reached",
+    "25006": "see that it is the primary, and was not made read-only",
+    "0A000": "connect to PostgreSQL itself, not through PgBouncer or another pooler",
+    "28000": "let this machine in, in the server's pg_hba.conf",
+    "28": "see the user and the password in ASKBACK_DATABASE_URL",
+    "3D000": "create the database, or set ASKBACK_DATABASE_URL to one that is there",
+    "42501": "grant the user what it needs",
+    "42703": "replace this process where a newer askback has brought the tables up to date",
+    "42P01": "replace this process where a newer askback has brought the tables up to date",
+    "53100": "make room on its disk",
+    "53200": "give the server more memory",
+    "53300": "allow more connections (max_connections)",
+    "57P": "see that the server runs",
+    "58": "check the server's disk and log",
+    "XX": "see the server's log",
+}
+_BUSY = {"55P03": "somebody keeps it locked", "57014": "the statement took too long"}
+
+# Before there is a session, the driver passes on the server's words alone, without their code.
+_WITHOUT_CODE = (
+    ("password authentication failed|no password supplied|role .* does not exist|not permitted to log in", "28"),
+    ("no pg_hba.conf entry", "28000"),
+    ("database .* does not exist", "3D000"),
+    ("permission denied for database", "42501"),
+    ("too many clients|too many connections|connection slots are reserved", "53300"),
+    ("read-only|standby mode|hot standby", "25006"),
+    ("unsupported startup parameter", "0A000"),
+)
+_MARK = re.compile(r"^connection (?:failed|is bad): ")
+_MORE = re.compile(r"\s*(?:Is the server running .*|Multiple connection attempts failed.*)", re.DOTALL)
+
+# Another snapshot may have it otherwise: what was read is compared with what others committed meanwhile.
+_AGAIN = frozenset({"40001", "40P01", "23505", "23503"})
+# The connection is gone, or about to be.
+_LOST = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "25006")
+# What a standby answers: to a statement that writes, and to the BEGIN of a transaction that may write. The second is
+# also said of many other things.
+_BY_STANDBY = frozenset({"25006", "0A000"})
+
+
+class NotPrimary(psycopg.OperationalError):
+    """The connection leads to a standby, or to a server that was made read-only. Another may lead to the primary."""
+
+    sqlstate = "25006"
+
+    def __init__(self) -> None:
+        super().__init__("the server takes no commits")
+
+
+def _origin(error: BaseException) -> BaseException:
+    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+
+
+def sqlstate(error: BaseException) -> str:
+    """PostgreSQL's code; empty where it said none, such as where it could not be reached."""
+    origin = _origin(error)
+    return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether there is no connection any more: nothing was committed by whatever had not asked for it."""
+    origin = _origin(error)
+    if not isinstance(origin, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    state = sqlstate(error)
+    return not state or state.startswith(_LOST)
+
+
+class Silent(psycopg.OperationalError):
+    """Nobody ends the connection, and nobody answers on it."""
+
+    def __init__(self) -> None:
+        super().__init__("the connection is silent")
+
+
+def is_silent(error: BaseException) -> bool:
+    """Return whether the way to the server is gone without a word: not of one connection alone, then."""
+    return isinstance(_origin(error), Silent)
+
+
+def may_be_standby(error: BaseException) -> bool:
+    """Return whether a standby may have answered this to a transaction that writes: the server knows."""
+    return sqlstate(error) in _BY_STANDBY
+
+
+def wants_another_try(error: BaseException) -> bool:
+    """Whether the same may succeed at once, since it only met somebody else."""
+    return sqlstate(error) in _AGAIN
+
+
+def is_of_the_database(error: BaseException) -> bool:
+    """Whether it is the database that is wrong, and not the statement."""
+    return is_lost(error) or _step(sqlstate(error)) is not None
+
+
+def _step(state: str) -> str | None:
+    known = _UNAVAILABLE | _BUSY
+    return next((known[state[:length]] for length in (5, 3, 2) if state[:length] in known), None)
+
+
+def reason(error: BaseException) -> str:
+    """One line of what it said, and what to do."""
+    to_do = step(error)
+    return f"{said(error)} ({to_do})" if to_do else said(error)
+
+
+def said(error: BaseException) -> str:
+    """One line of what it said."""
+    origin = _origin(error)
+    return " ".join(_MORE.sub("", _MARK.sub("", str(origin))).split()).rstrip(".") or type(origin).__name__
+
+
+def step(error: BaseException) -> str | None:
+    """What to do, where that is known."""
+    return _step(sqlstate(error) or _state_of(said(error)))
+
+
+def _state_of(words: str) -> str:
+    return next((state for known, state in _WITHOUT_CODE if re.search(known, words)), "08")
+
+
+def refusal(error: BaseException, *, in_doubt: bool = False) -> StoreError:
+    told = StoreBusy if sqlstate(error) in _BUSY else StoreUnavailable
+    return not_committed(told, f": {reason(error)}", error, in_doubt=in_doubt)

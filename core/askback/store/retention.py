@@ -1,0 +1,80 @@
+"""What is deleted when it was kept long enough. Runs inside a caller's transaction, a few rows at a time."""
+
+from __future__ import annotations
+
+__all__ = ["Pruned", "prune"]
+
+from datetime import datetime
+
+from sqlalchemy import Connection, Select, Table, delete, select
+
+from askback.internal.clock import to_micros
+from askback.internal.values import Value
+from askback.store import locks, placing
+from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
+from askback.store.usage import day_of
+
+
+class Pruned(Value):
+    """How much was deleted."""
+
+    conversations: int = 0
+    asks: int = 0
+
+
+def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
+    """Delete conversations that rested since then, and settled asks of nobody's conversation.
+
+    What waits for people, has something to do, or has something to show stays, however old it is.
+    """
+    moment = to_micros(before)
+    resting, settled = _resting(moment).limit(at_most), _settled(moment).limit(at_most)
+    found, found_alone = connection.execute(resting).all(), connection.execute(settled).all()
+    locks.lock_places(connection, [row.place_key for row in (*found, *found_alone)])
+    # Once more: somebody may have gone on there before the locks were ours.
+    still = conversations.c.id.in_([row.id for row in found])
+    ids = tuple(connection.execute(_resting(moment).where(still)).scalars())
+    owned = tuple(connection.execute(select(asks.c.id).where(asks.c.conversation_id.in_(ids))).scalars())
+    still = asks.c.id.in_([row.id for row in found_alone])
+    alone = tuple(connection.execute(_settled(moment).where(still)).scalars())
+    _delete_asks(connection, (*owned, *alone))
+    tables: tuple[Table, ...] = (offers, calls, transcript, inbox)
+    for table in tables:
+        connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
+    connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
+    if not ids:
+        # Once, in the last round. What was used up counts for its whole day, whatever became of the conversation.
+        connection.execute(
+            delete(usage).where(usage.c.day < day_of(before), ~select(conversations.c.id).where(_is_of_usage).exists())
+        )
+    return Pruned(conversations=len(ids), asks=len(owned) + len(alone))
+
+
+_is_of_usage = conversations.c.id == usage.c.conversation_id
+
+
+def _resting(moment: int) -> Select[str, str]:
+    open_ask = select(asks.c.id).where(asks.c.conversation_id == conversations.c.id, asks.c.status == "open")
+    to_show = select(outbox.c.id).where(outbox.c.conversation_id == conversations.c.id)
+    return (
+        select(conversations.c.id, conversations.c.place_key)
+        .where(conversations.c.updated_at < moment, conversations.c.wants_turn.is_(False))
+        .where(~open_ask.exists(), ~to_show.exists())
+        .order_by(conversations.c.updated_at)
+    )
+
+
+def _settled(moment: int) -> Select[str, str]:
+    """Asks of nobody's conversation."""
+    showing = select(outbox.c.id).where(outbox.c.target == "ask:" + asks.c.id)
+    return (
+        select(asks.c.id, asks.c.place_key)
+        .where(asks.c.conversation_id.is_(None), asks.c.settled_at < moment, ~showing.exists())
+        .order_by(asks.c.settled_at)
+    )
+
+
+def _delete_asks(connection: Connection, ids: tuple[str, ...]) -> None:
+    connection.execute(delete(actions).where(actions.c.ask_id.in_(ids)))
+    placing.delete(connection, ids)
+    connection.execute(delete(asks).where(asks.c.id.in_(ids)))

@@ -1,0 +1,58 @@
+"""What SQLite says, and what those who wait for it are told."""
+
+from __future__ import annotations
+
+__all__ = ["code", "is_of_the_database", "reason", "refusal", "swallowed"]
+
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError
+
+from askback.store.error_mapping import not_committed
+from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
+
+# What SQLite says when it is the database that is wrong and not the statement, and what to do then.
+_UNAVAILABLE = {
+    sqlite3.SQLITE_CANTOPEN: "see that its directory exists and can be written",
+    sqlite3.SQLITE_CORRUPT: "restore a backup",
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_IOERR: "check its disk",
+    sqlite3.SQLITE_NOMEM: "give the process more memory",
+    sqlite3.SQLITE_NOTADB: "set ASKBACK_DATABASE_URL to a SQLite database",
+    sqlite3.SQLITE_READONLY: "make the file and its directory writable",
+}
+_BUSY = {
+    sqlite3.SQLITE_BUSY: "another process keeps it locked",
+    sqlite3.SQLITE_LOCKED: "another process keeps it locked",
+}
+
+
+def is_of_the_database(error: DBAPIError) -> bool:
+    """Whether it is the database that is wrong, and not the statement."""
+    return code(error) in _UNAVAILABLE or code(error) in _BUSY
+
+
+def code(error: BaseException) -> int:
+    """SQLite's primary result code, 0 if it was not SQLite."""
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    # Absent where the Python module itself complains.
+    return getattr(origin, "sqlite_errorcode", 0) & 0xFF
+
+
+def reason(error: BaseException) -> str:
+    said = str(error.orig if isinstance(error, DBAPIError) else error)
+    step = (_UNAVAILABLE | _BUSY).get(code(error))
+    return f"{said} ({step})" if step else said
+
+
+def refusal(error: BaseException, *, in_doubt: bool = False) -> StoreError:
+    told = StoreBusy if code(error) in _BUSY else StoreUnavailable
+    return not_committed(told, f": {reason(error)}", error, in_doubt=in_doubt)
+
+
+def swallowed() -> StoreUnavailable:
+    return StoreUnavailable(
+        "A work caught an error with which SQLite had ended its transaction. Whether what it did afterwards "
+        "was kept is open.",
+        in_doubt=True,
+    )

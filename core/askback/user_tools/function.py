@@ -1,0 +1,164 @@
+"""A typed function as a tool: its schema for the model, and the model's input as its arguments."""
+
+from __future__ import annotations
+
+__all__ = ["OwnTool"]
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol, cast, get_type_hints
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic_core import ArgsKwargs
+from typing_extensions import TypeIs
+
+from askback.errors import CallerError, ModelError, problems_of
+from askback.user_tools.declare import ToolContext, traits_of
+
+# https://docs.anthropic.com/en/docs/build-with-claude/tool-use: what names of tools may be
+_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_AT_THE_TOP = ("anyOf", "oneOf", "allOf")
+
+Function = Callable[..., object]
+
+
+class _Declared(Protocol):
+    """What the objects of anthropic's two decorators have in common."""
+
+    func: Function
+    name: str
+    description: str
+
+    def to_dict(self) -> Mapping[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTool:
+    """A tool of whoever runs askback."""
+
+    name: str
+    definition: Mapping[str, JsonValue]
+    """What the model is offered."""
+    function: Function
+    is_async: bool
+    idempotent: bool
+    timeout: float | None
+    """Seconds that it may take. None: as the setting has it."""
+    context: str | None
+    """The parameter that takes the `ToolContext`."""
+    adapter: TypeAdapter[dict[str, object]]
+    """Turns an input into arguments."""
+    approval: bool = False
+    """Whether people have to approve each call."""
+
+    @classmethod
+    def of(cls, value: object) -> OwnTool:
+        """Read a function, or what anthropic's `beta_tool` or `beta_async_tool` made of one.
+
+        Raises `CallerError`, whose text goes on from the tool's name: what is wrong, and how to mend it.
+        """
+        # Only where there are such tools: loading it takes longer than all else at a start.
+        from anthropic import beta_tool
+
+        declared = value if _is_declared(value) else None
+        function = value if declared is None else declared.func
+        if not (inspect.isfunction(function) or inspect.ismethod(function)):
+            raise CallerError("is no function. Name a function, or a list of functions.")
+        arguments, context = _probe(function, free=declared is not None)
+        if declared is not None and context is not None:
+            raise CallerError("takes a ToolContext: leave anthropic's decorator out, so that the model cannot set it.")
+        try:
+            definition = _definition(declared or cast("_Declared", beta_tool(arguments)))
+            adapter = cast("TypeAdapter[dict[str, object]]", TypeAdapter(cast("type[object]", arguments)))
+        except (PydanticUserError, TypeError, ValueError, NameError) as error:
+            what = str(error).splitlines()[0].rstrip(".")
+            raise CallerError(f"has a parameter of a type that a model cannot give ({what}). Change that.") from None
+        name = str(definition["name"])
+        if not _NAME.fullmatch(name):
+            raise CallerError("has a name that the model's service refuses. Use 1 to 64 of a-z, A-Z, 0-9, _ and -.")
+        schema = definition.get("input_schema")
+        if not isinstance(schema, dict) or schema.get("type") != "object" or any(key in schema for key in _AT_THE_TOP):
+            raise CallerError('has an input_schema that the model\'s service refuses. Its "type" must be "object".')
+        traits = traits_of(value, function)
+        return cls(
+            name=name,
+            definition=definition,
+            function=function,
+            is_async=inspect.iscoroutinefunction(function),
+            idempotent=traits.idempotent,
+            timeout=traits.timeout,
+            context=context,
+            adapter=adapter,
+            approval=traits.approval,
+        )
+
+    def arguments(self, data: object, context: ToolContext) -> dict[str, object]:
+        """The arguments for an input. Raises `ModelError`, whose text names everything that is wrong with it.
+
+        Runs what the types of the parameters bring with them, such as validators of the operator's.
+        """
+        if not isinstance(data, dict):
+            raise ModelError(f"{self.name} was not run: its input has to be an object with named fields.")
+        try:
+            found = self.adapter.validate_python(ArgsKwargs((), cast("dict[str, object]", data)))
+        except ValidationError as error:
+            told = "; ".join(map(str, problems_of(error)))
+            raise ModelError(f"{self.name} was not run, because its input is wrong: {told}") from None
+        return found if self.context is None else {**found, self.context: context}
+
+
+def _is_declared(value: object) -> TypeIs[_Declared]:
+    from anthropic.lib.tools import BetaAsyncFunctionTool, BetaFunctionTool
+
+    return isinstance(value, BetaFunctionTool | BetaAsyncFunctionTool)
+
+
+def _definition(declared: _Declared) -> dict[str, JsonValue]:
+    definition = dict(declared.to_dict())
+    if not definition.get("description"):
+        definition.pop("description", None)
+    return definition
+
+
+def _probe(function: Function, *, free: bool) -> tuple[Callable[..., str], str | None]:
+    """A function of the same parameters that returns its arguments, and the parameter for the context.
+
+    So an input is validated before the function is called, and a validation that fails within it is its own.
+    `free`: any further arguments are allowed, since somebody else's schema says what they are.
+    """
+    signature = inspect.signature(function)
+    try:
+        hints: dict[str, object] = get_type_hints(function, include_extras=True)
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+        raise CallerError(f"has an annotation that cannot be read ({error}). Import what it names.") from None
+    kinds = inspect.Parameter
+    bare: list[str] = []
+    context: str | None = None
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        variable = parameter.kind is kinds.VAR_KEYWORD
+        if parameter.kind in (kinds.POSITIONAL_ONLY, kinds.VAR_POSITIONAL) or (variable and not free):
+            raise CallerError(f"has a parameter without a name that a model could give ({parameter}). Name each one.")
+        if hints.get(name) is ToolContext:
+            context = name
+        elif name not in hints and not variable:
+            bare.append(name)
+        else:
+            kind = parameter.kind if variable else kinds.KEYWORD_ONLY
+            parameters.append(parameter.replace(kind=kind, annotation=hints.get(name, object)))
+    if bare:
+        raise CallerError(
+            f"has parameters without a type ({', '.join(bare)}). Annotate them: the model is told by that."
+        )
+
+    def arguments(**given: object) -> str:
+        return cast("str", given)
+
+    arguments.__name__, arguments.__module__ = function.__name__, function.__module__
+    arguments.__doc__ = inspect.getdoc(function)
+    arguments.__annotations__ = {one.name: one.annotation for one in parameters}
+    arguments.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess] - as inspect reads it
+    return arguments, context

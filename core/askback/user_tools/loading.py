@@ -1,0 +1,152 @@
+"""Tools by name or import path, as the setting has them; what is wrong with one is told in one sentence."""
+
+from __future__ import annotations
+
+__all__ = ["Tools", "load_tools"]
+
+import importlib
+import sys
+import traceback
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import ModuleType
+from typing import Final, cast
+
+from askback.errors import CallerError, OperatorError
+from askback.tools import TOOLS, QuestionTool, ToolInput, is_import_path
+from askback.user_tools.function import OwnTool
+
+EVERY: Final = "*"
+"""The one pattern that may match nothing: it cannot be misspelt."""
+_WILD: Final = "*?[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Everything that the agent may call."""
+
+    questions: tuple[QuestionTool[ToolInput], ...]
+    own: tuple[OwnTool, ...]
+
+
+def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str] = ()) -> Tools:
+    """Import what is named; what lies in `folder` can be imported from then on. None: only what is installed can.
+
+    `approval`: names of own tools whose calls people have to approve, or patterns such as `db_*`. Raises
+    `OperatorError` with a line for each tool that cannot be had.
+    """
+    if folder is not None and any(map(is_import_path, names)) and (path := str(folder.resolve())) not in sys.path:
+        sys.path.insert(0, path)
+        importlib.invalidate_caches()
+    problems: list[str] = []
+    own: dict[str, tuple[OwnTool, str]] = {}
+    questions = tuple(TOOLS[name] for name in names if name in TOOLS)
+    for name in names:
+        if name in TOOLS:
+            continue
+        try:
+            for tool in _tools_at(name):
+                other = own.get(tool.name)
+                if tool.name in TOOLS or other is not None:
+                    whose = "a question tool of askback" if other is None else other[1]
+                    problems.append(
+                        f"The tool {name} is called {tool.name}, and so is {whose}. Rename one of the two functions."
+                    )
+                else:
+                    own[tool.name] = tool, name
+        except OperatorError as error:
+            problems.append(str(error))
+    if not problems:
+        problems += _misnamed(approval, own)
+    if problems:
+        raise OperatorError("\n".join(problems))
+    return Tools(questions=questions, own=tuple(_with_approval(tool, approval) for tool, _ in own.values()))
+
+
+def _with_approval(tool: OwnTool, approval: Sequence[str]) -> OwnTool:
+    """What the tool says of itself is not weakened by the setting, nor the other way round."""
+    return replace(tool, approval=tool.approval or any(_matches(tool.name, pattern) for pattern in approval))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a tool is meant, in any case of letters: a slip there must not let it run without approval."""
+    return fnmatchcase(name.casefold(), pattern.casefold())
+
+
+def _misnamed(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
+    """What is wrong with the names of tools that need approval: one that is misspelt would run without."""
+    asking = {name.casefold() for name in TOOLS}
+    for pattern in approval:
+        if pattern.casefold() in asking:
+            yield f"approval_tools names {pattern}, which asks people by itself. Take it out."
+        elif pattern != EVERY and not any(_matches(name, pattern) for name in own):
+            no = (
+                "no tool of yours matches it" if _is_pattern(pattern) else "there is no tool of yours that is called so"
+            )
+            there = f"There are: {', '.join(own)}." if own else "There is none: name one in `tools`."
+            yield f"approval_tools names {pattern}, but {no}. {_meant(pattern, own)}{there}"
+
+
+def _is_pattern(name: str) -> bool:
+    return any(one in name for one in _WILD)
+
+
+def _meant(pattern: str, own: Collection[str]) -> str:
+    """A question that offers the nearest names; empty where none is near."""
+    stem = "".join(one for one in pattern.casefold() if one not in _WILD)
+    # A pattern is often the beginning of a name.
+    named = {short: name for name in own for short in (name.casefold(), name.casefold()[: len(stem)])}
+    near = dict.fromkeys(named[one] for one in get_close_matches(stem, named))
+    return f"Did you mean {' or '.join(near)}? " if near else ""
+
+
+def _tools_at(path: str) -> Iterator[OwnTool]:
+    """The tools that an import path names, one or a list of them."""
+    module_name, _, attribute = path.partition(":")
+    found: object = _module(path, module_name)
+    for part in attribute.split("."):
+        try:
+            found = cast("object", getattr(found, part))
+        except AttributeError:
+            raise OperatorError(
+                f"The tool {path} is not there: {module_name} has no {attribute}. Mend the name in the setting `tools`."
+            ) from None
+    several = isinstance(found, list | tuple)
+    entries = list(cast("Sequence[object]", found)) if several else [found]
+    if not entries:
+        raise OperatorError(f"The tool {path} is an empty list. Put functions into it, or take it out of `tools`.")
+    for number, entry in enumerate(entries):
+        try:
+            yield OwnTool.of(entry)
+        except CallerError as error:
+            where = f"{path}[{number}]" if several else path
+            raise OperatorError(f"The tool {where} {error}") from None
+
+
+def _module(path: str, name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if name == missing or name.startswith(f"{missing}."):
+            cure = "Put it beside the settings file (--config), or install it where askback is installed."
+            raise OperatorError(f"The tool {path} is not there: there is no module {missing}. {cure}") from None
+        raise OperatorError(
+            f"The tool {path} cannot be imported: {name} needs the module {missing}, which is not there. "
+            "Install it where askback is installed."
+        ) from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the operator's may raise anything
+        what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
+        raise OperatorError(f"The tool {path} cannot be imported: {what}{_where(error)}. Mend that module.") from None
+
+
+def _where(error: BaseException) -> str:
+    """The last line of the operator's that was reached."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith("<frozen")]
+    last = frames[-1] if len(frames) > 1 else None  # the first is ours
+    if isinstance(error, SyntaxError) or last is None:
+        return ""
+    return f" ({Path(last.filename).name}, line {last.lineno})"

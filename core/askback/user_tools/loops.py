@@ -1,0 +1,256 @@
+"""Event loops for tools that are coroutines, in threads of their own.
+
+A coroutine that blocks costs its own loop: others go to a fresh one, and what has not begun moves there. A call that
+was given up before it began never begins.
+"""
+
+from __future__ import annotations
+
+__all__ = ["AsyncCall", "ToolLoops"]
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from types import CodeType, FrameType
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from askback.user_tools.threads import NoThread, Threads
+
+log = logging.getLogger("askback.toolbox")
+
+T = TypeVar("T")
+
+LOOPS = 4
+"""How many there are at most: three tools may block at the same time, and the others still run."""
+BLOCKED_SECONDS = 3.0
+"""A loop that has not answered for so long is blocked."""
+WATCH_SECONDS = 0.5
+"""How often whoever waits for a call looks whether its loop answers."""
+END_SECONDS = 1.0
+"""How long coroutines that were cancelled at the end may take to clean up."""
+
+
+class AsyncCall(Generic[T]):
+    """One call on its way through a loop."""
+
+    def __init__(self, tool: str, code: CodeType | None, work: Callable[[], Coroutine[object, object, T]]) -> None:
+        """`code`: what the tool runs, by which it is found where it blocks."""
+        self.tool = tool
+        self.code = code
+        self.done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        """Of the loop that waits for it."""
+        self._work = work
+        self._lock = threading.Lock()
+        self._given_up = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_begun(self) -> bool:
+        return self._task is not None
+
+    def give_up(self) -> bool:
+        """Cancel it. Return whether it has begun; if not, it never will."""
+        with self._lock:
+            self._given_up = True
+            task = self._task
+        if task is None:
+            return False
+        task.get_loop().call_soon_threadsafe(task.cancel)
+        return True
+
+    def refuse(self, error: Exception) -> None:
+        """Never begin it, and raise this where it is waited for. Does nothing to one that has begun."""
+        if not self.give_up() and not self.done.done():
+            self.done.set_exception(error)
+
+    def begin(self, ended: Callable[[AsyncCall[T]], None]) -> bool:
+        """Begin it in the running loop, unless it was given up or has begun elsewhere."""
+        with self._lock:
+            if self._given_up or self._task is not None:
+                return False
+            self._task = asyncio.get_running_loop().create_task(self._run(ended), name=f"askback tool {self.tool}")
+            return True
+
+    async def _run(self, ended: Callable[[AsyncCall[T]], None]) -> None:
+        tell: Callable[[], object] = self.done.cancel
+        try:
+            tell = partial(self._return, await self._work())
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - it is raised where the call is waited for
+            tell = partial(self._raise, error)
+        finally:
+            ended(self)
+            # The loop that waits may have ended with its process.
+            with suppress(RuntimeError):
+                self.done.get_loop().call_soon_threadsafe(tell)
+
+    def _return(self, result: T) -> None:
+        if not self.done.done():
+            self.done.set_result(result)
+
+    def _raise(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+AnyCall: TypeAlias = AsyncCall[Any]
+
+
+class ToolLoops:
+    """The loops of one process. They begin when they are needed."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+        """What `asyncio.to_thread` gets in the loops."""
+        self._loops: list[_Loop] = []
+
+    def submit(self, call: AnyCall) -> None:
+        """Run a call where nothing blocks. Raises `NoThread` where everything does."""
+        self._free().put(call)
+
+    def watch(self) -> None:
+        """Look which loops answer, and move what has not begun away from those that do not."""
+        for loop in self._loops:
+            loop.ask()
+        for loop in [one for one in self._loops if one.is_blocked]:
+            loop.report()
+            for call in loop.take_waiting():
+                try:
+                    self.submit(call)
+                except NoThread as error:
+                    call.refuse(error)
+
+    @property
+    def hung(self) -> tuple[str, ...]:
+        """What each blocked loop does, in words for the operator."""
+        return tuple(loop.said for loop in self._loops if loop.is_blocked)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a call would be refused."""
+        return len(self.hung) >= LOOPS
+
+    async def close(self) -> None:
+        """Cancel what is left, and end the loops; one that a tool blocks is left to the end of the process."""
+        await asyncio.gather(*(loop.close() for loop in self._loops))
+
+    def _free(self) -> _Loop:
+        for loop in self._loops:
+            if not loop.is_blocked:
+                return loop
+        if self.is_full:
+            raise NoThread(f"All {LOOPS} event loops for async tools are blocked by calls that do not give way.")
+        self._loops.append(_Loop(self._threads))
+        return self._loops[-1]
+
+
+class _Loop:
+    """One loop and its thread."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(threads)
+        self._calls: set[AnyCall] = set()
+        self._changing = threading.Lock()
+        self._asked: float | None = None
+        """Since when it has not answered. None: it has."""
+        self._is_reported = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._turn, name="askback tool loop", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_blocked(self) -> bool:
+        asked = self._asked
+        return asked is not None and time.monotonic() - asked >= BLOCKED_SECONDS
+
+    @property
+    def said(self) -> str:
+        tools, where = self._blocked_by()
+        return f"{tools} blocks an event loop at {where}"
+
+    def ask(self) -> None:
+        """Ask for an answer, unless one is due."""
+        if self._asked is None:
+            self._asked = time.monotonic()
+            self._loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        self._asked = None
+        self._is_reported = False
+
+    def put(self, call: AnyCall) -> None:
+        with self._changing:
+            self._calls.add(call)
+        self._loop.call_soon_threadsafe(self._begin, call)
+
+    def _begin(self, call: AnyCall) -> None:
+        if not call.begin(self._drop):
+            self._drop(call)
+
+    def _drop(self, call: AnyCall) -> None:
+        with self._changing:
+            self._calls.discard(call)
+
+    def take_waiting(self) -> list[AnyCall]:
+        """Take the calls that have not begun, and are not to begin here."""
+        with self._changing:
+            waiting = [call for call in self._calls if not call.is_begun]
+            self._calls.difference_update(waiting)
+        return waiting
+
+    def report(self) -> None:
+        """Tell the operator, once for each time that it blocks."""
+        if self._is_reported:
+            return
+        self._is_reported = True
+        tools, where = self._blocked_by()
+        log.error(
+            "The tool %s blocks its event loop at %s, so other async tools move to another loop. "
+            "Await what takes time there, or write it as a plain def.",
+            tools,
+            where,
+            extra={"action": "tool_blocks", "tool": tools},
+        )
+
+    def _blocked_by(self) -> tuple[str, str]:
+        """The tool that runs at this moment, and where it is. Where no frame is its own: every tool under way."""
+        frame: FrameType | None = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented
+        where = "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        with self._changing:
+            begun = [call for call in self._calls if call.is_begun]
+        while frame is not None:
+            for call in begun:
+                if call.code is frame.f_code:
+                    return call.tool, f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            frame = frame.f_back
+        return ", ".join(sorted({call.tool for call in begun})) or "something", where
+
+    async def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        await asyncio.to_thread(self._ended.wait, 2 * END_SECONDS)
+
+    def _turn(self) -> None:
+        left: set[asyncio.Task[object]] = set()
+        try:
+            asyncio.set_event_loop(self._loop)
+            self._loop.run_forever()
+            if left := asyncio.all_tasks(self._loop):
+                for task in left:
+                    task.cancel()
+                _, left = self._loop.run_until_complete(asyncio.wait(left, timeout=END_SECONDS))
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        finally:
+            if left:
+                # Some coroutine takes no cancellation. It is kept until the process has gone: an interpreter that
+                # ends closes those that nobody keeps, and one that catches even that would never let it end.
+                self._ended.set()
+                threading.Event().wait()
+            self._loop.close()
+            self._ended.set()

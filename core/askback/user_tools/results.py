@@ -1,0 +1,226 @@
+"""What a tool returned, or raised, as the model is told: never more than a limit, never what the service refuses.
+
+The service refuses a history for ever once one block in it is wrong. So only blocks that are known to be right
+are passed on as such; anything else is told as text.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Told", "told", "told_error"]
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Final, Literal, Self, TypeVar, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticSerializationError, to_json
+
+from askback.domain.conversation import Blocks
+from askback.internal.values import Value, whole
+
+T = TypeVar("T")
+
+NOTHING = "Done."
+LARGEST_FILE = 5_000_000
+"""Characters of one image or document: what the service takes."""
+LARGEST_FILES = 10_000_000
+"""Characters of all of them together: they are sent again with every turn from then on."""
+MOST_BLOCKS = 100
+
+
+class Told(Value):
+    """The result of a call."""
+
+    text: str
+    blocks: Blocks = ()
+    """Instead of the text."""
+    is_error: bool = False
+
+
+def told(value: object, limit: int) -> Told:
+    """What a tool returned. Runs what the value brings with it, such as its `__repr__`."""
+    if value is None:
+        return Told(text=NOTHING)
+    if isinstance(value, str):
+        return Told(text=_cut(value, limit))
+    if isinstance(value, Iterator):
+        value = list(islice(cast("Iterator[object]", value), MOST_BLOCKS))
+    blocks = _blocks(value)
+    if blocks:
+        return Told(text="", blocks=_cut_blocks(blocks, limit))
+    return Told(text=_cut(_as_text(value), limit))
+
+
+def told_error(error: BaseException, limit: int) -> Told:
+    """What a tool raised: its kind and its words, nothing of where in the code that was. Never raises."""
+    from anthropic.lib.tools import ToolError
+
+    kind = type(error).__name__
+    try:
+        if isinstance(error, ToolError):
+            content: object = error.content
+            result = told(content if isinstance(content, str) else list(error.content), limit)
+            # With an error, the service takes nothing but texts.
+            texts = tuple(
+                one if one["type"] == "text" else _note(f"[Left out: {one['type']}.]") for one in result.blocks
+            )
+            return result.evolve(blocks=texts, is_error=True)
+        words = str(error)
+    except BaseException as broken:  # noqa: BLE001 - an error of the operator's may do anything when it is shown
+        words = f"(its text cannot be shown: {type(broken).__name__})"
+    return Told(text=_cut(f"{kind}: {words}" if words else kind, limit), is_error=True)
+
+
+def _as_text(value: object) -> str:
+    try:
+        return to_json(value, fallback=_repr, inf_nan_mode="constants").decode()
+    except (PydanticSerializationError, ValueError, RecursionError, TypeError):
+        return _repr(value)
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - as above
+        return f"<{type(value).__name__} that cannot be shown>"
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) > limit:
+        text = f"{text[:limit]}\n[Cut here: these are the first {limit} of {len(text)} characters. Ask for less.]"
+    return whole(text).replace("\x00", "\ufffd")
+
+
+def _cut_blocks(blocks: Blocks, limit: int) -> Blocks:
+    """The texts share one limit; what is too large to be sent is told of instead."""
+    left, files = limit, LARGEST_FILES
+    kept: list[dict[str, JsonValue]] = []
+    for block in blocks:
+        text = block.get("text")
+        if block["type"] == "text" and isinstance(text, str):
+            if left > 0:
+                kept.append({**block, "text": _cut(text, left)})
+            left -= len(text)
+        elif (size := len(to_json(block))) > min(LARGEST_FILE, files):
+            kept.append(_note(f"[Left out: {block['type']} of {size} characters, more than can be sent.]"))
+        else:
+            files -= size
+            kept.append(block)
+    if left < 0 and len(kept) < len(blocks):
+        kept.append(_note("[The texts after that are left out.]"))
+    return tuple(kept)
+
+
+def _note(text: str) -> dict[str, JsonValue]:
+    return {"type": "text", "text": text}
+
+
+# The blocks that a result may hold, by the service's own reference. Not those that lead to an address: once that
+# is dead, the service refuses the whole conversation. The model reads the address as text.
+
+_Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+
+
+def _decodes(data: str) -> str:
+    base64.b64decode(data, validate=True)  # binascii.Error is a ValueError
+    return data
+
+
+_Base64 = Annotated[str, StringConstraints(min_length=1), AfterValidator(_decodes)]
+
+
+_BEGINNINGS: Final = {
+    "image/jpeg": rb"\xff\xd8\xff",
+    "image/png": rb"\x89PNG\r\n\x1a\n",
+    "image/gif": rb"GIF8[79]a",
+    "image/webp": rb"RIFF.{4}WEBP",
+    "application/pdf": rb"%PDF-",
+}
+
+
+def _checked(block: T, media_type: str, data: str) -> T:
+    """The service refuses a file that is another than it is said to be."""
+    if re.match(_BEGINNINGS[media_type], base64.b64decode(data[:32]), re.DOTALL) is None:
+        raise ValueError(f"is no {media_type}")
+    return block
+
+
+class _Block(BaseModel):
+    # What else anthropic's types have in them is for other uses of a block, such as where a cache ends.
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class _Encoded(_Block):
+    type: Literal["base64"]
+    media_type: Literal["image/jpeg", "image/png", "image/gif", "image/webp"]
+    data: _Base64
+
+    @model_validator(mode="after")
+    def _is_what_it_says(self) -> Self:
+        return _checked(self, self.media_type, self.data)
+
+
+class _Pdf(_Block):
+    type: Literal["base64"]
+    media_type: Literal["application/pdf"]
+    data: _Base64
+
+    @model_validator(mode="after")
+    def _is_what_it_says(self) -> Self:
+        return _checked(self, self.media_type, self.data)
+
+
+class _Plain(_Block):
+    type: Literal["text"]
+    media_type: Literal["text/plain"]
+    data: _Filled
+
+
+class _Text(_Block):
+    type: Literal["text"]
+    text: _Filled
+
+
+class _Image(_Block):
+    type: Literal["image"]
+    source: _Encoded
+
+
+class _Document(_Block):
+    type: Literal["document"]
+    source: _Pdf | _Plain
+    title: str | None = None
+    context: str | None = None
+
+
+_KNOWN: Final = TypeAdapter[_Text | _Image | _Document](
+    Annotated[_Text | _Image | _Document, Field(discriminator="type")]
+)
+
+
+def _blocks(value: object) -> Blocks:
+    """The value as content blocks; empty if it is anything else."""
+    if not isinstance(value, list | tuple) or len(cast("Sequence[object]", value)) > MOST_BLOCKS:
+        return ()
+    found: list[dict[str, JsonValue]] = []
+    for one in cast("Sequence[object]", value):
+        if not isinstance(one, Mapping):
+            return ()
+        try:
+            block = _KNOWN.validate_python(dict(cast("Mapping[str, object]", one)))
+        except ValidationError:
+            return ()
+        found.append(block.model_dump(mode="json", exclude_none=True))
+    return tuple(found)
