@@ -35,6 +35,8 @@ STARTS = 8.0
 """A machine on which so many starts take longer than that has longer for it."""
 RANDOM_SECONDS = 0.9
 BEGIN_SECONDS = 10.0
+NO_DATABASE = 2
+"""The exit code of a bot that cannot use its database at its start."""
 QUIET_SECONDS = 0.5
 TAKE_OVER_SECONDS = 8.0
 """The same where another process has to notice first that one has died."""
@@ -208,6 +210,10 @@ class Round:
             bot = way.bot
             del ways[bot]
             self._bots.remove(bot)
+            if bot.returncode == NO_DATABASE and self._failovers is not None and self._failovers.is_felt:
+                # It was still starting, and says that the database cannot be used: its supervisor starts it again.
+                points.appendleft(way.point)
+                continue
             if bot.returncode is not None:
                 self.record.crashes.append(f"a bot ended by itself with {bot.returncode}")
                 continue
