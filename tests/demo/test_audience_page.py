@@ -42,10 +42,6 @@ async def test_a_card_names_whom_it_is_for_and_tells_others_so(
             guild = services.discord.guild
             thread = next(one.id for one in guild.posts.values() if "fruit, please" in one.content)
             services.discord.people.write("ben", thread, "pear")
-        import asyncio
-
-        await asyncio.sleep(15)
-        await shot(page, f"audience-{platform}-01b")
         await expect(cards).to_have_count(2)
         await expect(cards.last).to_contain_text("Ben" if platform == "slack" else "ben", ignore_case=True)
         await expect(cards.last).not_to_contain_text("anyone")
