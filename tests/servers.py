@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from stores import Server
+
+
+STREAMING_SECONDS = 60.0
 
 
 def programs() -> Path | None:
@@ -143,6 +147,11 @@ class Pair:
         # The setting is a part of the copy of which the standby was made.
         self.standby.execute("ALTER SYSTEM RESET synchronous_standby_names")
         self.standby.execute("SELECT pg_reload_conf()")
+        # Commits that were confirmed before the setting reach the standby once it streams.
+        until = time.monotonic() + STREAMING_SECONDS
+        while not self.primary.execute("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
+            assert time.monotonic() < until, "the standby does not stream from its primary"
+            time.sleep(0.02)
 
 
 @contextmanager
