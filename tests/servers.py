@@ -18,7 +18,6 @@ import pytest
 
 from stores import Server
 
-
 STREAMING_SECONDS = 60.0
 
 
