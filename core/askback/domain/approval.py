@@ -85,7 +85,7 @@ def digest(tool: str, data: JsonValue) -> str:
 
 
 def is_approval(ask: Ask) -> bool:
-    """Return True if a tool call waits for this ask. False if the ask is a question of the model."""
+    """Return True if a tool call waits for this ask. False for any other question."""
     return ask.policy.approval is not None and ask.policy.approval.subject is not None
 
 

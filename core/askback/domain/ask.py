@@ -18,7 +18,7 @@ from askback.errors import CallerError
 from askback.internal.values import Value
 
 Admits = Callable[[Actor, Place], bool]
-"""Return True if the access rules let a person talk to the bot in a place. No I/O."""
+"""A function that returns True if the access rules let a person talk to the bot in a place. It does no I/O."""
 
 LONGEST_KEY = 500
 """Most characters of a key. Every supported database can index that many."""
