@@ -1,4 +1,7 @@
-"""Who may talk to the bot, and who may end what others began. Pure; closed where it does not know."""
+"""The rules for who may talk to the bot, and who may end other people's conversations and questions.
+
+No I/O. The rules refuse a person if they lack the information to decide.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,32 @@ from askback.domain.identity import Actor, Id, Place
 from askback.internal.values import Value
 
 DIRECT = "dm"
-"""Stands among the channels for direct messages."""
+"""The entry in a list of channels that means direct messages."""
 
 
 class Opening(Value):
-    """What lets the first people talk to a bot that talks with nobody."""
+    """The settings that first allow people to talk to a bot that talks to nobody."""
 
     tenants: str
-    """The setting that names the teams or guilds."""
+    """Name of the setting that lists teams or guilds."""
     people: str
-    """The setting that names people."""
+    """Name of the setting that lists people."""
     otherwise: str
-    """What else does it, as a sentence goes on behind "or"."""
+    """Another way to allow people, worded to follow "or" in a sentence."""
     why: str
-    """Why nobody may, in a sentence."""
+    """The reason why no person may talk to the bot, as a sentence."""
 
     def settings_for(self, *tenants: str) -> str:
-        """Return the line to set, for these teams or guilds."""
+        """Return the settings line that allows these teams or guilds."""
         return f"{self.tenants}={','.join(tenants)}"
 
 
 class Access(Value):
-    """The rules of one platform. A list that is empty restricts nothing; who is not on one that is set stays out."""
+    """The access rules of one platform. An empty list restricts nothing; a list that is set excludes everyone else."""
 
     people: tuple[Id, ...] = ()
     groups: tuple[Id, ...] = ()
-    """User groups or roles: whoever is in one of them, or among the people."""
+    """User groups or roles. A person may talk if they are in one of these or listed in `people`."""
     channels: tuple[Id, ...] = ()
     tenants: tuple[Id, ...] = ()
     """Teams or guilds."""
@@ -41,26 +44,29 @@ class Access(Value):
     """People who may end every conversation and every question."""
     admin_groups: tuple[Id, ...] = ()
     home: Id | None = None
-    """Where no people and groups are named: members of this tenant, and nobody else."""
+    """If neither `people` nor `groups` is set, only members of this tenant may talk."""
     open: bool = False
-    """What holds where nothing is set at all."""
+    """True if everyone may talk while no list is set; only members of `home`, if that is set."""
     opening: Opening | None = None
-    """What to do where that is nobody."""
+    """Instructions for the operator if the rules allow no person at all."""
     owners: tuple[Id, ...] = ()
-    """The people whom the bot belongs to on its platform. They may no more than others, and are told more."""
+    """The platform accounts that own the bot. They have no extra rights, but refusals tell them more."""
 
     @property
     def is_restricted(self) -> bool:
-        """Whether anything is set."""
+        """True if any list is set."""
         return bool(self.people or self.groups or self.channels or self.tenants)
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody at all may talk to the bot."""
+        """True if no person at all may talk to the bot."""
         return not self.is_restricted and not self.open
 
     def line(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
-        """Return the setting, with its value, that would let this person talk here; None where nothing is closed."""
+        """Return the settings line that would let this person talk here; None unless the bot is closed to everyone.
+
+        Also None if there is no `opening`.
+        """
         if not self.is_closed or self.opening is None:
             return None
         if direct or place.tenant is None:
@@ -69,11 +75,11 @@ class Access(Value):
 
     @property
     def wanted_groups(self) -> tuple[str, ...]:
-        """The groups whose members have to be known."""
+        """The ids of the groups whose members the caller must look up."""
         return (*self.groups, *self.admin_groups)
 
     def refusal(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
-        """Why this person may not talk to the bot here, in words for them; None if they may."""
+        """Return the reason why this person may not talk to the bot here, in words for them. None means they may."""
         if self.is_closed:
             line = self.line(actor, place, direct=direct)
             if line is None or self.opening is None:
@@ -99,12 +105,12 @@ class Access(Value):
         return None
 
     def is_stranger(self, actor: Actor) -> bool:
-        """Whether this person may not talk to the bot anywhere, so that nothing they write reaches the model."""
+        """Return True if the rules about people exclude this person everywhere. The model reads none of their texts."""
         return self._stranger(actor) is not None
 
     @property
     def judges_people(self) -> bool:
-        """Whether it depends on the person who may talk."""
+        """True if the rules depend on the person, and not only on the place."""
         return bool(self.people or self.groups or self.home is not None)
 
     def _stranger(self, actor: Actor) -> str | None:
@@ -116,11 +122,11 @@ class Access(Value):
         return None
 
     def is_admin(self, actor: Actor) -> bool:
-        """Whether this person may end what others began."""
+        """Return True if this person may end other people's conversations and questions."""
         return actor.id in self.admins or bool(set(self.admin_groups) & set(actor.groups))
 
     def describe(self) -> str:
-        """Who may talk, in a sentence for the log."""
+        """Return a sentence for the log that says who may talk to the bot."""
         if not self.is_restricted:
             if not self.open and self.opening is not None:
                 return (

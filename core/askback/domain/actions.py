@@ -1,4 +1,4 @@
-"""What people do to a card. A platform's payload is translated into one of these, and nothing else."""
+"""The actions that a person can take on a card. Platform code translates each payload into exactly one of these."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ class Choose(Value):
     kind: Literal["choose"] = "choose"
     index: int
     reason: PersonText | None = None
-    """Why, where several people decide; None: not said yet."""
+    """The voter's reason if several people decide. None means they have not given one yet."""
 
 
 class Look(Value):
-    """See the whole of what the card shows a part of. Changes nothing."""
+    """Show the full details that the card shows only in part. Changes nothing."""
 
     kind: Literal["look"] = "look"
 
 
 class Select(Value):
-    """The options that a person's screen shows as ticked, out of those drawn as ticked in `base`.
+    """Report the options that a person's screen shows as ticked, given that the card was rendered with `base` ticked.
 
-    The difference is what they did: it is applied to the newest interview, so that ticks of several
-    people, each looking at a card of another age, all count.
+    The difference is what the person did, and it is applied to the newest interview. So the ticks of several people
+    all count, even if their cards are of different ages.
     """
 
     kind: Literal["select"] = "select"
     chosen: tuple[int, ...]
     base: tuple[int, ...] | None = None
-    """None: not told; then `chosen` is taken as the whole."""
+    """The options that were ticked when the card was rendered. None means unknown: `chosen` then replaces all ticks."""
     revision: int | None = None
-    """Which drawing of the card they looked at."""
+    """The revision of the card that they saw."""
     order: float | None = Field(default=None, allow_inf_nan=False)
-    """The platform's own time of the click, to sort one person's clicks; None: as they arrive."""
+    """The platform's own time of the click, which orders the clicks of one person. None means order of arrival."""
 
 
 class Write(Value):
-    """A text in place of, or beside, the options."""
+    """Send a written text, instead of or in addition to options."""
 
     kind: Literal["write"] = "write"
     text: PersonText
 
 
 class Erase(Value):
-    """Take the written text back."""
+    """Delete the written text."""
 
     kind: Literal["erase"] = "erase"
 
@@ -67,32 +67,32 @@ class Open(Value):
 
 
 class Next(Value):
-    """On to the next question, or to the review."""
+    """Go to the next question, or to the review."""
 
     kind: Literal["next"] = "next"
 
 
 class Back(Value):
-    """To the question before."""
+    """Go to the previous question."""
 
     kind: Literal["back"] = "back"
 
 
 class GoTo(Value):
-    """To any question, by its place in the form (from 0)."""
+    """Go to any question, by its index in the form (from 0)."""
 
     kind: Literal["go_to"] = "go_to"
     index: int
 
 
 class Review(Value):
-    """To the review of all answers."""
+    """Go to the review of all answers."""
 
     kind: Literal["review"] = "review"
 
 
 class Submit(Value):
-    """Hand the answers in."""
+    """Submit the answers."""
 
     kind: Literal["submit"] = "submit"
 
@@ -104,13 +104,13 @@ class Cancel(Value):
 
 
 class Postpone(Value):
-    """Ask for the field in which to say why not now. Changes nothing."""
+    """Ask for the field to write a reason for "not now". Changes nothing."""
 
     kind: Literal["postpone"] = "postpone"
 
 
 class Decline(Value):
-    """Not now, with an optional sentence for the asker."""
+    """Answer "not now", with an optional sentence for the asker."""
 
     kind: Literal["decline"] = "decline"
     reason: PersonText | None = None
@@ -123,17 +123,17 @@ Deed = Annotated[
 
 
 class Action(Value):
-    """What one person did, from which question and step of which ask."""
+    """One action of one person, with the ask and the step of the interview that it came from."""
 
     ask_id: str
     actor: Actor
     at: AwareDatetime
     turn: int
-    """The step that the card was drawn in: one position of the interview, never visited twice under one number."""
+    """The step that the card was rendered in. Every move to another position of the interview gets a new number."""
     deed: Deed
     ticks: Select | None = None
-    """What the person had ticked on the same card when they pressed a button."""
+    """The options that the person had ticked on the same card when they pressed a button."""
     message: MessageRef | None = None
-    """The message that was clicked: the ask adopts it if it did not know of one."""
+    """The message that was clicked. The ask records it as its card if it did not know it."""
     delivery: str | None = None
-    """The platform's own name for this one click: what it delivers twice, also to two processes, counts once."""
+    """The platform's id of this click. A click that is delivered twice, even to two processes, counts once."""

@@ -1,7 +1,7 @@
-"""Approval of a tool call: the question that people are asked, the digest of what they approve, and what came of it.
+"""Approval of a tool call: the question, the digest of what people approve, and the result.
 
-The arguments are shown as JSON: no value can pass itself off as another argument, and what would not be seen, or would
-reorder what is, stands there as an escape.
+People see the arguments as JSON, so that no value can pretend to be another argument. Characters that would be
+invisible, or would reorder the visible text, appear as escapes.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ ALWAYS: Final = "always"
 HEADER: Final = "Approval"
 
 SHOWN: Final = 1500
-"""Characters of the arguments that stand in the question; the rest is in its details."""
+"""Most characters of the arguments in the question. The full arguments are in its details."""
 LONGEST: Final = 1_000_000
-"""Characters of arguments that people can be shown at all."""
+"""Most characters of arguments that people can be shown at all."""
 
 _BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
-"""Letters, marks and symbols that Unicode calls printable, and that show nothing."""
+"""Letters, marks and symbols that Unicode calls printable although they show nothing."""
 
 _APPROVE: Final = Option(value=APPROVE, label="Approve")
 _DENY: Final = Option(value=DENY, label="Deny")
@@ -55,9 +55,9 @@ _ALWAYS: Final = Option(value=ALWAYS, label="Always in this conversation")
 
 
 def form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
-    """The question whether a tool may run with this input. `always`: one answer may hold for the calls after it, too.
+    """Return the question that asks if a tool may run with this input. `always` adds an option for all later calls.
 
-    Raises `CallerError` where the arguments cannot be shown whole: nobody approves what nobody can see.
+    Raises `CallerError` if the arguments cannot be shown in full, because nobody should approve what they cannot see.
     """
     whole = _arguments(data)
     if len(whole) > LONGEST:
@@ -67,7 +67,7 @@ def form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
         at = breaking(whole, SHOWN)
         shown = f"{whole[:at].rstrip()}\n… and {len(whole) - at:,} more characters."
     question = Question(
-        # By its name, an answer that holds for further calls is known as one about this tool.
+        # The tool's name as the id shows later which tool an answer for further calls is about.
         id=tool,
         header=HEADER,
         prompt=f"Run {tool}?\n{shown}" if data else f"Run {tool}? It takes no arguments.",
@@ -79,23 +79,27 @@ def form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
 
 
 def digest(tool: str, data: JsonValue) -> str:
-    """What is approved, in 64 characters: another tool, or any other input, has another one."""
+    """Return a digest of 64 characters that identifies the call: another tool or input has another digest."""
     canonical = json.dumps([tool, data], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def is_approval(ask: Ask) -> bool:
-    """Whether a tool call waits for this ask, rather than for an answer to a question of the model's."""
+    """Return True if a tool call waits for this ask. False for any other question."""
     return ask.policy.approval is not None and ask.policy.approval.subject is not None
 
 
 def granted(ask: Ask) -> bool:
-    """Whether people let the call run."""
+    """Return True if people approved the call."""
     return is_approval(ask) and not _refused(ask) and _chosen(ask) in (APPROVE, ALWAYS)
 
 
 def allows(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
-    """Whether this is what people let run. `own`: the ask was about this very call, and not about one before it."""
+    """Return True if people approved this call.
+
+    `own` says that the ask was about this very call, so the digests must match. Otherwise the ask was about an earlier
+    call, and must allow the tool for the rest of the conversation.
+    """
     approval = ask.policy.approval
     if approval is None or not granted(ask) or ask.interview.form.questions[0].id != tool:
         return False
@@ -103,17 +107,17 @@ def allows(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
 
 
 def voters(ask: Ask) -> tuple[Actor, ...]:
-    """Who let the call run."""
+    """Return the people who voted to run the call."""
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value != DENY)
 
 
 def always(ask: Ask) -> tuple[Actor, ...]:
-    """Who let the tool run for the rest of the conversation."""
+    """Return the people who voted to allow the tool for the rest of the conversation."""
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
 
 
 def refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:
-    """Why a call did not run, in words for a model. `name`: what people are called towards it."""
+    """Return the reason why a call did not run, in words for a model. `name` returns a person's name for the model."""
     match outcome.status:
         case "answered":
             said = "; ".join(_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)

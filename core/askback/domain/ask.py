@@ -1,4 +1,4 @@
-"""The row of an ask: a form that was asked, where, under which policy, and how far it has come."""
+"""The row of an ask: a form, its place, its policy and its progress."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from askback.errors import CallerError
 from askback.internal.values import Value
 
 Admits = Callable[[Actor, Place], bool]
-"""Says whether the access rules let somebody talk to the bot in a place. Pure."""
+"""A function that returns True if the access rules let a person talk to the bot in a place. It does no I/O."""
 
 LONGEST_KEY = 500
-"""What every database has an index for."""
+"""Most characters of a key. Every supported database can index that many."""
 
 
 def new_ask_id() -> str:
-    """128 random bits as 22 characters: nobody can guess the id of an ask."""
+    """Return 128 random bits as 22 characters, so that ids of asks cannot be guessed."""
     return secrets.token_urlsafe(16)
 
 
 def check_key(key: str) -> None:
-    """Raises `CallerError` where this could not be written down, or typed again."""
+    """Raise `CallerError` if the key could not be stored, or typed again by a person."""
     if not key.strip():
         raise CallerError("The key is empty: give the question a name of its own, or leave the key out.")
     if len(key) > LONGEST_KEY:
@@ -48,30 +48,30 @@ class Ask(Value):
     interview: Interview
     created_at: datetime
     post_after: datetime
-    """When its card may be posted at the earliest."""
+    """The earliest time to post its card."""
     posted_at: datetime | None = None
-    """When its card was posted first. None: it was not yet, or by an earlier release."""
+    """The time of its first posting. None if it is not posted yet, or if an earlier release posted it."""
     key: str | None = None
-    """The caller's own name for it, by which a restarted caller finds it again."""
+    """The caller's own name for it, with which a restarted caller finds it again."""
     conversation_id: str | None = None
-    """The agent's conversation that waits for it; None for a library caller."""
+    """The agent's conversation that waits for it. None if a library caller asked."""
     asked_by: Actor | None = None
     messages: tuple[MessageRef, ...] = ()
-    """Where its card stands: the live message first, what goes on below it after that."""
+    """The messages of its card: the live message first, then the messages that continue it."""
     drawn_revision: int = -1
-    """The newest revision that a platform confirmed; -1: never drawn."""
+    """The newest revision that a platform confirmed; -1 if it was never rendered."""
     trace: str | None = None
-    """The W3C traceparent of what it belongs to."""
+    """The W3C traceparent of the work that it belongs to."""
     participants: tuple[Actor, ...] = ()
-    """Everybody who has written in its conversation, where that matters to the policy. Read with the ask, not kept."""
+    """Everyone who has written in its conversation, if the policy needs them. Loaded with the ask, not stored."""
 
     def refusal(self, actor: Actor, admits: Admits) -> str | None:
-        """Return why this person may not act on it, in words for them. None means they may."""
+        """Return the reason why this person may not act on it, in words for them. None means they may."""
         denied = self.denial(actor, admits)
         return None if denied is None else self.policy.words(denied)
 
     def denial(self, actor: Actor, admits: Admits) -> Denied | None:
-        """Return why this person may not act on it, for programs. None means they may."""
+        """Return the reason why this person may not act on it, for programs. None means they may."""
         admitted = self.policy.is_admission_needed and admits(actor, self.place)
         return self.policy.denial(actor, self.participants, admitted=admitted)
 
@@ -83,23 +83,23 @@ class Ask(Value):
 
     @property
     def counts_from(self) -> datetime:
-        """From when on its deadline, reminders and escalations count: its posting, or before that, when it is due."""
+        """The time from which deadline, reminders and escalations count: its posting, or `post_after` until then."""
         return self.post_after if self.posted_at is None else self.posted_at
 
     def shifted(self, by: timedelta) -> Ask:
-        """Return it with all its times moved, from the clock of a process to another one."""
+        """Return it with all its times moved, to convert from the clock of one process to that of another."""
         return self.evolve(
             created_at=self.created_at + by, post_after=self.post_after + by, policy=self.policy.shifted(by)
         )
 
     def postponed(self, until: datetime) -> Ask:
-        """Return it as posted then at the earliest; its times count from then on."""
+        """Return it with `until` as the earliest posting time. The times of its policy move later by the difference."""
         return self.evolve(post_after=until, policy=self.policy.later(until - self.post_after))
 
     def posted(self, at: datetime) -> Ask:
-        """Return it as first posted at that time: people get all of the time that the caller gave them.
+        """Return it as first posted at that time, so that people get all the time that the caller gave them.
 
-        Before that, the deadline that counts from the asking bounds how long the posting is tried.
+        Until it is posted, its deadline counts from `post_after` and limits how long posting is retried.
         """
         if self.messages or self.posted_at is not None or self.outcome is not None:
             return self
@@ -115,18 +115,18 @@ class Ask(Value):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether people see its newest state."""
+        """True if people see its newest state."""
         return self.drawn_revision >= self.interview.revision
 
     @property
     def next_moment(self) -> datetime | None:
-        """When there is something to do about it without anybody's click. None: never.
+        """The next time at which it needs work without a click. None means never.
 
-        Reminders wait for a card that does not stand anywhere yet.
+        Reminders do not count until its card is posted.
         """
         policy = self.policy
         return policy.next_moment if self.messages or not policy.reminders else policy.evolve(reminders=()).next_moment
 
     def card(self) -> Card:
-        """Its card as it stands."""
+        """Return its card in the current state."""
         return draw(self.id, self.interview, self.policy)

@@ -1,4 +1,4 @@
-"""What an interview looks like, for every platform: texts and controls, and what a click gets back."""
+"""The platform-independent form of a card: its texts and controls, and the responses to a click."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from askback.internal.values import Value
 from askback.text.literal import fit
 
 LONGEST_NAMED = 60
-"""Characters of an option's label in a sentence about it."""
+"""Most characters of an option's label in a sentence about it."""
 SOMETHING_ELSE = "Something else…"
 NOT_NOW = "Not now…"
 TAKE_BACK = "Take back"
-"""What ends a decision of several people without one: for whoever asked for it."""
+"""Label of the button with which the requester withdraws a decision of several people."""
 EVERYTHING = "Show everything"
-"""What opens `Card.details`."""
+"""Label of the button that shows `Card.details`."""
 
 
 class Item(Value):
-    """One option. Every text is shown whole."""
+    """One option. Platforms show every text in full."""
 
     number: int
-    """Counts from 1."""
+    """The item's number, from 1."""
     label: str
     description: str | None
     preview: str | None
@@ -59,7 +59,7 @@ class Item(Value):
 
 
 class Tab(Value):
-    """One question of a form, as a place to go to."""
+    """One question of a form, as a navigation target."""
 
     index: int
     header: str
@@ -68,17 +68,17 @@ class Tab(Value):
 
 
 class ReviewLine(Value):
-    """One question of a form with what was put down for it."""
+    """One question of a form with its answer so far."""
 
     index: int
     header: str
     prompt: str
     answer: tuple[str, ...]
-    """Labels, and the written text last; nothing where it is unanswered."""
+    """The chosen labels, then the written text; empty if unanswered."""
 
 
 class Ending(Value):
-    """How the ask ended, as people read it."""
+    """The end of the ask, as people read it."""
 
     status: OutcomeStatus
     at: AwareDatetime
@@ -87,7 +87,7 @@ class Ending(Value):
 
 
 class Card(Value):
-    """One drawing of one ask."""
+    """One rendering of one ask."""
 
     ask_id: str
     turn: int
@@ -99,34 +99,34 @@ class Card(Value):
     prompt: str
     """The current question; empty in the review and for an ended form of several questions."""
     excerpt: str
-    """What the prompt quotes of its details below its first line, to be shown as it is; empty where it quotes none."""
+    """The part of its details that the prompt quotes below its first line, to be shown verbatim; empty if none."""
     items: tuple[Item, ...]
     several: bool
-    """Whether more than one item can be chosen."""
+    """True if more than one item can be chosen."""
     custom: bool
-    """Whether an answer can be written."""
+    """True if an answer can be written."""
     written: str | None
     """The written answer so far."""
     unsent: bool
-    """Whether a written text waits to be mended; a blank one is nothing to mend."""
+    """True if a rejected text waits to be corrected; a blank text does not count."""
     tabs: tuple[Tab, ...]
     lines: tuple[ReviewLine, ...]
     can_submit: bool
     can_go_back: bool
     can_go_on: bool
     can_cancel: bool
-    """Whether it can be ended without an answer, by whoever may."""
+    """True if people with that right can end it without an answer."""
     can_decline: bool
-    """Whether somebody can say "not now"."""
+    """True if a person can answer "not now"."""
     tally: Tally | None
-    """How far the decision has come, where several people decide."""
+    """The votes so far, if several people decide."""
     details: str | None
-    """What the card shows a part of, as a person may ask to see whole."""
+    """The full text that the card shows only in part, for people who ask to see it."""
     ending: Ending | None
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """The prompt in three: the question, the excerpt, and what stands below that."""
+        """The three parts of the prompt: the question, the excerpt, and the text below the excerpt."""
         if not self.excerpt:
             return self.prompt, "", ""
         asked, _, rest = self.prompt.partition("\n")
@@ -134,12 +134,12 @@ class Card(Value):
 
     @property
     def position(self) -> tuple[int, int]:
-        """The current question's number among those visible, and how many those are."""
+        """The current question's number among the visible ones, and the number of visible ones."""
         return next((i for i, tab in enumerate(self.tabs, 1) if tab.current), 0), len(self.tabs)
 
 
 class TextField(Value):
-    """A field to write an answer in, or why there is none for now."""
+    """A field for a written answer, or for the reason why there is none for now."""
 
     ask_id: str
     turn: int
@@ -147,18 +147,18 @@ class TextField(Value):
     prompt: str
     placeholder: str
     value: str
-    """What stands in it to begin with."""
+    """The text in the field when it opens."""
     longest: int
     multi: bool
-    """Whether the text stands beside chosen options rather than in their place."""
+    """True if the text is added to the chosen options rather than replacing them."""
     declines: bool = False
-    """Whether sending it says "not now", and the text is the reason: it may be left empty then."""
+    """True if sending it answers "not now" with the text as the reason, which may be empty."""
     choice: int | None = None
-    """Sending it chooses this option, and the text is the reason for that."""
+    """The index of the option that sending it chooses, with the text as the reason."""
 
 
 class Redraw(Value):
-    """The click counted: the card is to be drawn anew, as it is by then."""
+    """The action counted: redraw the card from its newest state."""
 
     kind: Literal["redraw"] = "redraw"
 
@@ -171,7 +171,7 @@ class AskText(Value):
 
 
 class FieldErrors(Value):
-    """The text was not accepted; it is kept, and `field` holds it."""
+    """The text was rejected. It is kept, and `field` holds it."""
 
     kind: Literal["field_errors"] = "field_errors"
     message: str
@@ -179,22 +179,22 @@ class FieldErrors(Value):
 
 
 class Notice(Value):
-    """A sentence for the person who clicked, and nobody else."""
+    """A sentence that only the person who clicked sees."""
 
     kind: Literal["notice"] = "notice"
     text: str
     card: Card | None = None
-    """The newest card, where the person may be looking at an old one."""
+    """The newest card, if the person may be looking at an old one."""
     kept: bool = False
-    """Whether what the person wrote is kept as a message: nobody has to send it again."""
+    """True if the person's text was kept as a message, so that they need not send it again."""
     denied: Denied | None = None
-    """Why this person may not do it at all; None: they may."""
+    """The reason why this person may not act at all. None means they may."""
     told: bool = False
-    """Whether this person read the same about this question a moment ago: it is not said again."""
+    """True if this person read the same notice about this question recently, so it is not shown again."""
 
 
 class Whole(Value):
-    """For the person who clicked, and nobody else: the whole of what the card shows a part of."""
+    """The full text of what the card shows only in part. Only the person who clicked sees it."""
 
     kind: Literal["whole"] = "whole"
     ask_id: str
@@ -206,7 +206,7 @@ Response = Redraw | AskText | FieldErrors | Notice | Whole
 
 
 def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
-    """The card of an interview as it stands."""
+    """Return the card for the current state of an interview."""
     asking = interview.phase == "asking"
     shown = asking or interview.form.is_single
     question, draft = interview.question, interview.draft
@@ -256,7 +256,7 @@ def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
 
 
 def text_field(ask_id: str, interview: Interview) -> TextField:
-    """The field for a written answer to the current question, holding what was written before."""
+    """Return the field for a written answer to the current question, prefilled with the earlier text."""
     question, draft = interview.question, interview.draft
     return TextField(
         ask_id=ask_id,
@@ -271,7 +271,7 @@ def text_field(ask_id: str, interview: Interview) -> TextField:
 
 
 def reason_field(ask_id: str, interview: Interview) -> TextField:
-    """The field in which to say why there is no answer for now, or when there will be."""
+    """Return the field in which a person says why they cannot answer for now, or when they will."""
     single = interview.form.is_single
     return TextField(
         ask_id=ask_id,
@@ -287,13 +287,13 @@ def reason_field(ask_id: str, interview: Interview) -> TextField:
 
 
 def vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") -> TextField:
-    """The field in which to say why somebody chooses an option."""
+    """Return the field for a person's reason to choose an option."""
     question = interview.form.questions[0]
     return TextField(
         ask_id=ask_id,
         turn=interview.turn,
         header=question.header or "",
-        # What it quotes stands on the card behind the field.
+        # The card behind the field shows the excerpt already.
         prompt=question.prompt.partition("\n")[0] if _excerpt(question) else question.prompt,
         placeholder=f"Why “{fit(question.options[index].label, LONGEST_NAMED)}”?",
         value=reason,
@@ -304,12 +304,12 @@ def vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") 
 
 
 def _rest(question: Question) -> str | None:
-    """What the question does not show whole."""
+    """Return the details if the question does not show them in full."""
     return None if question.details is None or question.details in question.prompt else question.details
 
 
 def _excerpt(question: Question) -> str:
-    """What the prompt quotes of its details below its first line: of whole lines, but for the last."""
+    """Return the part of its details that the prompt quotes below its first line. Only the last line may be cut."""
     asked, _, rest = question.prompt.partition("\n")
     first = rest.partition("\n")[0]
     if question.details is None or not asked.strip() or not first.strip() or not question.details.startswith(first):

@@ -1,4 +1,4 @@
-"""The rows of the agent's conversations: what people wrote, what the model said, which calls are open."""
+"""The rows of the agent's conversations: people's messages, the model's messages, and open tool calls."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ from askback.domain.policy import Who
 from askback.internal.values import PersonText, Value
 
 Blocks = tuple[dict[str, JsonValue], ...]
-"""Content blocks of one message, as the Messages API has them."""
+"""The content blocks of one message, as in the Messages API."""
 
 PROSE = "say:"
-"""How the names of the agent's own texts begin: these, and no others, may be shown while they are written."""
+"""Prefix of `Say.target` for the agent's own texts. Only these may be shown while they are streaming."""
 
 
 NO_TEXT = "(mentioned you without a text)"
-"""Stands for the text of a message that is nothing but a mention."""
+"""Text of a message that contains nothing but a mention."""
 REMINDER = "remind:"
-"""How the names of reminders begin; the ask's id follows, and a colon."""
+"""Prefix of `Say.target` for reminders. The ask's id and a colon follow."""
 OFFER = "offer:"
-"""How the names of offers begin; the offer's id follows."""
+"""Prefix of `Say.target` for offers. The offer's id follows."""
 
 
 class Conversation(Value):
@@ -68,15 +68,15 @@ class Conversation(Value):
     id: str
     place: Place
     starter: Actor
-    """Who began it: the one who is asked, unless the policy says otherwise."""
+    """The person who began it. The agent asks this person unless the policy says otherwise."""
     prose: tuple[MessageRef, ...] = ()
-    """Where the text of the running turn stands so far, so that a restarted turn goes on in the same message."""
+    """The messages that show the text of the running turn so far. A restarted turn continues in them."""
     stops: int = 0
-    """How often somebody stopped it: a turn that was begun before the last stop commits nothing."""
+    """Number of times it was stopped. A turn that began before the last stop commits nothing."""
     midway: bool = False
-    """Whether it began in a thread in which people had written before."""
+    """True if it began in a thread in which people had written before."""
     trace: str | None = None
-    """The W3C traceparent of what is going on in it."""
+    """The W3C traceparent of the current work in it."""
 
 
 class Heard(Value):
@@ -86,63 +86,66 @@ class Heard(Value):
     author: Actor
     text: PersonText
     dedupe_key: str
-    """Equal for the same message, however many events announce it."""
+    """A key that is equal for all events that announce the same message."""
     at: datetime
-    """When it was written, by the platform's clock: events overtake each other."""
+    """The time of writing by the platform's clock, because events can arrive out of order."""
     files: tuple[PersonText, ...] = ()
-    """Names of what was attached. Nothing here reads it."""
+    """Names of the attachments. Nothing here reads their content."""
     direct: bool = False
-    """Written to the bot alone, where nobody else reads."""
+    """True if it was written to the bot alone, and no other person can read it."""
     midway: bool = False
-    """Written in a thread that others had begun: should a conversation begin here, something was said before it."""
+    """True if it was written in a thread that others began. A conversation that begins here has earlier messages."""
     ref: MessageRef | None = None
-    """Where it stands, for whoever refers to it."""
+    """The message itself, for code that refers to it."""
     refers_to: MessageRef | None = None
-    """The message that it replies to, where the platform has such replies."""
+    """The message that it replies to, if the platform has such replies."""
     trace: str | None = None
-    """The W3C traceparent under which it was heard."""
+    """The W3C traceparent under which it was received."""
 
 
 class Edited(Value):
     """An edit of a message by its author."""
 
     heard: Heard
-    """The message as it reads now."""
+    """The message with its new text."""
     at: datetime
-    """When it was edited, by the platform's clock: edits overtake each other."""
+    """The time of the edit by the platform's clock, because edits can arrive out of order."""
 
 
 class Deleted(Value):
-    """Messages that somebody deleted, together."""
+    """Messages that were deleted together."""
 
     messages: tuple[MessageRef, ...]
     keys: tuple[str, ...]
-    """The `Heard.dedupe_key` that each has, should it be a message of a person."""
+    """The `Heard.dedupe_key` that each would have if a person wrote it."""
 
 
 class Revised(Value):
-    """What became of an edit."""
+    """The result of an edit."""
 
     how: Literal["ignored", "replaced", "heard", "answered", "too late"] = "ignored"
-    """`replaced`: the agent reads the new version alone. `heard`: it had read an earlier one, and reads that it was
-    edited. `answered`: the new version answers a question. `too late`: the message had answered one."""
+    """The effect of the edit.
+
+    `replaced`: the agent reads only the new version. `heard`: it had read an earlier version, and now reads the edit.
+    `answered`: the new version answers a question. `too late`: the old version had already answered one.
+    """
     ask: Ask | None = None
-    """The question that it answers, or had answered, as it is now."""
+    """The question that it answers, or had answered, in its current state."""
     settled: bool = False
-    """Whether this very edit ended the question."""
+    """True if this edit settled the question."""
 
 
 class Taken(Value):
-    """What became of a message, for the bot that brought it."""
+    """The result of receiving a message, for the bot that delivered it."""
 
     new: bool
-    """Whether it was kept. Not when it was heard before, belongs to no conversation, or was refused."""
+    """True if the message was stored. False for a duplicate, for a refused one, or if it belongs to no conversation."""
     notice: str | None = None
-    """A sentence for its author alone."""
+    """A sentence that only its author sees."""
 
 
 class Said(Value):
-    """Something that was said in a thread before the conversation began."""
+    """A message that was written in a thread before the conversation began."""
 
     key: str
     """The `Heard.dedupe_key` that it has, or would have."""
@@ -150,90 +153,90 @@ class Said(Value):
     text: PersonText
     files: tuple[PersonText, ...] = ()
     ours: bool = False
-    """Whether the agent itself said it."""
+    """True if the agent itself wrote it."""
 
 
 class Written(Value):
-    """A message of a person that a turn takes up."""
+    """A person's message that a turn passes to the model."""
 
     key: str
     author: Actor
     text: str
     files: tuple[str, ...] = ()
     before: str | None = None
-    """The version that the model has read, where this is an edit of it."""
+    """The earlier version that the model has read, if this is an edit of it."""
 
 
 class Received(Value):
-    """What became of a message from a person."""
+    """The result of storing a person's message."""
 
     conversation: Conversation
     duplicate: bool = False
     inbox_id: int | None = None
-    """The row in which it is kept."""
+    """The inbox row of the message."""
     waiting_for: tuple[Ask, ...] = ()
-    """Open asks for which the conversation waits, oldest first."""
+    """The open asks that the conversation waits for, oldest first."""
     told: bool = True
-    """Whether people were told already that it waits for these, or its author was asked what it is meant as."""
+    """True if people already know of these asks, or if the author was asked what the message is meant as."""
     answered: Ask | None = None
-    """The ask to which it was the answer."""
+    """The ask that the message answered."""
     settled: bool = False
-    """Whether that ended the ask."""
+    """True if the message settled the ask."""
 
 
 class StartedOver(Value):
-    """What "new" led to."""
+    """The result of the command "new"."""
 
     conversation: Conversation
     duplicate: bool = False
     ended: Conversation | None = None
-    """The conversation that was here before."""
+    """The previous conversation in this place."""
     asks: tuple[Ask, ...] = ()
     """The questions that were open in it."""
 
 
 class Stopped(Value):
-    """What a stop ended."""
+    """The result of a stop."""
 
     conversation: Conversation
     asks: tuple[Ask, ...] = ()
     """The questions that were open."""
     duplicate: bool = False
-    """It was ordered by a message that came before: nothing was changed."""
+    """True if the message that ordered the stop was received before; nothing was changed."""
 
 
 class Offer(Value):
-    """A message may be meant as an answer: its author chooses, "Use this as your answer" or "Just a message"."""
+    """A message that may be an answer. Its author chooses "Use this as your answer" or "Just a message"."""
 
     id: str
-    """Random; names the offer in the ids of its buttons."""
+    """A random id, part of the ids of its buttons."""
     ask_id: str
     text: str
-    """What was written."""
+    """The text of the message."""
     turn: int
-    """The step of the interview in which it was made."""
+    """The step of the interview in which the offer was made."""
 
 
 class Chosen(Value):
-    """What became of a choice on an offer, for the bot that brought it."""
+    """The result of a choice on an offer, for the bot that delivered it."""
 
     over: bool
-    """Whether there is nothing more to choose: the offer can go."""
+    """True if nothing is left to choose, so that the offer can be removed."""
     notice: str | None = None
-    """A sentence for whoever chose."""
+    """A sentence for the person who chose."""
     known: bool = True
-    """Whether the offer is in this database. Another process of the app may know it otherwise."""
+    """False if the offer is not in this database. Another process of the app may still know it."""
 
 
 class NotStopped(Value):
-    """Why nothing was stopped."""
+    """The reason why nothing was stopped."""
 
     notice: str
-    """A sentence for whoever wanted to stop it."""
+    """A sentence for the person who wanted to stop it."""
     nothing: bool = False
-    """Whether there was nothing to stop; else this person may not."""
+    """True if there was nothing to stop. False if this person may not stop it."""
     known: bool = True
-    """Whether this process would know. Another process of the app may have stopped it otherwise."""
+    """False if this process cannot know. Another process of the app may have stopped it."""
 
 
 class Message(Value):
@@ -243,11 +246,11 @@ class Message(Value):
     role: Literal["user", "assistant"]
     content: Blocks
     unfinished: bool = False
-    """The model paused in the middle of it, and is to go on."""
+    """True if the model paused in the middle of it and must continue."""
     forgotten: bool = False
-    """It is not sent to the model again."""
+    """True if it is not sent to the model again."""
     authors: tuple[Actor, ...] | None = None
-    """Whose words a message to the model holds. None: the row of an earlier release, or the model's own."""
+    """The authors of a message to the model. None for a row of an earlier release and for the model's own messages."""
 
 
 class ToolCall(Value):
@@ -258,11 +261,11 @@ class ToolCall(Value):
     input: JsonValue
     ask: Ask | None = None
     approved: str | None = None
-    """The ask, settled before, by which people let this tool run for the rest of the conversation."""
+    """The id of the earlier, settled ask that allowed this tool for the rest of the conversation."""
     result: str | None = None
     is_error: bool = False
     notice: str | None = None
-    """A sentence for people: what they have to do, so that it can run."""
+    """A sentence that tells people what they must do so that it can run."""
 
 
 class Call(Value):
@@ -275,36 +278,36 @@ class Call(Value):
     result: str | None
     is_error: bool
     started: bool = False
-    """Whether it was begun: such a one without a result is not run again by itself."""
+    """True if it was started. A started call without a result is not run again automatically."""
     blocks: Blocks = ()
-    """The result as content blocks, where it is more than a text; `result` is empty then."""
+    """The result as content blocks, if it is more than text; `result` is empty then."""
     approved: Ask | None = None
-    """The ask by which people let it run."""
+    """The ask in which people approved it."""
 
     @property
     def is_to_run(self) -> bool:
-        """Whether it is one of the operator's own tools, which has no result yet and waits for nobody."""
+        """True if it is a call of the operator's own tools that has no result and needs no further approval."""
         return self.result is None and (self.ask_id is None or self.approved is not None)
 
 
 class Halt(Value):
-    """A stop that the model has not heard of."""
+    """A stop that the model has not been told about."""
 
     by: Actor | None = None
-    """None: the operator."""
+    """The person who stopped it. None means the operator."""
 
 
 class News(Value):
-    """What the next message tells the model."""
+    """The content of the next message to the model."""
 
     calls: tuple[tuple[Call, Ask | None], ...] = ()
-    """The calls of its newest message, with what people were asked about each."""
+    """The calls of the model's newest message, each with the ask about it."""
     answering: tuple[Actor, ...] = ()
-    """Whose words are in the outcomes of these."""
+    """The authors of the words in the outcomes of these calls."""
     written: tuple[Written, ...] = ()
     halt: Halt | None = None
     known: tuple[Actor, ...] = ()
-    """The authors of all messages before it."""
+    """The authors of all earlier messages."""
 
 
 class CallsToRun(Value):
@@ -312,51 +315,51 @@ class CallsToRun(Value):
 
     conversation: Conversation
     seq: int
-    """The transcript row of the model's message that they stand in."""
+    """The transcript row of the model's message that contains them."""
     calls: tuple[Call, ...]
 
 
 class Requested(Value):
-    """What stands behind the calls of a turn: whose request they are, and what people decided before."""
+    """The context of a turn's calls: their requesters, and earlier decisions."""
 
     requesters: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
-    """By tool: whose request a call of it is."""
+    """The requesters of a call, by tool."""
     members: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
-    """Who is in the groups that decide; one that the platform does not tell of is missing."""
+    """The members of each deciding group. A group is missing if the platform does not tell its members."""
     settled: tuple[Ask, ...] = ()
     """The answered asks of the conversation, oldest first."""
     givers: tuple[Actor, ...] = ()
-    """Who let a tool run for the rest of the conversation, in the groups that they are in now."""
+    """The people who allowed a tool for the rest of the conversation, with their current groups."""
     alone: Actor | None = None
-    """The only person who sees the conversation; None: others do, too."""
+    """The only person who sees the conversation. None if others see it too."""
     wrong: Mapping[str, str] = Field(default_factory=dict[str, str])
-    """What the model is told of calls that can never run, by their ids: nobody is asked about these."""
+    """Error texts for the model, by the id of each call that can never run. People are not asked about these calls."""
 
 
 class Say(Value):
     """A text for people, to be delivered once."""
 
     target: str
-    """Its unique name: the same text is never queued twice."""
+    """Its unique name. A text with the same name is never queued twice."""
     text: str
     markdown: bool
-    """The agent's own prose; otherwise the bot's plain words."""
+    """True for the agent's own prose, False for the bot's plain words."""
     mention: Who | None = None
-    """Mention these in front: the bot's own words only."""
+    """The people to mention in front of the text. Only the bot's own words may mention people."""
     messages: tuple[MessageRef, ...] = ()
-    """Where part of it stands already."""
+    """The messages that already show part of it."""
     only_for: Actor | None = None
-    """Shown to this person alone where the platform has such messages; elsewhere as a reply to them."""
+    """The only person who sees it, as an ephemeral message. Platforms without these reply to this person instead."""
     offer: Offer | None = None
-    """With the two buttons of an offer, which work for `only_for` alone."""
+    """An offer whose two buttons the text gets. The buttons work for `only_for` alone."""
     reply_to: MessageRef | None = None
     """The message that it is about."""
     until: datetime | None = None
-    """Named behind it, in the reader's own time: until when there is time for what it says."""
+    """A deadline to show after the text, in the reader's own time zone."""
     link: str | None = None
-    """Behind it, to go to: the address of the message that it is about, as the platform gave it."""
+    """A permalink to show after the text: the address of the message that it is about, from the platform."""
     gone: bool = False
-    """Nothing is said any more: its messages are to be deleted."""
+    """True if the text is withdrawn and its messages must be deleted."""
 
 
 class Step(Value):
@@ -368,54 +371,54 @@ class Step(Value):
 
 
 class Reading(Value):
-    """What a message says to the questions that are open where it was written."""
+    """The effect of a message on the open questions of its thread or channel."""
 
     steps: tuple[Step, ...] = ()
-    """It is the answer: this follows, and it is kept for nothing but to be known again."""
+    """The steps to apply if the message is an answer. The message itself is then kept only for deduplication."""
     say: Say | None = None
-    """Else what its author is asked or told about it."""
+    """The reply or question to its author if it is not an answer."""
 
 
 class Turn(Value):
-    """What the model is to be asked next."""
+    """The next request to the model."""
 
     conversation: Conversation
     history: tuple[Message, ...]
     resumed: bool = False
-    """Whether it may have been begun before, by a process that ended in the middle of it."""
+    """True if an earlier process may have begun it and ended in the middle."""
 
 
 class Spent(Value):
-    """Tokens that the model used up, read and written, those of calls that run among them."""
+    """Tokens that the model used, input and output, including the reservations of running calls."""
 
     conversation: int
     today: int
-    """In all conversations together, since midnight UTC."""
+    """The tokens of all conversations together since midnight UTC."""
     reserved: int = 0
-    """How many of today's are counted in advance: some of them may come back."""
+    """The tokens of today that are only reserved. Some of them may be given back."""
 
 
 class TurnEnd(Value):
-    """How a turn ended: everything in here is committed together."""
+    """The end of a turn. Everything in it is committed together."""
 
     conversation_id: str
     after: int
-    """The seq of the message that the model answered: it is still the last one, or this turn is somebody else's now."""
+    """The seq of the message that the model answered. If it is not the last one, another process took over the turn."""
     content: Blocks = ()
-    """What the model said, for the transcript; nothing if it failed."""
+    """The model's message for the transcript; empty if the turn failed."""
     calls: tuple[ToolCall, ...] = ()
     say: Say | None = None
     notice: Say | None = None
-    """What went wrong, in a sentence or a few."""
+    """A short text that says what went wrong."""
     forget: Literal["nothing", "last", "all"] = "nothing"
-    """Which of the history is not sent again: what a model refused, or what no longer fits."""
+    """The part of the history that is not sent again, because the model refused it or it no longer fits."""
     again: bool = False
-    """Whether the model is to be called again at once (a paused turn)."""
+    """True if the model must be called again at once, because it paused."""
     rest: bool = False
-    """Whether results that are there at once wait until somebody writes, rather than go to the model."""
+    """True if results that are ready at once wait until a person writes, instead of going to the model."""
     stops: int = 0
     """`Conversation.stops` when the turn began."""
     tokens: int = 0
-    """What the model used up, both ways."""
+    """The tokens that the model used, input and output."""
     reservation: str | None = None
-    """What `Store.reserve` returned for the call of the model. None: none was counted in advance."""
+    """The id that `Store.reserve` returned for the model call. None if nothing was reserved."""

@@ -1,4 +1,4 @@
-"""What an action on an ask leads to: policy, then votes or interview. Pure; runs inside the commit."""
+"""The effect of an action on an ask: first the policy, then the votes or the interview. No I/O."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ UNKNOWN = (
     "I don't know this question. It may belong to another bot of this app: if the card does not change, click again. "
     "If that does not help, it is not open any more."
 )
-"""True also where another process of the app, with another database, counts the same click."""
+"""Text for an unknown ask. It must hold even if another process, with another database, accepts the same click."""
 
 
 def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = False) -> tuple[Ask | None, Response]:
-    """Policy, then interview. Pure; runs inside the commit, on the newest state.
+    """Return the ask to store and the response to the person. The ask is None if it is unknown or the person refused.
 
-    `admits`: who may talk to the bot. `ends_any`: the person is an administrator, who may cancel without being asked,
-    as whoever asked may.
+    No I/O; runs inside the commit, on the newest state. `admits` returns True for people who may talk to the bot.
+    `ends_any` means the person is an administrator. They may cancel without being asked, as a requester may.
     """
     if ask is None:
         return None, Notice(text=UNKNOWN, denied="unknown")
@@ -71,7 +71,7 @@ def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool =
 
 
 def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Notice | None:
-    """Why this person may not do this; None if they may."""
+    """Return a notice that says why this person may not do this. None means they may."""
     denied = ask.denial(action.actor, admits)
     approval = ask.policy.approval
     askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
@@ -80,7 +80,7 @@ def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Not
         case Cancel() if ends_any or asker:
             return None
         case Cancel() if approval is not None and denied is None:
-            # One of several who decide does not end it for the others.
+            # One of several voters does not end it for the others.
             return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")
         case Look() if asker:
             return None
@@ -98,9 +98,9 @@ def _whole(ask: Ask) -> Response:
 
 
 def _adopt(ask: Ask, message: MessageRef | None) -> Ask:
-    """A card that was clicked is a card that stands there, whatever was recorded when it was posted."""
+    """Record a clicked message as the card: the message exists, whatever was recorded when it was posted."""
     if message is None or ask.messages[:1] == (message,):
         return ask
-    # Not drawn: what stood there before, if it still does, becomes a part that the next drawing removes.
+    # -1 forces a redraw. An earlier message that still exists becomes an extra part, which that redraw removes.
     others = tuple(other for other in ask.messages if other != message)
     return ask.evolve(messages=(message, *others), drawn_revision=-1 if ask.messages else ask.drawn_revision)

@@ -1,4 +1,4 @@
-"""What is asked and what comes back: options, questions, forms, answers, outcomes."""
+"""Questions and their answers: options, forms, answers and outcomes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DEFAULT_PLACEHOLDER = "Enter your answer…"
 
 
 def _text(what: str, longest: int) -> AfterValidator:
-    """A text with something to read in it, of at most `longest` characters; kept literally."""
+    """Return a validator for a non-blank text of at most `longest` characters, which keeps the text unchanged."""
 
     def check(value: str) -> str:
         if not value.strip():
@@ -70,12 +70,12 @@ def _repeats(what: str, ids: Sequence[str]) -> str | None:
     return f"{what} {', '.join(map(repr, repeated))} stands more than once: make each different"
 
 
-# What concerns several fields is checked by the validator of the last of them: the error names that field, and one
+# A rule about several fields belongs to the validator of the last of them. So the error names that field, and one
 # wrong field elsewhere does not hide it.
 
 
 class Option(Value):
-    """One of the answers on offer."""
+    """One of the options of a question."""
 
     value: Annotated[str, _text("a value for the program", 2000)]
     label: Annotated[str, _text("the label that people read", 2000)]
@@ -85,19 +85,19 @@ class Option(Value):
 
     @property
     def recommended(self) -> bool:
-        """Whether the asker marked it, as models do, by "(Recommended)" in the label."""
+        """True if the label contains "(Recommended)" in any case, as models write it."""
         return "(recommended)" in self.label.lower()
 
 
 class TextRules(Value):
-    """What a written answer must be like. Lengths are in characters, after trimming."""
+    """The rules for a written answer. Lengths are in characters, after trimming."""
 
     min_length: int = Field(default=1, ge=1, le=1000)
     max_length: int = Field(default=1000, ge=1, le=1000)
     pattern: str | None = Field(default=None, min_length=1)
     """A regular expression that the whole text must match. From trusted code only, never from a model."""
     hint: str | None = None
-    """What to tell a person whose text does not match the pattern."""
+    """The sentence for a person whose text does not match the pattern."""
 
     @field_validator("max_length")
     @classmethod
@@ -117,7 +117,7 @@ class TextRules(Value):
         return value
 
     def problem(self, text: str) -> str | None:
-        """Why this text is no answer, in words for the person; None if it is one."""
+        """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""
         size = len(text.strip())
         if size < self.min_length:
             if self.min_length == 1:
@@ -135,7 +135,7 @@ class Condition(Value):
 
     question: str
     any_of: tuple[str, ...] = ()
-    """Option values, one of which must be chosen; none given: any answer at all."""
+    """Option values, one of which must be chosen. Empty means any answer."""
 
 
 class Question(Value):
@@ -150,10 +150,10 @@ class Question(Value):
     placeholder: Annotated[str, _text("a hint for the text field", 150)] = DEFAULT_PLACEHOLDER
     rules: TextRules = TextRules()
     default: tuple[str, ...] = ()
-    """Values that are chosen to begin with."""
+    """The values that are chosen at the start."""
     show_if: Condition | None = None
     details: Annotated[str, _text("the details", 1_000_000)] | None = None
-    """What the prompt is about, whole, such as a tool's arguments: shown to whoever asks to see it."""
+    """The full text of what the prompt is about, such as a tool's arguments. Shown to anyone who asks to see it."""
 
     @field_validator("options")
     @classmethod
@@ -188,7 +188,7 @@ class Question(Value):
 
 
 class Form(Value):
-    """One to many questions that are asked together."""
+    """One or more questions that are asked together."""
 
     questions: tuple[Question, ...]
 
@@ -198,7 +198,7 @@ class Form(Value):
         try:
             questions = cast("tuple[Question, ...]", build(value))
         except ValidationError as error:
-            # What is wrong between the questions is told together with what is wrong inside them.
+            # Report problems between the questions together with problems inside them.
             wrong = [_again(entry) for entry in error.errors(include_url=False)]
             if isinstance(value, list | tuple):
                 wrong += _misfits([_sketch(one) for one in cast("list[object]", value)])
@@ -210,21 +210,21 @@ class Form(Value):
 
     @property
     def is_single(self) -> bool:
-        """One question only: choosing settles it, there is no review."""
+        """True if it has one question only: choosing an option settles it, without a review."""
         return len(self.questions) == 1
 
     def header(self, index: int) -> str:
-        """The short name of a question, for tabs and reviews: its header, else Q1, Q2 …"""
+        """Return the short name of a question for tabs and reviews: its header, or Q1, Q2 …"""
         return self.questions[index].header or f"Q{index + 1}"
 
     def index(self, question_id: str) -> int | None:
-        """Where a question stands; None if this form has none of that id."""
+        """Return the index of a question, or None if the form has no question with that id."""
         return next((i for i, question in enumerate(self.questions) if question.id == question_id), None)
 
 
 @dataclass(frozen=True)
 class _Sketch:
-    """What is known of a question that is wrong itself."""
+    """The known fields of a question that is itself invalid."""
 
     id: str | None
     show_if: Condition | None
@@ -248,7 +248,7 @@ def _sketch(value: object) -> Question | _Sketch:
 
 
 def _misfits(questions: Sequence[Question | _Sketch]) -> list[InitErrorDetails]:
-    """What is wrong between questions."""
+    """Return the problems between questions, such as repeated ids."""
     wrong: list[InitErrorDetails] = []
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         wrong.append(_wrong((), f"holds {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
@@ -283,7 +283,7 @@ def _wrong(loc: tuple[int | str, ...], message: str) -> InitErrorDetails:
 
 
 class Choice(Value):
-    """An option that was chosen. `index` counts from 0."""
+    """A chosen option. `index` counts from 0."""
 
     index: int = Field(ge=0)
     value: str
@@ -291,7 +291,7 @@ class Choice(Value):
 
 
 class Answer(Value):
-    """The answer to one question: options, a written text, or (several allowed) both."""
+    """The answer to one question: options, a written text, or both if several options are allowed."""
 
     question_id: str
     choices: tuple[Choice, ...] = ()
@@ -312,17 +312,17 @@ class Answer(Value):
 
     @property
     def is_custom(self) -> bool:
-        """Whether the person wrote instead of choosing."""
+        """True if the person wrote a text instead of choosing."""
         return self.text is not None and not self.choices
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What was answered, in the words that people saw, the written text last."""
+        """The answer in the words that people saw, with the written text last."""
         return (*(choice.label for choice in self.choices), *([self.text] if self.text is not None else []))
 
 
 class Vote(Value):
-    """What one of several people decided."""
+    """The decision of one of several people."""
 
     by: Actor
     choice: Choice
@@ -334,18 +334,18 @@ OutcomeStatus = Literal["answered", "cancelled", "declined", "timed_out", "undel
 
 
 class Outcome(Value):
-    """How an ask ended. The only thing the agent gets."""
+    """The end of an ask. The agent receives nothing else."""
 
     status: OutcomeStatus
     at: AwareDatetime
     answers: tuple[Answer, ...] = Field(default=(), validate_default=True)
     by: Actor | None = None
     reason: PersonText | None = None
-    """A person's sentence for a decline, a cancel or a refusal; what the platform said for an undeliverable ask."""
+    """A person's sentence for a decline, a cancel or a refusal; for an undeliverable ask, the platform's error."""
     votes: tuple[Vote, ...] = ()
-    """Where several people decided: each one's vote, in the order in which they gave it, however it ended."""
+    """The votes in the order given if several people decided, however the ask ended."""
     refused: bool = False
-    """Whether it was answered with a "no"."""
+    """True if the answer is a "no"."""
 
     @field_validator("answers")
     @classmethod
@@ -364,5 +364,5 @@ class Outcome(Value):
         raise KeyError(question_id)
 
     def get(self, question_id: str) -> Answer | None:
-        """The answer to one question; None where there is none."""
+        """Return the answer to one question, or None if it has none."""
         return next((answer for answer in self.answers if answer.question_id == question_id), None)

@@ -1,4 +1,4 @@
-"""Who acts, and where: the values that a platform's payloads are translated into."""
+"""People and places: the values that code translates a platform's payloads into."""
 
 from __future__ import annotations
 
@@ -14,45 +14,44 @@ from askback.internal.values import PersonText, Value
 from askback.text.literal import fit
 
 LONGEST_CALLED = 80
-"""Characters of a name in a sentence; longer than the platforms let people's names be."""
+"""Most characters of a name in a sentence. The platforms' own limits for names are lower."""
 
 Id = Annotated[str, Field(min_length=1)]
-"""Never empty: two unknowns must not count as the same one."""
+"""An id that is never empty, because two unknown ids must not count as the same."""
 
 
 class Actor(Value):
-    """A person, as the platform vouches for them."""
+    """A person, as identified by the platform."""
 
     platform: Id
     id: Id
-    """The platform's id of the person; never a display name."""
+    """The platform's id of the person, never a display name."""
     tenant: str | None = None
-    """Their *own* tenant (team, guild), which in a shared channel is not the place's. None if not told."""
+    """The person's *own* tenant (team, guild); in a shared channel, the place has another one. None if unknown."""
     name: PersonText = ""
-    """What to call them towards the model; carries no authority."""
+    """The name that the model sees. It grants no rights."""
     groups: tuple[Id, ...] = ()
-    """Ids of the groups or roles that the platform says they are in."""
-    # Left out where it is false: an older process refuses a field that it does not know.
+    """Ids of the groups or roles that the platform reports for the person."""
+    # Excluded if false, because an older process rejects a field that it does not know.
     is_program: bool = Field(default=False, exclude_if=lambda value: not value)
-    """Whether it is a bot or a webhook: nobody who can answer."""
+    """True for a bot or a webhook, which cannot answer."""
 
     @property
     def called(self) -> str:
-        """The name in a sentence, on one line, which turns or hides nothing of what stands around it."""
+        """The name, or else the id, for a sentence. The name is one line that cannot reorder or hide other text."""
         return fit(self.name, LONGEST_CALLED) or self.id
 
     def is_same_person(self, other: Actor) -> bool:
-        """Equal platform and id, and no contradicting tenant.
+        """Return True if platform and id are equal and the tenants do not contradict each other.
 
-        A tenant that one payload did not tell cannot contradict: platforms leave it out of some
-        payloads of the very same person.
+        An unknown tenant contradicts nothing, because platforms leave it out of some payloads of the same person.
         """
         if (self.platform, self.id) != (other.platform, other.id):
             return False
         return self.tenant is None or other.tenant is None or self.tenant == other.tenant
 
     def is_same_account(self, other: Actor) -> bool:
-        """Equal platform and id, whatever the tenants. The check wherever sameness denies something.
+        """Return True if platform and id are equal, whatever the tenants. Use this if sameness denies something.
 
         One user can appear with the id of a workspace and with that of its organisation.
         """
@@ -60,7 +59,7 @@ class Actor(Value):
 
 
 class Place(Value):
-    """Where a conversation happens."""
+    """The location of a conversation."""
 
     platform: Id
     channel: Id
@@ -79,7 +78,7 @@ class Place(Value):
 
     @property
     def key(self) -> str:
-        """The canonical name: equal for equal places, and for no others."""
+        """The canonical name: equal for equal places, different for all others."""
         return ":".join(quote(part or "", safe="") for part in (self.platform, self.tenant, self.channel, self.thread))
 
 
@@ -91,7 +90,7 @@ class MessageRef(Value):
 
 
 def each(people: Iterable[Actor]) -> tuple[Actor, ...]:
-    """Return each account once, as it came first."""
+    """Return each account once, in order of first appearance."""
     found: dict[tuple[str, str], Actor] = {}
     for person in people:
         found.setdefault((person.platform, person.id), person)

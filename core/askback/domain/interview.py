@@ -1,8 +1,8 @@
-"""How far a form has come. Pure: `step(interview, action) -> interview`.
+"""The progress of a form. No I/O: `step(interview, action) -> interview`.
 
-Two counters tell what a click saw. `turn` goes up when the interview moves to another position, and
-an action from an earlier turn changes nothing, unless it ends the whole ask. `revision` goes up with
-every change that people can see, and orders the drawings of the card.
+Two counters show what state a click saw. `turn` increases when the interview moves to another position. An action
+from an earlier turn changes nothing, unless it ends the whole ask. `revision` increases with every change that
+people can see, and orders the renderings of the card.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ from askback.internal.values import Value
 Phase = Literal["asking", "reviewing", "closed"]
 
 LONGEST_REASON = 1000
-"""Characters of the sentence that goes with a decline, after trimming."""
+"""Most characters of a reason, such as that of a decline, after trimming."""
 
 KEPT_DELIVERIES = 20
-"""How many clicks that counted are remembered by the platform's names for them."""
+"""Number of clicks that an interview remembers by the platform's ids, to deduplicate them."""
 
 KEPT_FOR_EACH_VOTE = 4
-"""The same where several people decide, for each who has."""
+"""The same number for each voter, if several people decide."""
 
 KEPT_MARKS = 50
-"""How many drawings of one question are remembered with what people ticked on them."""
+"""Number of marks that one question remembers."""
 
 
 class Stale(PersonError):
@@ -68,21 +68,21 @@ class Stale(PersonError):
 
 
 class Closed(PersonError):
-    """The ask is over."""
+    """The ask has ended."""
 
 
 class Incomplete(PersonError):
-    """Something is still unanswered."""
+    """A question is still unanswered."""
 
 
 class NotPossible(PersonError):
-    """The question does not offer what was done; no card of ours shows such a control."""
+    """The question does not offer this action. No card of ours shows such a control."""
 
 
 class Mark(Value):
-    """What one person's screen last showed as ticked on one drawing.
+    """The options that one person's screen last showed as ticked on one rendering.
 
-    Kept until the interview moves: what is delivered twice, or late, is recognised by it.
+    Kept until the interview moves, to recognise clicks that are delivered twice or late.
     """
 
     who: str
@@ -92,16 +92,16 @@ class Mark(Value):
 
 
 class Draft(Value):
-    """What was put down for one question so far."""
+    """The answer to one question so far."""
 
     chosen: tuple[int, ...] = ()
     text: str | None = None
     """A written answer that keeps the rules."""
     unsent: str | None = None
-    """A written answer that does not, kept so that it can be mended."""
+    """A written answer that breaks the rules, kept so that the person can correct it."""
     marks: tuple[Mark, ...] = ()
     seen: bool
-    """Whether people had the question before them."""
+    """True if the question has been shown to people."""
 
     @property
     def is_answer(self) -> bool:
@@ -109,7 +109,7 @@ class Draft(Value):
 
 
 class Interview(Value):
-    """A form on its way. `drafts` run parallel to the form's questions."""
+    """A form in progress. `drafts` has one entry for each question of the form."""
 
     form: Form
     drafts: tuple[Draft, ...]
@@ -119,9 +119,9 @@ class Interview(Value):
     revision: int = 0
     outcome: Outcome | None = None
     votes: tuple[Vote, ...] = ()
-    """Where several people decide: one for each who did, in the order in which they did."""
+    """The votes if several people decide: one for each voter, in voting order."""
     deliveries: tuple[str, ...] = ()
-    """The clicks that counted, those that came last: a platform may deliver one again, also to another process."""
+    """The platform's ids of the last clicks that counted. A platform may deliver one again, even to another process."""
 
     @property
     def question(self) -> Question:
@@ -134,7 +134,7 @@ class Interview(Value):
 
     @property
     def visible(self) -> tuple[int, ...]:
-        """The questions that the answers so far call for."""
+        """The indexes of the questions that the answers so far call for."""
         shown: list[int] = []
         for index, question in enumerate(self.form.questions):
             condition = question.show_if
@@ -147,7 +147,7 @@ class Interview(Value):
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """The visible questions without an answer."""
+        """The indexes of the visible questions without an answer."""
         return tuple(index for index in self.visible if not self.drafts[index].is_answer)
 
     @property
@@ -156,7 +156,7 @@ class Interview(Value):
         return tuple(self.answer(index) for index in self.visible if self.drafts[index].is_answer)
 
     def answer(self, index: int) -> Answer:
-        """What was put down for one question. Raises `InvalidValue` where nothing was."""
+        """Return the answer to one question so far. Raises `InvalidValue` if there is none."""
         question, draft = self.form.questions[index], self.drafts[index]
         choices = tuple(
             Choice(index=i, value=question.options[i].value, label=question.options[i].label) for i in draft.chosen
@@ -172,7 +172,7 @@ class Interview(Value):
 
 
 def start(form: Form) -> Interview:
-    """The interview of a form that nobody has touched."""
+    """Return the interview of a form at the start, with the defaults chosen."""
     drafts = tuple(
         Draft(
             chosen=tuple(i for i, option in enumerate(question.options) if option.value in question.default),
@@ -184,11 +184,11 @@ def start(form: Form) -> Interview:
 
 
 def step(interview: Interview, action: Action) -> Interview:
-    """The interview after one action.
+    """Return the interview after one action.
 
-    Raises `Closed`, `Stale`, `Incomplete` or `NotPossible` where the action changes nothing; the text
-    is for the person who acted. A written text that breaks the rules is no error: it is kept as
-    `unsent`, and `rules.problem` says why. A click that counted already changes nothing, and is no error either.
+    Raises `Closed`, `Stale`, `Incomplete` or `NotPossible` if the action changes nothing. The text of the error is for
+    the person who acted. A written text that breaks the rules raises nothing: `unsent` keeps it, and `rules.problem`
+    gives the reason. A click that counted already changes nothing and raises nothing.
     """
     if has_counted(interview, action):
         return interview
@@ -196,16 +196,16 @@ def step(interview: Interview, action: Action) -> Interview:
 
 
 def counted(interview: Interview, action: Action) -> Interview:
-    """The interview, which remembers that this click was applied to it."""
+    """Return the interview with this click recorded as applied."""
     if action.delivery is None or isinstance(action.deed, Open | Postpone | Look):
         return interview
-    # Where many decide, the clicks of the others must not have one forgotten: delivered again, it would undo a change.
+    # If many people decide, their clicks must not push out an earlier one: delivered again, it would undo a change.
     kept = max(KEPT_DELIVERIES, KEPT_FOR_EACH_VOTE * len(interview.votes))
     return interview.evolve(deliveries=(*interview.deliveries, action.delivery)[-kept:])
 
 
 def has_counted(interview: Interview, action: Action) -> bool:
-    """Whether this very click was applied before."""
+    """Return True if this very click was applied before."""
     return action.delivery is not None and action.delivery in interview.deliveries
 
 
@@ -239,7 +239,7 @@ def _stepped(interview: Interview, action: Action) -> Interview:
 
 
 def settle(interview: Interview, outcome: Outcome) -> Interview:
-    """The interview, ended; one that is over stays as it ended. What people put down stays too."""
+    """Return the interview closed with this outcome. A closed one keeps its outcome; the drafts stay in any case."""
     if interview.phase == "closed":
         return interview
     return interview.evolve(
@@ -293,7 +293,7 @@ def _in_review(interview: Interview, deed: Deed, action: Action) -> Interview:
 
 
 def _elsewhere(interview: Interview, deed: Deed) -> Interview:
-    """The moves that are possible from every position of a form."""
+    """Apply a move that is possible from every position of a form."""
     match deed:
         case GoTo(index=index):
             _must(index in interview.visible, "There is no such question.")
@@ -320,13 +320,13 @@ def _write(interview: Interview, text: str, action: Action) -> Interview:
 
 
 def _select(interview: Interview, deed: Select, action: Action) -> Interview:
-    """Apply what a person ticked and unticked, not what their screen showed: ticks of several commute."""
+    """Apply what a person ticked and unticked, not what their screen showed, so that several people's ticks commute."""
     question, draft = interview.question, interview.draft
     if not all(0 <= index < len(question.options) for index in (*deed.chosen, *(deed.base or ()))):
         raise NotPossible("There is no such option.")
     who = f"{action.actor.platform}:{action.actor.id}"
     if deed.revision is None and deed.order is not None:
-        # Without the drawing, only the time tells what came before, or came already.
+        # If the revision is unknown, only the time tells that a click is older or a duplicate.
         times = [mark.order for mark in draft.marks if mark.who == who and mark.order is not None]
         if times and deed.order <= max(times):
             return interview
@@ -335,7 +335,7 @@ def _select(interview: Interview, deed: Select, action: Action) -> Interview:
     marks = {(mark.who, mark.revision): mark for mark in draft.marks}
     mark = marks.get((who, revision))
     if mark is not None:
-        # They clicked before their screen was redrawn: what it showed is what they last sent.
+        # They clicked before their screen was redrawn, so it still showed the ticks that they sent last.
         if deed.order is not None and mark.order is not None and deed.order < mark.order:
             return interview
         base = set(mark.chosen)
@@ -356,9 +356,9 @@ def _submit(interview: Interview, action: Action) -> Interview:
 
 
 def _onward(interview: Interview, action: Action) -> Interview:
-    """After an answer: the end for a single question; else the next one, or the review if nothing is left.
+    """Move on after an answer: submit a single question; else go to the next one, or to the review if none is left.
 
-    A question that only its default answers is left until people had it before them.
+    A question that is answered only by its default counts as left until people have seen it.
     """
     if interview.form.is_single:
         return _submit(interview, action)
@@ -382,7 +382,7 @@ def _move(interview: Interview, current: int, phase: Phase) -> Interview:
 
 
 def _put(interview: Interview, draft: Draft) -> Interview:
-    """Another draft of the current question. What only the marks tell is nothing to see."""
+    """Replace the draft of the current question. Marks are invisible, so they alone do not raise the revision."""
     if draft == interview.draft:
         return interview
     unseen = {"marks": ()}

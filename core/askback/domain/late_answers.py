@@ -1,4 +1,4 @@
-"""What comes too late to be an answer: what whoever sent it is told, and what of it is kept as a message. Pure."""
+"""The handling of answers that come too late: the notice to their sender, and the text kept as a message. No I/O."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from askback.domain.interview import has_counted
 from askback.text.literal import fit
 
 PROMPT = 100
-"""Characters of the question that the agent is reminded of."""
+"""Most characters of the question in the message to the agent."""
 
 KEPT = "I have kept what you wrote as a message, which the agent reads."
 LOST = "What you wrote reached nobody."
 
 
 def text(action: Action) -> str:
-    """What somebody wrote to an ask; empty where they wrote nothing."""
+    """Return the text that a person wrote to an ask; empty if they wrote nothing."""
     match action.deed:
         case Write(text=written):
             return written.strip()
@@ -31,13 +31,13 @@ def text(action: Action) -> str:
 
 
 def heard(ask: Ask, action: Action, admits: Admits) -> Heard | None:
-    """What is kept of an action on an ask that is over: a text of somebody who might have answered.
+    """Return the message to keep from a late action: a text by a person who had the right to answer. None if none.
 
-    The same text of the same person is one message, however often it is delivered or sent.
+    The same text by the same person is one message, however often it is delivered or sent.
     """
     written = text(action)
     if has_counted(ask.interview, action):
-        return None  # it was the answer, or a part of it
+        return None  # the click was applied as the answer, or as a part of it
     if ask.outcome is None or ask.conversation_id is None or not written or ask.refusal(action.actor, admits):
         return None
     interview = ask.interview
@@ -53,12 +53,12 @@ def heard(ask: Ask, action: Action, admits: Admits) -> Heard | None:
 
 
 def over(ask: Ask) -> str:
-    """What a click on an ask that is over is told."""
+    """Return the notice for a click on a closed ask."""
     return f"{_how(ask)} Your click changed nothing."
 
 
 def notice(ask: Ask, *, kept: bool = False) -> str:
-    """What a text that came too late is told."""
+    """Return the notice for a text that came too late."""
     return f"{_how(ask)} {KEPT if kept else LOST}"
 
 

@@ -1,4 +1,7 @@
-"""Who may answer, how many have to agree, until when, and how much may be asked. Pure; closed by default."""
+"""The rules of an ask: who may answer, how many must agree, until when, and how much may be asked.
+
+No I/O. A policy denies by default.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ from askback.errors import CallerError
 from askback.internal.values import Value
 
 Reasons = Literal["none", "no", "yes", "both"]
-"""For which decisions a reason has to be given."""
+"""The decisions that need a reason."""
 
 LONGEST_WAIT = 10 * 366 * 86_400.0
-"""Seconds: ten years. Nobody is waited for, reminded or asked later than that."""
+"""Longest timeout, reminder or escalation delay, in seconds: ten years."""
 
 AGENT_PACE = 5.0
-"""Seconds between two cards of an agent in one place, where no setting says otherwise."""
+"""Seconds between two cards of an agent in one place, if no setting says otherwise."""
 OpenTo = Literal["participants", "allowed"]
-"""Who else may answer: everybody who has written in the thread, or everybody who may talk to the bot."""
+"""Further people who may answer: everyone who has written in the thread, or everyone who may talk to the bot."""
 Denied = Literal["not_asked", "not_admitted", "not_taking_part", "own_request", "not_to_cancel", "unknown"]
-"""Why somebody may not act on an ask."""
+"""The reason why a person may not act on an ask."""
 
 NOT_ASKED = "Only the people named on the card can answer this."
 NOT_TAKING_PART = "Only people who have written in this thread can answer. Write something here, then click again."
@@ -37,15 +40,15 @@ OWN_REQUEST = "This is your own request, or it follows what you wrote, so others
 
 
 class Who(Value):
-    """The people who are asked: named ones, members of groups, or, said openly, anyone."""
+    """The people who are asked: people by name, members of groups, or explicitly anyone."""
 
     people: tuple[Actor, ...] = ()
     groups: tuple[Id, ...] = ()
     """Ids of user groups or roles."""
     anyone: bool = False
-    # Left out where it is None: an older process refuses a field that it does not know.
+    # Excluded if None, because an older process rejects a field that it does not know.
     open_to: OpenTo | None = Field(default=None, exclude_if=lambda value: value is None)
-    """Who may answer beside the people. The bot's access rules then hold for everybody, the people included."""
+    """Further people who may answer. The bot's access rules then apply to everyone, including `people`."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -55,14 +58,14 @@ class Who(Value):
 
     @classmethod
     def only(cls, *people: Actor) -> Self:
-        """These people and nobody else."""
+        """Return these people only."""
         return cls(people=people)
 
     def includes(self, actor: Actor, participants: Iterable[Actor] = (), *, admitted: bool = False) -> bool:
-        """Whether this person is among them. Groups that are not known to contain them do not.
+        """Return True if this person is among them. A group counts only if `actor.groups` contains it.
 
-        `participants`: everybody who has written in the thread. `admitted`: the access rules let this person talk to
-        the bot.
+        `participants` are all who have written in the thread. `admitted` says that the access rules let this person
+        talk to the bot.
         """
         if self.anyone:
             return True
@@ -73,7 +76,7 @@ class Who(Value):
         return self.names(actor)
 
     def names(self, actor: Actor) -> bool:
-        """Whether this person is asked by name or by a group, not only as one of many who may answer."""
+        """Return True if this person is asked by name, through a group, or as anyone; `open_to` does not count."""
         if self.anyone:
             return True
         if any(person.is_same_person(actor) for person in self.people):
@@ -82,11 +85,11 @@ class Who(Value):
 
     @property
     def distinct(self) -> tuple[Actor, ...]:
-        """The people who are named, each once."""
+        """The named people, each account once."""
         return each(self.people)
 
     def with_others(self, others: Who) -> Who:
-        """These and those."""
+        """Return these people and the others together."""
         return Who(
             people=(*self.people, *(person for person in others.people if not _among(person, self.people))),
             groups=tuple(dict.fromkeys((*self.groups, *others.groups))),
@@ -95,14 +98,14 @@ class Who(Value):
         )
 
     def without(self, people: tuple[Actor, ...]) -> Who | None:
-        """These but for some. None: that leaves nobody."""
+        """Return these without some accounts; groups stay whole. None if that leaves nothing."""
         left = tuple(person for person in self.people if not _shares_account(person, people))
         if not (left or self.groups or self.anyone or self.open_to):
             return None
         return self.evolve(people=left)
 
     def besides(self, others: Who) -> Who | None:
-        """These but for whoever is named there as well. None: there is nobody else."""
+        """Return these without the people and groups that `others` names too. None if that leaves nothing."""
         people = tuple(person for person in self.people if not _among(person, others.people))
         groups = tuple(group for group in self.groups if group not in others.groups)
         anyone = self.anyone and not others.anyone
@@ -113,48 +116,48 @@ class Who(Value):
 
 
 class Approval(Value):
-    """How many people have to agree, for a form of one question: each has one vote, and may change it."""
+    """The number of people who must agree, for a form of one question. Each has one vote and may change it."""
 
     quorum: int = Field(default=1, ge=1)
-    """So many have to choose the same option."""
+    """Number of people who must choose the same option."""
     refusing: tuple[str, ...] = ()
     """Values of the options that are a "no"."""
     refusals: int = Field(default=1, ge=1)
-    """So many who choose one of these end it."""
+    """Number of people who must choose any "no" to end the ask."""
     reasons: Reasons = "none"
     approving: tuple[str, ...] = ()
-    """Values of the options that are a "yes". Nothing: the only one beside those that are a "no", where there is."""
+    """Values of the options that are a "yes". Empty means the only option outside a non-empty `refusing`."""
     wider: tuple[tuple[str, str], ...] = ()
-    """Values of two options each: a vote for the first agrees to the second, and to more, so it counts for both."""
+    """Pairs of option values. A vote for the first agrees to the second and to more, so it counts for both."""
     requesters: tuple[Actor, ...] = ()
-    """Whose request it is: who made it, for whom, and whose words it follows."""
+    """The requesters: the person who made the request, those it is made for, and those whose words it follows."""
     own: bool = False
-    """Whether these may decide about it as well."""
+    """True if requesters may vote too."""
     subject: str | None = None
-    """The digest of what is approved: what runs is compared with it."""
+    """The digest of what is approved. A call runs only if its digest is the same."""
 
     def refuses(self, option: Option) -> bool:
-        """Whether this option is a "no"."""
+        """Return True if this option is a "no"."""
         return option.value in self.refusing
 
     def approves(self, option: Option, options: tuple[Option, ...]) -> bool:
-        """Whether this one of the options is a "yes"; it may be neither a "yes" nor a "no"."""
+        """Return True if this option is a "yes". An option may be neither a "yes" nor a "no"."""
         if self.approving or not self.refusing:
             return option.value in self.approving
         others = [other for other in options if not self.refuses(other)]
         return others == [option]
 
     def counted_for(self, value: str) -> tuple[str, ...]:
-        """What a vote for an option counts for: that option first."""
+        """Return the option values that a vote for this option counts for, that option first."""
         return (value, *(narrower for wider, narrower in self.wider if wider == value))
 
     def wants_reason(self, option: Option) -> bool:
-        """Whether whoever chooses this option has to say why."""
+        """Return True if a person who chooses this option must give a reason."""
         return self.reasons in (("no", "both") if self.refuses(option) else ("yes", "both"))
 
 
 class Escalation(Value):
-    """From then on these are asked as well."""
+    """A time from which further people are asked."""
 
     at: AwareDatetime
     who: Who
@@ -165,27 +168,27 @@ class Policy(Value):
 
     who: Who
     deadline: AwareDatetime | None = None
-    """When nobody's answer is waited for any longer. None: for ever."""
+    """The time at which the ask times out. None means no deadline."""
     approval: Approval | None = None
-    """How many have to agree. None: whoever answers first does."""
+    """The number of people who must agree. None means the first answer decides."""
     reminders: tuple[AwareDatetime, ...] = ()
-    """When those who are still missing are reminded; only what is still to come."""
+    """The times of the reminders to people who have not answered; only future ones."""
     escalations: tuple[Escalation, ...] = ()
-    """Who is asked later on; only what is still to come."""
+    """The people who are asked later; only future ones."""
     within: Who | None = Field(default=None, exclude_if=lambda value: value is None)
-    """Nobody outside of these acts, whoever is asked. None: whoever is asked may."""
+    """A further limit: only people in here may act, even if `who` includes others. None means no such limit."""
 
     def refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
-        """Why this person may not act on the ask, in words for them; None if they may.
+        """Return the reason why this person may not act on the ask, in words for them. None means they may.
 
-        The only such check there is: every way in passes through it. `participants` and `admitted` as in
+        No other check exists: every code path uses this method or `denial`. `participants` and `admitted` are as in
         `Who.includes`.
         """
         denied = self.denial(actor, participants, admitted=admitted)
         return None if denied is None else self.words(denied)
 
     def words(self, denied: Denied) -> str:
-        """Return what a person reads who may not act on the ask."""
+        """Return the sentence for a person who may not act on the ask."""
         match denied:
             case "own_request":
                 return OWN_REQUEST
@@ -197,7 +200,7 @@ class Policy(Value):
                 return _only(self.deciders)
 
     def denial(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> Denied | None:
-        """Return why this person may not act on the ask, for programs; `words` has it for people."""
+        """Return the reason why this person may not act on the ask, for programs; `words` returns it for people."""
         if self._is_own(actor):
             return "own_request"
         if self.is_admission_needed and not admitted:
@@ -212,16 +215,19 @@ class Policy(Value):
 
     @property
     def is_admission_needed(self) -> bool:
-        """Whether only people act who may talk to the bot."""
+        """True if people must be allowed to talk to the bot in order to act."""
         return any(who.open_to is not None for who in self._bounds)
 
     @property
     def is_for_participants(self) -> bool:
-        """Whether it matters who has written in the thread."""
+        """True if it matters who has written in the thread."""
         return any(who.open_to == "participants" for who in self._bounds)
 
     def refusal_alone(self, person: Actor) -> str | None:
-        """Why the ask can never be decided where nobody but this person sees it, in half a sentence; None if it can."""
+        """Return the reason, as half a sentence, why an ask that only this person sees can never be decided.
+
+        None means it can be decided.
+        """
         if self._is_own(person) or not self.everybody.includes(person):
             return "those who decide do not see this direct message"
         approval = self.approval or Approval()
@@ -230,7 +236,7 @@ class Policy(Value):
 
     @property
     def deciders(self) -> Who:
-        """Those who are asked, but for people whose own request it is."""
+        """The people who are asked, without requesters who may not decide."""
         if self.approval is None or self.approval.own:
             return self.who
         return self.who.without(self.approval.requesters) or self.who
@@ -240,7 +246,7 @@ class Policy(Value):
 
     @property
     def everybody(self) -> Who:
-        """Those who are asked, also later on."""
+        """The people who are asked, now or later."""
         everybody = self.who
         for escalation in self.escalations:
             everybody = everybody.with_others(escalation.who)
@@ -248,22 +254,22 @@ class Policy(Value):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups whose members have to be known, those that are asked later included."""
+        """The groups whose members the caller must look up, including those that are asked later."""
         within = () if self.within is None else self.within.groups
         return tuple(dict.fromkeys((*self.everybody.groups, *within)))
 
     @property
     def next_moment(self) -> datetime | None:
-        """When there is something to do about the ask without anybody's click. None: never."""
+        """The next time at which the ask needs work without a click. None means never."""
         moments = (*self.reminders, *(escalation.at for escalation in self.escalations))
         return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
 
     def later(self, by: timedelta) -> Policy:
-        """Return it with every time later by so much, and never earlier."""
+        """Return the policy with every time moved later; a negative `by` moves nothing."""
         return self.shifted(max(by, timedelta()))
 
     def shifted(self, by: timedelta) -> Policy:
-        """Return the same policy with all its times moved."""
+        """Return the policy with all its times moved."""
         return self.evolve(
             deadline=None if self.deadline is None else self.deadline + by,
             reminders=tuple(at + by for at in self.reminders),
@@ -271,7 +277,7 @@ class Policy(Value):
         )
 
     def check(self, form: Form) -> None:
-        """Raises `CallerError` where the form cannot be decided by this policy, and says how it could."""
+        """Raise `CallerError` if this policy cannot decide the form. The error says how to correct it."""
         self._check_times()
         approval = self.approval
         if approval is None:
@@ -330,7 +336,7 @@ class Policy(Value):
                 "Nobody is left to decide: people do not decide about their own request, unless own=True."
             )
         if possible.groups or possible.anyone or possible.open_to:
-            return  # how many these are is known to the platform alone
+            return  # only the platform knows how many these are
         count = len(possible.distinct)
         for number, what in ((approval.quorum, "have to agree"), (approval.refusals, "have to refuse")):
             if number > count:
@@ -341,20 +347,20 @@ class Policy(Value):
 
 
 class Limits(Value):
-    """How much may be asked. The figures are those of the tools' own design documents."""
+    """Limits on how much may be asked. The numbers are those of the tools' own design documents."""
 
     pending_per_place: int = Field(default=10, ge=1)
-    """Asks open in one conversation at the same time."""
+    """Most open asks in one conversation."""
     seconds_between_asks: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """A new card waits this long after the one before it. Only its posting waits: it is stored at once.
+    """Seconds that a new card waits after the previous one. The ask is stored at once; only its posting waits.
 
-    None means 5 seconds for what an agent asks, and none for what a program asks.
+    None means 5 seconds if an agent asks, and 0 if a program asks.
     """
     timeout: float | None = Field(default=300.0, gt=0, allow_inf_nan=False)
-    """Seconds until `QuestionManager.ask` gives up where the caller says nothing. None: never."""
+    """Seconds until `QuestionManager.ask` gives up, if the caller gives no timeout. None means never."""
 
     def pause(self, *, agent: bool) -> timedelta:
-        """Return how long after the card before it one of an agent, or of a program, is posted."""
+        """Return the time between the previous card and one of an agent, or of a program."""
         by_default = AGENT_PACE if agent else 0.0
         return timedelta(seconds=by_default if self.seconds_between_asks is None else self.seconds_between_asks)
 
@@ -372,7 +378,7 @@ def _wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
 
 
 def _only(who: Who) -> str:
-    """Return who can answer, by name where they are few and their names are known."""
+    """Return a sentence that names the people who can answer, if they are few and their names are known."""
     names = [person.called for person in who.distinct if person.name.strip()]
     if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
         return NOT_ASKED

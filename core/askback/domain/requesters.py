@@ -1,11 +1,12 @@
-"""Whose request a tool call is: everybody whose words it may follow. Pure; the one place that decides it.
+"""The requesters of a tool call: everyone whose words the call may follow. No I/O; only this module decides it.
 
-A requester is whoever began the conversation, and the author of any text that the model had read before the call and
-after the newest message of its own whose calls of that tool were all approved. Until then words stay with their
-authors: a denial, a timeout or a withdrawal leaves open what they asked for, so the next call may still follow them.
+The person who began the conversation is a requester. So is the author of any text that the model read between two
+points: after its newest message whose calls of that tool were all approved, and before the call. Until such an
+approval, words keep counting for their authors. A denial, a timeout or a withdrawal leaves open what they asked
+for, so the next call may still follow them.
 
-Words are what somebody wrote: messages, typed and late answers, reasons, what stood in the thread before. A click on
-an option adds none, since its words are the model's. Texts that a tool returns have no author here.
+Words are texts that a person wrote: messages, typed and late answers, reasons, and earlier messages in the thread.
+A click on an option adds none, because its words are the model's. Texts that a tool returns have no author here.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ class Words(Value):
 
     seq: int
     authors: tuple[Actor, ...]
-    """Whose words it holds."""
+    """The authors of its words."""
     complete: bool
-    """False: an earlier release wrote it, which kept only the authors of messages."""
+    """False if an earlier release stored it, which kept only the authors of messages."""
 
 
 class Past(Value):
     """One earlier call of the model."""
 
     seq: int
-    """The transcript row of the message that holds it."""
+    """The transcript row of the message that contains it."""
     tool: str
     approved: bool
-    """Whether people approved this very call, and not one before it."""
+    """True if people approved this very call, and not an earlier one."""
 
 
 def requesters_of(tool: str, starter: Actor, words: Iterable[Words], past: Iterable[Past]) -> tuple[Actor, ...]:
@@ -50,9 +51,9 @@ def requesters_of(tool: str, starter: Actor, words: Iterable[Words], past: Itera
 
 
 def _settled(tool: str, past: Iterable[Past]) -> int:
-    """Return the row of the newest message whose calls of the tool were all approved; -1 where there is none.
+    """Return the row of the newest message whose calls of the tool were all approved; -1 if there is none.
 
-    One call of several that was not approved may be made again, so the words before it still count.
+    If one of several calls was not approved, the model may make it again, so the words before it still count.
     """
     rows: dict[int, bool] = {}
     for call in past:
@@ -62,9 +63,9 @@ def _settled(tool: str, past: Iterable[Past]) -> int:
 
 
 def authors_of(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
-    """Return whose words the model reads in the outcome of an ask.
+    """Return the authors of the words that the model reads in the outcome of an ask.
 
-    `writers`: everybody who wrote a text into its form, since one person may submit what another wrote.
+    `writers` are all who wrote a text into its form, because one person may submit what another wrote.
     """
     outcome = ask.outcome
     if outcome is None:
@@ -72,7 +73,7 @@ def authors_of(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
     if outcome.status != "answered":
         return () if outcome.by is None or not _said(outcome.reason) else (outcome.by,)
     if approval.is_approval(ask):
-        # The model reads why it was refused; reasons to approve stay among people.
+        # The model reads the reasons of a refusal. Reasons to approve stay among people.
         return each(
             vote.by
             for vote in outcome.votes

@@ -1,4 +1,4 @@
-"""What the time alone does to an ask: further people are asked, those who are missing reminded, and it ends. Pure."""
+"""The effects of time on an ask: escalations, reminders and the timeout. No I/O."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from askback.domain.voting import done, missing
 from askback.text.literal import fit
 
 PROMPT = 100
-"""Characters of a question that are named in a sentence about it."""
+"""Most characters of a question that are quoted in a sentence about it."""
 
 NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
-"""Who is in which group, where nobody tells."""
+"""Members by group if no platform tells any."""
 CALLED = 10
-"""People who are called by name in place of their groups, at most."""
+"""Most people that a reminder names instead of their groups."""
 
 REMINDED = "Reminder: {question} still waits for you."
 ESCALATED = "This now waits for you, too: {question}"
 
 
 def unclear(ask: Ask, now: datetime) -> tuple[str, ...]:
-    """The groups whose members have to be known to call nobody who has nothing to do any more."""
+    """Return the groups to look up before calling `due`, so that people who are already done are not mentioned.
+
+    Empty if nothing is due, or if no person is done yet.
+    """
     moment = ask.next_moment
     if ask.outcome is not None or not ask.messages or moment is None or moment > now:
         return ()
@@ -40,12 +43,12 @@ def unclear(ask: Ask, now: datetime) -> tuple[str, ...]:
 def due(
     ask: Ask, now: datetime, members: Mapping[str, tuple[Actor, ...]] = NOTHING_KNOWN
 ) -> tuple[Ask | None, Say | None]:
-    """The ask as it is when the time has come for something, and what people are told. None: nothing is due.
+    """Return the changed ask and the reminder for people. The ask is None if nothing is due.
 
-    `members`: who is in the groups of which that is known.
+    `members` holds the members of each group, where they are known.
 
-    Reminders and escalations that passed together, such as while nothing ran, are told once. Nobody is told of a card
-    that does not stand anywhere yet: it names those who are asked as well by then, and reminders come once it stands.
+    Reminders and escalations that passed together, such as during a downtime, lead to one message. A card that is not
+    posted yet leads to no message. Once posted, it also names the people of the escalations, and reminders start.
     """
     policy, moment = ask.policy, ask.next_moment
     if ask.outcome is not None or moment is None or moment > now:
@@ -87,7 +90,10 @@ def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[A
 
 
 def _by_name(told: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple[Actor, ...]) -> Who | None:
-    """The same without these people: groups that they are in as the others in these, where those are known and few."""
+    """Return `told` without those people: a group that contains one is replaced by its other members, if known.
+
+    Return `told` unchanged if more than `CALLED` people would be named, and None if that leaves nothing.
+    """
     groups: list[str] = []
     people = list(told.people)
     for group in told.groups:

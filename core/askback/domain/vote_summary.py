@@ -1,6 +1,6 @@
-"""How a decision of several people stands, in words that every platform shares. Pure.
+"""The state of a decision of several people, in words that every platform shares. No I/O.
 
-Labels in them are shortened: they stand whole among the card's options.
+These texts shorten labels, because the card's options show them in full.
 """
 
 from __future__ import annotations
@@ -32,49 +32,49 @@ from askback.domain.voting import Tally
 from askback.text.literal import fit
 
 Verdict = Literal["approved", "refused", "decided"]
-"""decided: by choosing an option that is neither a "yes" nor a "no"."""
+"""The kind of a decision; "decided" is by an option that is neither a "yes" nor a "no"."""
 
 REQUESTED_BY = "Requested by "
-"""Names of people follow, and `not_deciding`."""
+"""Text in front of the requesters' names. `not_deciding` follows them."""
 MISSING = "Not yet: "
-"""Names of people and groups follow."""
+"""Text in front of the names of missing people and groups."""
 
 
 OPEN_TO: Final[Mapping[OpenTo, str]] = {"participants": "anyone in this thread", "allowed": "anyone here"}
-"""Who may answer beside those who are named."""
+"""Words for further people who may answer, in addition to the named ones."""
 REST = "the rest of "
-"""The name of a group of which some have spoken follows."""
+"""Text in front of the name of a group of which some members have voted."""
 REQUESTERS = 6
-"""People who are named as requesters: more are counted, and hear at a click that it is their request."""
+"""Most requesters that are named. The others are counted; a click tells them that it is their request."""
 LISTED = 10
-"""People who are named among the missing: more are counted, since they all stand among those who are asked."""
+"""Most missing people that are named. Beyond that they are counted, because the card names all who are asked."""
 
 
 def agreeing(card: Card) -> int | None:
-    """The number of the one option that is a "yes", but for wider ones. None: there are several, or none."""
+    """Return the number of the only "yes" option, wider ones excluded. None if there are several or none."""
     options = () if card.tally is None else _narrow(card.tally, card.tally.approving)
     return options[0] + 1 if len(options) == 1 else None
 
 
 def crowd(who: Who) -> str | None:
-    """How many people are missing, where these are too many to be named."""
+    """Return the number of missing people in words, if they are too many to be named."""
     return f"{len(who.people)} people" if len(who.people) > LISTED and not who.anyone else None
 
 
 def requesters(tally: Tally) -> tuple[tuple[Actor, ...], str]:
-    """Return whose request it is as far as they are named, and what stands behind the names: how many more."""
+    """Return the requesters to name, and the text after their names that counts the others."""
     shown = tally.requesters if len(tally.requesters) <= REQUESTERS else tally.requesters[: REQUESTERS - 1]
     more = len(tally.requesters) - len(shown)
     return shown, f" and {more} more" if more else ""
 
 
 def not_deciding(requesters: int) -> str:
-    """What stands behind the names of those whose request it is."""
+    """Return the text after the requesters' names."""
     return f", who {'does' if requesters == 1 else 'do'} not decide"
 
 
 def rule(card: Card, tally: Tally) -> str:
-    """What is needed: "2 have to agree; one “No” ends it. “No” needs a reason."."""
+    """Return the rule of the decision, such as "2 have to agree; one “No” ends it. “No” needs a reason."."""
     many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
     one = len(_others(card, tally)) == 1
     said = f"{many} to {'agree' if one else 'choose' if tally.quorum == 1 else 'choose the same'}"
@@ -90,7 +90,7 @@ def rule(card: Card, tally: Tally) -> str:
 
 
 def progress(card: Card, tally: Tally) -> str | None:
-    """How far it has come: "1 of 2 agree", or "agreed" once it is over. None: nobody has voted."""
+    """Return the progress: "1 of 2 agree", or "1 of 2 agreed" once it has ended. None before the first vote."""
     if not tally.votes:
         return None
     others = _others(card, tally)
@@ -110,19 +110,19 @@ def progress(card: Card, tally: Tally) -> str | None:
 
 
 def side(tally: Tally, index: int) -> Verdict:
-    """What it is to choose this option."""
+    """Return the kind of decision that choosing this option leads to."""
     return "refused" if index in tally.refusing else "approved" if index in tally.approving else "decided"
 
 
 def verdict(card: Card, tally: Tally) -> Verdict | None:
-    """What was decided. None: nothing, or not yet."""
+    """Return the decision. None if there is none, or none yet."""
     if card.ending is None or card.ending.status != "answered":
         return None
     return next((side(tally, item.number - 1) for item in card.items if item.chosen), None)
 
 
 def ended(card: Card, tally: Tally) -> str:
-    """How it ended, in a few words without a full stop."""
+    """Return the result in a few words without a full stop."""
     found = verdict(card, tally)
     if found is not None:
         word = {"approved": "Approved", "refused": "Refused", "decided": "Decided"}[found]
@@ -146,7 +146,7 @@ def ended(card: Card, tally: Tally) -> str:
 
 
 def _others(card: Card, tally: Tally) -> tuple[int, ...]:
-    """The options that are no "no", but for those whose votes count for another one of these."""
+    """Return the options that are not a "no", without those whose votes count for another one of these."""
     return _narrow(tally, (item.number - 1 for item in card.items if item.number - 1 not in tally.refusing))
 
 

@@ -1,7 +1,7 @@
-"""How several people decide: who voted for what, and when that is a decision. Pure.
+"""Decisions of several people: the votes, and the point at which they decide. No I/O.
 
-A vote moves the interview to no other step, so that a card which somebody else has voted on since still counts.
-Each person has one vote, the newest of theirs.
+A vote leaves the interview's turn unchanged, so a click on a card from before another person's vote still counts.
+Each person has one vote: their newest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from askback.text.literal import literal
 
 
 class Unreasoned(NotPossible):
-    """The vote needs a reason, and has none, or one that is too long. Without a text, none was asked for yet."""
+    """The vote needs a reason, and it is missing or too long. An empty text means no reason was requested yet."""
 
     def __init__(self, index: int, problem: str = "", reason: str = "") -> None:
         super().__init__(problem)
@@ -27,35 +27,35 @@ class Unreasoned(NotPossible):
 
 
 class Tally(Value):
-    """How far a decision has come."""
+    """The state of a decision."""
 
     quorum: int
     refusals: int
     refusing: tuple[int, ...]
-    """The options that are a "no", by their place in the question."""
+    """The indexes of the options that are a "no"."""
     approving: tuple[int, ...]
-    """The options that are a "yes"."""
+    """The indexes of the options that are a "yes"."""
     wider: tuple[tuple[int, int], ...]
-    """Options whose votes count for another one as well."""
+    """Pairs of option indexes: a vote for the first also counts for the second."""
     reasons: tuple[int, ...]
-    """The options that want a reason."""
+    """The indexes of the options that need a reason."""
     votes: tuple[Vote, ...]
     missing: Who | None
-    """Who may still vote and has not: groups whole, since nobody here knows who is in them. None: nobody."""
+    """The people who may still vote, with groups whole, because their members are unknown here. None means nobody."""
     begun: tuple[str, ...]
-    """The groups of which somebody has voted: of these, the others are missing."""
+    """The groups of which a member has voted. Only the other members are missing."""
     requesters: tuple[Actor, ...]
-    """Whose request it is, where these do not decide about it; else nobody."""
+    """The requesters, if they may not decide about it; else empty."""
     decided: bool
 
     def votes_for(self, *options: int) -> int:
-        """How many votes count for one of these."""
+        """Return the number of votes that count for any of these options."""
         counted = {*options, *(wider for wider, narrower in self.wider if narrower in options)}
         return sum(vote.choice.index in counted for vote in self.votes)
 
 
 def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
-    """How far the decision has come."""
+    """Return the state of the decision."""
     options = interview.question.options
     requesters = () if approval.own else approval.requesters
     places = {option.value: index for index, option in enumerate(options)}
@@ -75,21 +75,21 @@ def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
 
 
 def missing(interview: Interview, policy: Policy, approval: Approval | None) -> Who | None:
-    """Who may still decide and has not. None: nobody."""
+    """Return the people who may still decide and have not. None means nobody."""
     return policy.who.without(done(interview, approval))
 
 
 def done(interview: Interview, approval: Approval | None) -> tuple[Actor, ...]:
-    """Who has decided, or does not."""
+    """Return the people who have voted, and the requesters who may not decide."""
     requesters = () if approval is None or approval.own else approval.requesters
     return (*(vote.by for vote in interview.votes), *requesters)
 
 
 def vote(interview: Interview, approval: Approval, action: Action) -> Interview:
-    """The interview after one action of somebody who may decide, or who may cancel.
+    """Return the interview after one action of a person who may decide or may cancel.
 
-    Raises `Unreasoned` where a reason has to be given first, and `Closed`, `Stale` or `NotPossible` where the action
-    changes nothing.
+    Raises `Unreasoned` if a reason has to be given first, and `Closed`, `Stale` or `NotPossible` if the action changes
+    nothing.
     """
     if has_counted(interview, action):
         return interview
@@ -148,7 +148,10 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
 
 
 def _decided(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> Option | None:
-    """What is decided once somebody chose this option: it, or what its votes count for as well. None: nothing yet."""
+    """Return the option that is decided after a vote for `chosen`: it, or one that its votes also count for.
+
+    None means nothing is decided yet.
+    """
     by_value = {option.value: option for option in question.options}
     wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
     possible = (by_value[value] for value in approval.counted_for(chosen.value))
@@ -156,7 +159,7 @@ def _decided(votes: tuple[Vote, ...], approval: Approval, question: Question, ch
 
 
 def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, option: Option) -> int:
-    """How many votes there are that count for this option: every refusal does for each of these."""
+    """Return the number of votes for this option. A vote for any "no" counts for every "no"."""
     if approval.refuses(option):
         return sum(approval.refuses(question.options[vote.choice.index]) for vote in votes)
     return sum(option.value in approval.counted_for(vote.choice.value) for vote in votes)

@@ -1,4 +1,4 @@
-"""What was put in last, and no more of it than a process should keep."""
+"""A bounded mapping that drops the oldest entry."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ V = TypeVar("V")
 
 
 class Recent(MutableMapping[K, V]):
-    """A mapping that forgets what was put in longest ago. What is put in again is the newest; looking changes nothing.
+    """A mapping of limited size that drops the oldest entry. Setting a key makes it the newest; reading does not.
 
-    For what can be had otherwise once it is forgotten, or does not matter by then.
+    Use it only for values that can be fetched again, or that no longer matter once they are dropped.
     """
 
     def __init__(self, most: int) -> None:
-        """`most`: how many entries are kept."""
+        """`most` is the largest number of entries."""
         self._most = most
         self._entries: OrderedDict[K, V] = OrderedDict()
 
@@ -39,7 +39,7 @@ class Recent(MutableMapping[K, V]):
         del self._entries[key]
 
     def __iter__(self) -> Iterator[K]:
-        """The oldest first."""
+        """Iterate over the keys, oldest first."""
         return iter(self._entries)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The time, as the store keeps it: whole microseconds since the epoch, UTC."""
+"""Time in the form that the store keeps: whole microseconds since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 Clock: TypeAlias = Callable[[], int]
-"""What is passed to whoever needs the time, so that a test can pass its own."""
+"""A source of the current time in microseconds. Code takes it as a parameter, so that tests can pass their own."""
 
 SECOND = 1_000_000
 
 
 def now() -> int:
-    """Microseconds since the epoch, UTC. The wall clock: it outlives a restart, but it can jump."""
+    """Return microseconds since the epoch, UTC. This wall clock stays valid across restarts, but it can jump."""
     return time.time_ns() // 1_000
 
 
 def monotonic() -> float:
-    """Seconds by a clock that nobody sets: for how long something lasts within one process."""
+    """Return seconds of a clock that cannot be set. Use it to measure durations within one process."""
     return time.monotonic()
 
 
 def utc_now() -> datetime:
-    """The same moment as a date."""
+    """Return the current time as a UTC datetime."""
     return from_micros(now())
 
 
 def to_micros(moment: datetime) -> int:
-    """A date as the store keeps it. Exact: floats are not involved."""
+    """Return an aware datetime as microseconds since the epoch. Exact, because it uses no floats."""
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 
 
 def from_micros(micros: int) -> datetime:
-    """A stored time as a date, UTC."""
+    """Return microseconds since the epoch as a UTC datetime."""
     return _EPOCH + timedelta(microseconds=micros)
 
 

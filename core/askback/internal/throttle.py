@@ -1,4 +1,4 @@
-"""Lets the same thing happen once in a while, whoever makes it happen again and again."""
+"""A limit on how often the same thing happens, such as a repeated notice."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ REMEMBERED = 5000
 
 
 class Throttle(Generic[KeyT]):
-    """Remembers when each key was last let through, in this process only, and so many keys."""
+    """Remember when each key was last allowed: in this process only, and for at most `most` keys."""
 
     def __init__(self, seconds: float, most: int = REMEMBERED) -> None:
         self._seconds = seconds
         self._last: Recent[KeyT, float] = Recent(most)
 
     def is_recent(self, key: KeyT) -> bool:
-        """Whether the key was let through less than the given seconds ago."""
+        """Return True if the key was allowed less than `seconds` ago."""
         return key in self._last and time.monotonic() - self._last[key] < self._seconds
 
     def allows(self, key: KeyT) -> bool:
-        """Let the key through, unless it was lately."""
+        """Allow the key and return True, unless it was allowed less than `seconds` ago."""
         if self.is_recent(key):
             return False
         self._last[key] = time.monotonic()

@@ -1,4 +1,4 @@
-"""The base of every frozen value that crosses a boundary."""
+"""The base class of all frozen values that cross a boundary."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 else:
 
     class _Meta(type(BaseModel)):
-        """Raises our own error where a caller builds a value.
+        """Raise our own error, `InvalidValue`, if a caller builds an invalid value.
 
-        A metaclass, because only the outermost call passes through it: nested values are built by
-        pydantic itself, so that one error collects what is wrong at every depth.
+        A metaclass, because only the outermost call passes through it. Pydantic builds nested values without it, so
+        one error collects the problems of every depth.
         """
 
         def __call__(cls, *args: object, **kwargs: object) -> object:
@@ -41,9 +41,9 @@ else:
 
 
 def whole(text: str) -> str:
-    """The text with half characters joined to their other half, or else replaced by U+FFFD.
+    """Return the text with surrogate halves joined to pairs; replace a single half by U+FFFD.
 
-    Programs that cut UTF-16 in the middle of an emoji send such halves; no database and no JSON takes them.
+    Programs that cut UTF-16 in the middle of an emoji send such halves. No database and no JSON accepts them.
     """
     if _is_whole(text):
         return text
@@ -63,26 +63,26 @@ def _mended(value: object) -> object:
 
 
 LONGEST = 1 << 31
-"""Characters of a text: more than any has."""
+"""Most characters of any text. No real text has as many."""
 
 PersonText = Annotated[str, BeforeValidator(_mended)]
-"""A text that a person wrote: half characters in it are mended, since refusing them would lose the rest."""
+"""A text that a person wrote. Surrogate halves in it are repaired, because rejecting them would lose the rest."""
 
 
 class Value(_Base):
-    """A frozen value. One that is wrong cannot be built: `InvalidValue` names every wrong field."""
+    """A frozen value. An invalid one cannot be built: `InvalidValue` names every invalid field."""
 
-    # pydantic reads a text, and so refuses half a character, only where it has to measure it.
+    # Pydantic decodes a text, and so rejects surrogate halves, only if it has to measure the length.
     model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=LONGEST)
 
     @classmethod
     def parse(cls, data: Mapping[str, object]) -> Self:
-        """Build from plain data, as it comes from JSON. Raises `InvalidValue`."""
+        """Build the value from plain data, such as parsed JSON. Raises `InvalidValue`."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:
             raise InvalidValue.of(cls.__name__, error) from None
 
     def evolve(self, **changes: Any) -> Self:
-        """The same value with some fields changed, checked anew."""
+        """Return the same value with some fields changed, validated again. Raises `InvalidValue`."""
         return type(self)(**{**self.__dict__, **changes})
