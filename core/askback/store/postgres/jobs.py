@@ -21,9 +21,9 @@ from askback.store.platform_claims import STALLED_SECONDS, key_of, platform_of
 TURN = "askback.turn"
 _QUEUE = "askback_turns"
 
-# Free the jobs of processes without a recent heartbeat, and delete those processes. This is one statement, so that
-# concurrent sweeps take different jobs and never free a job that was taken again. The sweeping process is alive, so its
-# own jobs stay, however late its heartbeat is.
+# Free the jobs of processes without a recent heartbeat, and delete the rows of processes that died long ago. This is
+# one statement, so that concurrent sweeps take different jobs and never free a job that was taken again. The sweeping
+# process is alive, so its own jobs stay, however late its heartbeat is.
 _GIVE_BACK = text(
     """
     WITH dead AS (
