@@ -107,7 +107,7 @@ def drop(connection: Connection, kept: Kept) -> None:
 
 
 def take_back(connection: Connection, conversation_id: str, keys: tuple[str, ...]) -> tuple[int, ...]:
-    """Withdraw the unread versions of these messages and of their edits. Return the ids of their rows."""
+    """Withdraw the unread versions of these messages, edits included. Return the ids of their rows."""
     named = select(inbox.c.id).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(keys))
     ids = tuple(connection.execute(named).scalars())
     unread = (
