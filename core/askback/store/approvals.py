@@ -17,8 +17,7 @@ from askback.store import asks, conversations
 
 
 def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:
-    """Return the tool calls of one assistant row, in the model's order, each with the ask that decides about it, if
-    any."""
+    """Return the tool calls of one assistant row, in the model's order, each with the ask about it (None if none)."""
     found: list[tuple[Call, Ask | None]] = []
     for call in conversations.calls_of(connection, conversation_id, seq):
         ask = None if call.ask_id is None else asks.get(connection, call.ask_id)

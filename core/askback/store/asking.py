@@ -64,7 +64,7 @@ class Asking(Transactions):
     async def ask(self, ask: Ask, limits: Limits) -> Ask:
         """Store an ask and queue its card. Return the earlier ask if its key was used before.
 
-        Raises `CallerError` if too many asks are open in its place, or if no process can post it there.
+        Raises `CallerError` if too many asks are open in its place, or if none of the processes can serve its platform.
         """
 
         def work(connection: Connection) -> Ask:
@@ -96,10 +96,10 @@ class Asking(Transactions):
     ) -> Acted[T]:
         """Change an ask in one commit, by a pure function of its newest state.
 
-        `decision` returns the changed ask (None means no change) and an answer for the caller. `late` is pure too: it
+        `decision` returns the changed ask (None means no change) and an answer for the caller. `late` is pure too. It
         returns the text to keep as a message in the same commit, or None. `is_audited` gets the answer and returns True
-        if the action belongs in the audit log. Raises `StoreBusy` if there is no commit within 2 s. Nothing was changed
-        then, unless its `in_doubt` is True.
+        if the action belongs in the audit log. Raises `StoreBusy` if the commit takes longer than 2 s. Nothing was
+        changed then, unless its `in_doubt` is True.
         """
 
         def work(connection: Connection) -> Acted[T]:
@@ -122,8 +122,10 @@ class Asking(Transactions):
     async def attend(
         self, ask_id: str, decision: Callable[[Ask, datetime], tuple[Ask | None, Say | None]]
     ) -> Acted[None]:
-        """Change an ask in one commit, by a pure function of its newest state and the time. Queue the notice that it
-        returns."""
+        """Change an ask in one commit, by a pure function of its newest state and the time.
+
+        Queue the notice that it returns.
+        """
 
         def work(connection: Connection) -> Acted[None]:
             locks.lock_ask(connection, ask_id)
@@ -185,8 +187,10 @@ class Asking(Transactions):
         return await self._database.read(work)
 
     async def participants(self, conversation_id: str) -> tuple[Actor, ...]:
-        """Return everybody who wrote in a conversation, its starter first. A person who changed names appears once per
-        name."""
+        """Return everybody who wrote in a conversation, its starter first.
+
+        A person who changed names appears once per name.
+        """
         return await self._database.read(lambda connection: participants.of_conversation(connection, conversation_id))
 
     async def count_open(self) -> int:
@@ -198,8 +202,10 @@ class Asking(Transactions):
         return await self._database.read(lambda connection: asks.due(connection, 100, self._served, self._left))
 
     async def next_moment(self, within: timedelta) -> timedelta | None:
-        """Return the time until the next deadline, reminder or escalation of an open ask. None if there is none
-        `within` that time."""
+        """Return the time until the next deadline, reminder or escalation of an open ask.
+
+        None if there is none `within` that time.
+        """
         return await self._database.read(
             lambda connection: asks.next_moment(connection, within, self._served, self._left)
         )
@@ -333,7 +339,7 @@ def _draw_in(
 
 
 def _leave_to_others(connection: Connection, platform: str) -> None:
-    """Notify the process that serves the platform. Raises `CallerError` on SQLite, where there is no other process."""
+    """Notify the process that serves the platform. Raises `CallerError` on SQLite, where only one process works."""
     if connection.dialect.name != "postgresql":
         raise CallerError(f"The bot for {platform} does not run here: `askback run` runs every bot that has a token.")
     tell(connection, Signal(kind="look"))

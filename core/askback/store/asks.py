@@ -158,7 +158,7 @@ def open_in(connection: Connection, place: Place) -> int:
 
 
 def latest_post(connection: Connection, place: Place) -> datetime | None:
-    """Return the time at which the newest card of a place was, or will be, posted. None if there is no card.
+    """Return the time at which the newest card of a place was, or will be, posted. None if the place has none.
 
     An ask that was settled before its card was due does not count, since its card is never posted.
     """

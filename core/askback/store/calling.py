@@ -23,9 +23,9 @@ class Calling(Transactions):
     """Transactions for calls of the operator's own tools."""
 
     async def calls_to_run(self, conversation_id: str) -> CallsToRun | None:
-        """Return the calls of the model's newest message that can run now. None if there are none.
+        """Return the calls of the model's newest message that have no result and do not wait for people.
 
-        Such a call has no result and does not wait for people.
+        None if there are none.
         """
 
         def work(connection: Connection) -> CallsToRun | None:

@@ -89,8 +89,10 @@ class Changing(Transactions):
         return await self._database.read(work)
 
     async def take_back(self, conversation_id: str, keys: tuple[str, ...]) -> int:
-        """Withdraw these messages from a conversation, as far as the agent has not read them. Return the number of
-        versions."""
+        """Withdraw these messages from a conversation, as far as the agent has not read them.
+
+        Return the number of versions.
+        """
 
         def work(connection: Connection) -> int:
             locks.lock_conversation(connection, conversation_id)

@@ -84,8 +84,10 @@ def start(
 
 
 def close(connection: Connection, conversation: Conversation) -> None:
-    """Close a conversation, so that another one can start in the same place. Its rows stay, so that people can look
-    them up."""
+    """Close a conversation, so that another one can start in the same place.
+
+    Its rows stay, so that people can look them up.
+    """
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation.id)
@@ -199,10 +201,9 @@ def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[
 
 
 def words(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
-    """Return the authors of each message to the model, oldest first, including messages that are no longer sent.
+    """Return the authors of each message to the model, oldest first. Messages that the model no longer gets count too.
 
-    A row of an earlier release does not store them. For such a row, they are the authors of the messages that it took
-    up.
+    Rows of earlier releases do not store them. For these, they are the authors of the messages that the row took up.
     """
     query = (
         select(transcript.c.seq, transcript.c.authors)
@@ -325,7 +326,7 @@ def all_calls(connection: Connection, conversation_id: str) -> tuple[tuple[int, 
 
 
 def first_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> tuple[int, str] | None:
-    """Return the transcript row and the id of the call about which people were asked. None if there is no such call.
+    """Return the transcript row and the id of the call about which people were asked. None if it does not exist.
 
     Later calls that the same ask allows to run do not count.
     """
@@ -364,8 +365,10 @@ def end_call(
     is_error: bool = True,
     blocks: Blocks = (),
 ) -> bool:
-    """Store a call's result, or an error that says why it will never have one. Return False if it has a result
-    already."""
+    """Store a call's result, or an error that says why it will never have one.
+
+    Return False if it has a result already.
+    """
     ended = connection.execute(
         update(calls)
         .where(*_without_result(conversation_id, seq, tool_use_id))
@@ -426,8 +429,10 @@ def set_stopped(connection: Connection, conversation_id: str, by: Actor | None) 
 
 
 def halt(connection: Connection, conversation_id: str, *, clear: bool) -> Halt | None:
-    """Return the stop that ended the last turn, if the model has not been notified of it yet. `clear` marks it as
-    notified."""
+    """Return the stop that ended the last turn, if the model has not been notified of it yet.
+
+    `clear` marks it as notified.
+    """
     chosen = conversations.c.id == conversation_id
     found = connection.execute(select(conversations.c.stopped_by).where(chosen)).scalar_one_or_none()
     if found is None:

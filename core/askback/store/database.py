@@ -23,7 +23,8 @@ class Database(Protocol):
         """Run a work as a transaction, and return its result once that is committed.
 
         Errors of the work are raised here, and it changed nothing then. Raises `StoreError` if the database does not
-        commit, or not `within` that many seconds. Its `in_doubt` is True if the commit may still happen.
+        commit, or not `within` that many seconds. If its `in_doubt` is True, the commit may have happened or may still
+        happen.
         """
         ...
 
@@ -34,7 +35,7 @@ class Database(Protocol):
     def defect(self) -> str | None:
         """Return a short description of a defect that only a restart of this process fixes.
 
-        None if there is no defect, or if it may resolve automatically, such as a server that is away.
+        None if all is well, or if the problem may resolve automatically, such as a server that is away.
         """
         ...
 

@@ -17,8 +17,10 @@ from askback.store.turns import wake
 
 
 def change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
-    """Store a changed ask, the person's action, and what has to be shown. Return True if this change settled the
-    ask."""
+    """Store a changed ask, the person's action, and what has to be shown.
+
+    Return True if this change settled the ask.
+    """
     settled = before.outcome is None and after.outcome is not None
     changed = asks.save(connection, before, after)
     if action is not None:
@@ -52,7 +54,7 @@ def follow(connection: Connection, steps: tuple[Step, ...]) -> bool:
 def keep_late(connection: Connection, ask: Ask, heard: Heard) -> bool:
     """Keep a late answer as a message to the agent that asked, once. Return False if no agent would read it.
 
-    A conversation that was closed for a new one in its place never continues.
+    A conversation that was closed for a newer one never continues.
     """
     conversation = conversations.find(connection, ask.place)
     if conversation is None or conversation.id != ask.conversation_id:

@@ -62,7 +62,7 @@ def find(connection: Connection, conversation_id: str, key: str) -> Kept | None:
 
 
 def newest(connection: Connection, conversation_id: str, kept: Kept) -> Kept:
-    """Return the newest version of a message, ignoring dropped ones. It is the message itself if there is no other."""
+    """Return the newest version of a message, ignoring dropped ones. Without edits, it is the message itself."""
     query = (
         select(inbox)
         .where(inbox.c.conversation_id == conversation_id, inbox.c.edit_of == kept.id)
@@ -75,8 +75,10 @@ def newest(connection: Connection, conversation_id: str, kept: Kept) -> Kept:
 
 
 def read_before(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
-    """Return the text of the version that the model read last, or an empty string. With `seq`, only versions before
-    that row."""
+    """Return the text of the version that the model read last, or an empty string.
+
+    With `seq`, only versions before that row.
+    """
     query = (
         select(inbox.c.text)
         .where(or_(inbox.c.id == inbox_id, inbox.c.edit_of == inbox_id))

@@ -43,7 +43,7 @@ class NoDatabase(OperatorError):
 
 
 class NotReady(OperatorError):
-    """Raised if the database has no tables that this askback can use."""
+    """Raised if neither this askback nor a newer one has set up the database."""
 
 
 class Older(NotReady):
@@ -143,8 +143,7 @@ def is_older(version: str) -> bool:
 
 
 def worker_of(path: Path) -> int | None:
-    """Return the id of the process that works on a database. 0 if the id is unknown, None if there is no such
-    process."""
+    """Return the id of the process that works on a database. 0 if the id is unknown, None if no process does."""
     found = read_lock(path)
     if found is None:
         return None
@@ -157,7 +156,7 @@ def worker_of(path: Path) -> int | None:
         return written if _is_locked(path) else None
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
     for line in held.splitlines():
-        # 1: FLOCK  ADVISORY  WRITE 4242 fd:01:131 0 EOF; with "->" whoever waits for it.
+        # A line looks like "1: FLOCK ADVISORY WRITE 4242 fd:01:131 0 EOF". A waiting process has "->" after the colon.
         kind, *rest = line.partition(":")[2].split()
         if kind != "FLOCK" or len(rest) < 4:
             continue

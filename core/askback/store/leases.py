@@ -18,7 +18,7 @@ log = logging.getLogger("askback.store")
 RENEW_SECONDS = 3.0
 """Seconds between two renewals of a lease."""
 MARGIN_SECONDS = 1.0
-"""Seconds before the end of a lease at which its owner stops, so that the call that it cancels ends before the lease
+"""Seconds before the end of a lease at which its owner stops. The call that it cancels must end before the lease
 does."""
 
 

@@ -33,8 +33,10 @@ class Unreadable(StoreUnavailable):
 
 @contextmanager
 def reading(what: str) -> Generator[None]:
-    """Raise `Unreadable` if the block cannot build a value from a row. A partly understood value would be worse than
-    none."""
+    """Raise `Unreadable` if the block cannot build a value from a row.
+
+    A partly understood value would be worse than none.
+    """
     try:
         yield
     except (ValueError, TypeError, KeyError) as error:

@@ -28,7 +28,7 @@ Read = Callable[[tuple[Ask, ...]], Reading]
 Decision = Callable[[Offered | None, Ask | None], tuple[T, Literal["answer", "message"] | None, tuple[Step, ...]]]
 """Decides about a choice on an offer.
 
-It returns an answer for the caller, what the message counts as now, and the changes of the ask.
+It returns an answer for the caller, the kind of message that the text counts as now, and the changes of the ask.
 """
 
 
@@ -76,8 +76,8 @@ class Listening(Transactions):
     async def choose(self, offer_id: str, decision: Decision[T]) -> tuple[T, Ask | None, bool]:
         """Store a choice on an offer, by a pure function of the offer and its ask.
 
-        Returns the function's answer, the ask, and True if this settled the ask. Raises `StoreBusy` if there is no
-        commit within 2 s.
+        Returns the function's answer, the ask, and True if this settled the ask. Raises `StoreBusy` if the commit takes
+        longer than 2 s.
         """
 
         def work(connection: Connection) -> tuple[T, Ask | None, bool]:
@@ -130,7 +130,7 @@ class Listening(Transactions):
     async def start_over(self, heard: Heard, welcome: str, *, begin: bool) -> StartedOver | None:
         """Stop and close the conversation of a place, and begin another one.
 
-        None if there is no conversation and `begin` does not start one.
+        None if the place has none and `begin` does not start one.
         """
 
         def work(connection: Connection) -> StartedOver | None:
@@ -156,7 +156,7 @@ class Listening(Transactions):
         return await self._database.read(lambda connection: conversations.find(connection, place))
 
     async def place(self, conversation_id: str) -> Place | None:
-        """Return the place of a conversation. None if there is no such conversation."""
+        """Return the place of a conversation. None if the conversation does not exist."""
 
         def work(connection: Connection) -> Place | None:
             conversation = conversations.get(connection, conversation_id)

@@ -71,8 +71,10 @@ def lock_places(connection: Connection, place_keys: Iterable[str]) -> None:
 
 
 def lock_usage(connection: Connection) -> None:
-    """Keep other transactions from counting a model call in advance until this one ends. Taken after the lock of a
-    place."""
+    """Keep other transactions from counting a model call in advance until this one ends.
+
+    Taken after the lock of a place.
+    """
     if _is_shared(connection):
         connection.execute(_LOCK, {"name": "usage"})
 

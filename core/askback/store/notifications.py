@@ -16,9 +16,9 @@ from askback.internal.values import Value
 
 CHANNEL = "askback"
 LISTENING = f"LISTEN {CHANNEL}"
-"""Statement by which a worker process listens. The number of workers is counted by it."""
+"""Statement by which a process that works on the database listens. Such processes are counted by it."""
 LISTENING_BESIDE = f'LISTEN "{CHANNEL}"'
-"""Statement by which a process listens that only waits for an answer, and so does not count as a worker."""
+"""Statement by which a process listens that only waits for an answer, so that it is not counted."""
 
 
 class Signal(Value):

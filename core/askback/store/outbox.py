@@ -241,7 +241,7 @@ def _when(connection: Connection, not_before: datetime | None, lease: timedelta 
 
 
 def text_waits(connection: Connection, conversation_id: str, before: str) -> bool:
-    """Return True if another text of a conversation must be posted before the named one, which may not be queued
+    """Return True if another text of a conversation must be posted before the named one, even if that is not queued
     yet."""
     return bool(_WAITS_BEFORE.rows(connection, of=conversation_id, own=before))
 
@@ -254,8 +254,10 @@ def free(connection: Connection) -> None:
 
 
 def set_right(connection: Connection) -> int:
-    """Make rows due whose due time or lease was written by a clock that has since gone back. Return the number of
-    rows."""
+    """Make rows due whose due time or lease was written by a clock that has since gone back.
+
+    Return the number of rows.
+    """
     far = NOW + LONGEST_WAIT // _MICROSECOND
     # Releases before 0005 did not store the time at which they put a row off.
     unnoted = and_(outbox.c.noted_at.is_(None), or_(outbox.c.leased_until > far, outbox.c.due_at > far))
@@ -309,9 +311,9 @@ def leave(connection: Connection, item: OutboxItem) -> None:
 
 
 def next_due(connection: Connection, served: Served = None, left: Left | None = None) -> timedelta | None:
-    """Return the time until the next row of these platforms is due, without rows left to newer processes.
+    """Return the time until the next row of these platforms is due. None if nothing is queued for them.
 
-    None if there is no such row.
+    Rows that are left to newer processes do not count.
     """
     given = {"now": given_now(connection), "left": (left or Left()).ids("outbox", int)}
     found = [connection.execute(query, given).scalar_one_or_none() for query in _next_due(served)]
@@ -401,6 +403,8 @@ def _item(row: RowMapping) -> OutboxItem:
 
 
 def _written(say: Say) -> str:
-    """Return a text as JSON. Older releases can read it as long as it uses no new field, since defaults are left
-    out."""
+    """Return a text as JSON.
+
+    Older releases can read it as long as it uses no new field, since defaults are left out.
+    """
     return say.model_dump_json(exclude_defaults=True)

@@ -66,8 +66,10 @@ def gone_of(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
 
 
 def pause(connection: Connection, ask_id: str, now: datetime) -> timedelta:
-    """Return the pause before a card is posted again. It grows, so that the bot does not fight a person who keeps
-    deleting it."""
+    """Return the pause before a card is posted again.
+
+    It grows, so that the bot does not fight a person who keeps deleting it.
+    """
     since = to_micros(now - COUNTED)
     # Messages that were deleted together count once.
     query = select(func.count(card_messages.c.gone_at.distinct())).where(

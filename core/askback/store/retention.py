@@ -16,7 +16,7 @@ from askback.store.usage import day_of
 
 
 class Pruned(Value):
-    """Number of rows that were deleted."""
+    """Numbers of deleted conversations and asks."""
 
     conversations: int = 0
     asks: int = 0

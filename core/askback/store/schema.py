@@ -187,8 +187,8 @@ actions = Table(
     sqlite_autoincrement=True,
 )
 
-# The messages of cards, in which a deletion is looked up. `asks.messages` lists those that make up the card now. There
-# is no foreign key, since a process of an earlier release deletes asks without knowing this table.
+# The messages of cards, in which a deletion is looked up. `asks.messages` lists those that make up the card now. A
+# foreign key is missing on purpose, since a process of an earlier release deletes asks without knowing this table.
 card_messages = Table(
     "card_messages",
     metadata,

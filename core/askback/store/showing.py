@@ -32,7 +32,7 @@ class Showing(Transactions):
         await self._database.run(lambda connection: outbox.hold(connection, target, _LEASE))
 
     async def free_leases(self) -> None:
-        """End every lease of an ended process. Called once, by a worker that is alone."""
+        """End every lease, since the process that held them has ended. Called once, by a worker that runs alone."""
         await self._database.run(outbox.free)
 
     async def set_right(self) -> int:
@@ -74,8 +74,10 @@ class Showing(Transactions):
         await self._database.run(lambda connection: outbox.retry(connection, item, after, error, failed=failed))
 
     async def queue(self, say: Say, conversation_id: str | None = None, *, ask_id: str | None = None) -> None:
-        """Queue a text to be posted once. With `ask_id`, it is posted where that was asked, and only while that is
-        open."""
+        """Queue a text to be posted once.
+
+        With `ask_id`, it is posted where that was asked, and only while that is open.
+        """
 
         def work(connection: Connection) -> None:
             if conversation_id is not None:

@@ -48,5 +48,5 @@ class Spending(Transactions):
         await self._database.run(lambda connection: usage.adjust(connection, reservation, tokens))
 
     async def settle(self, reservation: str, tokens: int) -> None:
-        """Count the tokens of a call whose turn commits nothing. Further calls of this do nothing."""
+        """Count the tokens of a call whose turn commits nothing. A second call of this method does nothing."""
         await self._database.run(lambda connection: usage.settle(connection, reservation, tokens))

@@ -26,7 +26,7 @@ class Stopping(Transactions):
     """Transactions that stop a conversation: its turn, its calls and its questions."""
 
     async def stops(self, conversation_id: str) -> int:
-        """Return the number of stops of a conversation, or -1 if there is no such conversation."""
+        """Return the number of stops of a conversation, or -1 if the conversation does not exist."""
 
         def work(connection: Connection) -> int:
             conversation = conversations.get(connection, conversation_id)
@@ -40,7 +40,7 @@ class Stopping(Transactions):
         """End a conversation's turn, calls and open asks. Return None if there is nothing to end.
 
         `heard` is the message with the order to stop, which counts once. `by` None means the operator. Raises
-        `StoreBusy` if there is no commit within 2 s.
+        `StoreBusy` if the commit takes longer than 2 s.
         """
 
         def work(connection: Connection) -> Stopped | None:
@@ -82,8 +82,10 @@ def goes_on(connection: Connection, conversation: Conversation) -> bool:
 def end_all(
     connection: Connection, conversation: Conversation, by: Actor | None, now: datetime, reason: str | None = None
 ) -> tuple[Ask, ...]:
-    """End a conversation's open asks and calls, and keep its running turn from committing. Return the asks that it
-    ended."""
+    """End a conversation's open asks and calls, and keep its running turn from committing.
+
+    Return the asks that it ended.
+    """
     ended: list[Ask] = []
     for ask in asks.open_of(connection, conversation.id):
         outcome = Outcome(status="cancelled", at=now, by=by, reason=reason)

@@ -33,6 +33,8 @@ class Store(Asking, Showing, Listening, Changing, Stopping, Turning, Spending, C
         return await self._database.read(lambda connection: waiting.unserved(connection, for_long, served))
 
     async def prune(self, before: datetime, at_most: int) -> Pruned:
-        """Delete at most `at_most` conversations and asks without activity since `before`. An empty result means that
-        none remain."""
+        """Delete up to `at_most` conversations, and as many asks, without activity since `before`.
+
+        An empty result means that none remain.
+        """
         return await self._database.run(lambda connection: retention.prune(connection, before, at_most))

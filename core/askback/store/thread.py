@@ -14,9 +14,9 @@ log = logging.getLogger("askback.store")
 
 
 class OwnThread:
-    """A thread that is started once its connection is open, and whose end can be awaited.
+    """A thread that has opened its connection when the constructor returns. Its end can be awaited.
 
-    Raises the error of `body` if that ends before it reports an open connection.
+    The constructor raises the error of `body` if that ends before it reports an open connection.
     """
 
     def __init__(self, name: str, body: Callable[[Callable[[], None]], None]) -> None:

@@ -35,7 +35,7 @@ class Turning(Transactions):
         return await self._database.read(lambda connection: conversations.next_turn(connection, now, self._served))
 
     async def starter(self, conversation_id: str) -> Actor | None:
-        """Return the person who began a conversation. None if there is no such conversation."""
+        """Return the person who began a conversation. None if the conversation does not exist."""
 
         def work(connection: Connection) -> Actor | None:
             conversation = conversations.get(connection, conversation_id)
@@ -178,8 +178,10 @@ class Turning(Transactions):
 
 
 def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
-    """Return the first row of the last exchange. Tool results are never kept or dropped without the calls that they
-    answer."""
+    """Return the first row of the last exchange.
+
+    Tool results are never kept or dropped without the calls that they answer.
+    """
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq
     return conversations.last_assistant(connection, end.conversation_id) or last.seq

@@ -103,7 +103,7 @@ class PostgresDatabase:
 
         - `StoreUnavailable`: the server refused, or cannot be reached. `in_doubt` is True only if the connection was
           lost during the COMMIT.
-        - `StoreBusy`: there was no commit `within` that many seconds. `in_doubt` is False if the COMMIT had not begun,
+        - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will.
 
         If the caller is cancelled, a work that has not started is dropped. One that has started is committed anyway.

@@ -98,8 +98,10 @@ def is_silent(error: BaseException) -> bool:
 
 
 def may_be_standby(error: BaseException) -> bool:
-    """Return True if a standby may have answered this to a transaction that writes. Only the server can tell for
-    certain."""
+    """Return True if a standby may have answered this to a transaction that writes.
+
+    Only the server can tell for certain.
+    """
     return sqlstate(error) in _BY_STANDBY
 
 

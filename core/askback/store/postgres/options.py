@@ -25,8 +25,10 @@ LONGEST_LABEL, LONGEST_HOST, LONGEST_FOLDER = 63, 253, 90
 
 
 def check_options(given: Mapping[str, str]) -> None:
-    """Raise `OperatorError` for the first option that would fail with every server. The error never contains a
-    password."""
+    """Raise `OperatorError` for the first option that would fail with every server.
+
+    The error never contains a password.
+    """
     for name, choices in _CHOICES.items():
         if name in given and given[name] not in choices:
             raise _wrong(f"{name} is one of {', '.join(choices)}")

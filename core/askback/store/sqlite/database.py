@@ -9,8 +9,8 @@ A *work* is a function of a `Connection` that runs as one transaction. These rul
   so one that raises is rolled back alone.
 - A work may run again before it is committed, if another one must be removed from its batch. So it must change nothing
   but the database.
-- It must not catch the database's errors, except around its own savepoint for a violated constraint. After some errors,
-  such as a full disk, there is no transaction left to continue in.
+- It must not catch the database's errors, except around its own savepoint for a violated constraint. Some errors, such
+  as a full disk, end the whole transaction.
 - It must be short, since all other callers wait for it.
 
 `SqliteDatabase.run(work, within=seconds)` documents the guarantees after the deadline.
@@ -96,7 +96,7 @@ class SqliteDatabase:
 
         - `StoreUnavailable`: the database refused. `in_doubt` is True only if the COMMIT ended with an I/O error.
           Readers see it as rolled back, but a crash before the next commit might apply it.
-        - `StoreBusy`: there was no commit `within` that many seconds. `in_doubt` is False if the COMMIT had not begun,
+        - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will for this work. A waiting work is dropped. If it had run already, its batch is rolled
           back and the others run again. `in_doubt` is True if the disk was processing the COMMIT. It may still succeed,
           which is logged. Without `within`, this is raised only if another process keeps the write lock for longer than
@@ -278,8 +278,10 @@ class SqliteDatabase:
         self._over(batch)
 
     def _late(self, batch: list[AnyJob]) -> list[AnyJob]:
-        """Return the works that must not be committed any more. If there are none, the batch passes the point of no
-        return."""
+        """Return the works that must not be committed any more.
+
+        If there are none, the batch passes the point of no return.
+        """
         now = time.monotonic()
         late: list[AnyJob] = []
         with self._lock:

@@ -47,9 +47,10 @@ def create_private(path: Path) -> None:
 def check_files(path: Path) -> int | None:
     """Return the mode of the database file without opening it. None if it does not exist.
 
-    Opening and closing the file would drop the locks that SQLite holds on it in this process. Raises `OperatorError` if
-    the database, or a file that SQLite keeps next to it, is a link, is not a regular file, has several names (hard
-    links), or belongs to another user.
+    Opening and closing the file would drop the locks that SQLite holds on it in this process.
+
+    Raises `OperatorError` for the database and for the files that SQLite keeps next to it. Each must be a regular file
+    of this user, with a single name (no links).
     """
     try:
         for end in _BESIDE:

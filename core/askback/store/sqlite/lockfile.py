@@ -36,7 +36,7 @@ def lock_path(database: Path) -> Path:
 
 
 def read_lock(database: Path) -> tuple[str, os.stat_result] | None:
-    """Return the text that a worker wrote into the lock file, and that file's status. None if there is no such file.
+    """Return the text that a worker wrote into the lock file, and that file's status. None if the file does not exist.
 
     Raises `OperatorError`.
     """
@@ -72,8 +72,10 @@ class WorkerLock:
         self._descriptors: list[int] = []
 
     def acquire(self) -> None:
-        """Take the lock without waiting. Raises `InUse` if another process has it, and `OperatorError` for other
-        failures."""
+        """Take the lock without waiting.
+
+        Raises `InUse` if another process has it, and `OperatorError` for other failures.
+        """
         try:
             self._lock_name()
             create_private(self._database)

@@ -1,5 +1,4 @@
-"""Store authors of messages to the model, messages of cards, edits, and the times of posting and of first delivery
-tries."""
+"""Add authors of messages to the model, messages of cards, edits, reserved tokens and times of first tries."""
 
 from __future__ import annotations
 
