@@ -64,7 +64,8 @@ class Asking(Transactions):
     async def ask(self, ask: Ask, limits: Limits) -> Ask:
         """Store an ask and queue its card. Return the earlier ask if its key was used before.
 
-        Raises `CallerError` if too many asks are open in its place, or if none of the processes can serve its platform.
+        Raises `CallerError` if too many asks are open in that place, or if none of the processes can serve its
+        platform.
         """
 
         def work(connection: Connection) -> Ask:
