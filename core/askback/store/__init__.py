@@ -1,1 +1,1 @@
-"""The store: what must outlive a restart, as rows."""
+"""The store keeps everything that must survive a restart, as rows of a database."""

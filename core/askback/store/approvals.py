@@ -1,4 +1,4 @@
-"""Calls together with what people decided about them. Each function runs inside a caller's transaction."""
+"""Tool calls and people's decisions about them. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from askback.store import asks, conversations
 
 
 def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:
-    """The tool calls of one assistant row, in the model's order, each with the ask that it waits for, or waited for."""
+    """Return the tool calls of one assistant row, in the model's order, each with the ask about it (None if none)."""
     found: list[tuple[Call, Ask | None]] = []
     for call in conversations.calls_of(connection, conversation_id, seq):
         ask = None if call.ask_id is None else asks.get(connection, call.ask_id)
@@ -29,21 +29,21 @@ def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[tu
 
 
 def answering(connection: Connection, calls: Iterable[tuple[Call, Ask | None]]) -> Iterator[Actor]:
-    """Yield whose words are in the outcomes of what people were asked about these calls."""
+    """Yield the people whose words are part of the outcomes of these calls' asks."""
     for _, ask in calls:
         if ask is not None:
             yield from authors_of(ask, asks.writers(connection, ask.id))
 
 
 def words_of(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
-    """Return whose words each message to the model holds, oldest first."""
+    """Return the authors of each message to the model, oldest first."""
     return tuple(
         message
         if message.complete
         else message.evolve(
             authors=(
                 *message.authors,
-                # Results answer the calls of the message before.
+                # The results in a message answer the calls of the message before.
                 *answering(connection, calls_of(connection, conversation_id, message.seq - 1)),
             )
         )
@@ -52,17 +52,17 @@ def words_of(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
 
 
 def past_of(connection: Connection, conversation_id: str, answered: Iterable[Ask]) -> tuple[Past, ...]:
-    """Return the calls that the model made so far; `answered`: the answered asks of the conversation."""
+    """Return the calls that the model made so far. `answered` holds the answered asks of the conversation."""
     granted = {ask.id for ask in answered if approval.granted(ask)}
     found: list[Past] = []
     for seq, tool, ask_id in conversations.all_calls(connection, conversation_id):
         found.append(Past(seq=seq, tool=tool, approved=ask_id in granted))
-        granted.discard(ask_id or "")  # later calls that it lets run were not looked at
+        granted.discard(ask_id or "")  # people did not review the later calls that the same ask allows
     return tuple(found)
 
 
 def is_approved(connection: Connection, conversation_id: str, seq: int, call: Call) -> bool:
-    """Whether people let run what is stored now: this tool with this input."""
+    """Return True if people approved the call as it is stored now: this tool with this input."""
     ask = call.approved
     if ask is None:
         return False

@@ -1,4 +1,4 @@
-"""Asks: made, decided, looked up, and drawn."""
+"""Transactions that create, change, find and draw asks."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ from askback.store.times import read_now
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 SKEW = timedelta(seconds=1)
-"""How far this machine's clock may be from the database's before times are translated."""
+"""Smallest difference between this machine's clock and the database's for which times are translated."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 class TooManyOpen(CallerError):
-    """More would be open in a place than may be. `free`: so many more may be."""
+    """Raised when more asks would be open in a place than the limit allows.
+
+    `free` is the number of asks that may still be opened there.
+    """
 
     def __init__(self, limit: int, *, free: int) -> None:
         self.limit = limit
@@ -44,24 +47,25 @@ class TooManyOpen(CallerError):
 
 @dataclass(frozen=True, slots=True)
 class Acted(Generic[T_co]):
-    """What a decision about an ask led to."""
+    """The result of a decision about an ask."""
 
     ask: Ask | None
-    """The ask as it is now; None: there is none of that id."""
+    """The ask's current state. None if no ask has that id."""
     answer: T_co
     settled: bool
-    """Whether this very change ended it."""
+    """True if this change settled the ask."""
     kept: bool = False
-    """Whether what was written too late is kept as a message."""
+    """True if a text that came too late was kept as a message."""
 
 
 class Asking(Transactions):
-    """Asks: made, decided, looked up, and drawn."""
+    """Transactions that create, change, find and draw asks."""
 
     async def ask(self, ask: Ask, limits: Limits) -> Ask:
-        """Store an ask, to be posted. If its key was asked before, that ask is returned instead.
+        """Store an ask and queue its card. Return the earlier ask if its key was used before.
 
-        Raises `CallerError` when too many are open in its place, or nothing can post it there.
+        Raises `CallerError` if too many asks are open in that place, or if none of the processes can serve its
+        platform.
         """
 
         def work(connection: Connection) -> Ask:
@@ -91,12 +95,12 @@ class Asking(Transactions):
         late: Callable[[Ask], Heard | None] | None = None,
         is_audited: Callable[[T], bool] = lambda _: True,
     ) -> Acted[T]:
-        """Change an ask by a pure function of its newest state, in one commit.
+        """Change an ask in one commit, by a pure function of its newest state.
 
-        The function returns the changed ask (None: no change) and an answer for the caller. `late`, as pure, says
-        what is kept as a message in the same commit. `is_audited` says by the answer whether what was done is kept in
-        the audit. Raises `StoreBusy` when the commit does not come within 2 s;
-        then nothing was changed.
+        `decision` returns the changed ask (None means no change) and an answer for the caller. `late` is pure too. It
+        returns the text to keep as a message in the same commit, or None. `is_audited` gets the answer and returns True
+        if the action belongs in the audit log. Raises `StoreBusy` if the commit takes longer than 2 s. Nothing was
+        changed then, unless its `in_doubt` is True.
         """
 
         def work(connection: Connection) -> Acted[T]:
@@ -119,7 +123,10 @@ class Asking(Transactions):
     async def attend(
         self, ask_id: str, decision: Callable[[Ask, datetime], tuple[Ask | None, Say | None]]
     ) -> Acted[None]:
-        """Change an ask by a pure function of its newest state and the time, and tell people of it, in one commit."""
+        """Change an ask in one commit, by a pure function of its newest state and the time.
+
+        Queue the notice that it returns.
+        """
 
         def work(connection: Connection) -> Acted[None]:
             locks.lock_ask(connection, ask_id)
@@ -128,7 +135,8 @@ class Asking(Transactions):
                 return Acted(None, None, False)
             after, say = decision(before, from_micros(read_now(connection)))
             if after is None:
-                # Under an earlier release it was due at another time: it would be looked at again and again.
+                # An earlier release computed another due time. Store the right one, or the worker would pick this ask
+                # up repeatedly.
                 asks.put_off(connection, before)
                 return Acted(before, None, False)
             settled = self._change(connection, before, after, None)
@@ -146,7 +154,7 @@ class Asking(Transactions):
         return await self._database.read(work)
 
     async def newest(self, ask_id: str) -> Ask | None:
-        """The same after whatever is being committed at this moment, however long the disk takes."""
+        """Return the ask's state after any commit that is under way now, however long the disk takes."""
 
         def work(connection: Connection) -> Ask | None:
             locks.lock_ask(connection, ask_id)
@@ -155,18 +163,21 @@ class Asking(Transactions):
         return await self._database.run(work)
 
     async def pending(self, place: Place | None = None) -> tuple[Ask, ...]:
-        """Open asks, oldest first; those of one place with the people who take part there."""
+        """Return the open asks, oldest first.
+
+        With `place`, only the asks of that place, each with the participants of its conversation.
+        """
 
         def work(connection: Connection) -> tuple[Ask, ...]:
             found = asks.pending(connection, place, self._left)
             if place is None:
-                return found  # there may be many
+                return found  # participants would cost a query for each of many asks
             return tuple(participants.with_participants(connection, ask) for ask in found)
 
         return await self._database.read(work)
 
     async def asked_near(self, place: Place) -> tuple[Ask, ...]:
-        """Return the open asks of a place, and those of the channel that its thread belongs to, oldest first."""
+        """Return the open asks of a place, oldest first. For a thread, those of its channel come first."""
 
         def work(connection: Connection) -> tuple[Ask, ...]:
             found = asks.pending(connection, place)
@@ -177,26 +188,31 @@ class Asking(Transactions):
         return await self._database.read(work)
 
     async def participants(self, conversation_id: str) -> tuple[Actor, ...]:
-        """Return everybody who has written in a conversation, its starter first, under each name that they have had."""
+        """Return everybody who wrote in a conversation, its starter first.
+
+        A person who changed names appears once per name.
+        """
         return await self._database.read(lambda connection: participants.of_conversation(connection, conversation_id))
 
     async def count_open(self) -> int:
-        """How many asks are open in all."""
+        """Return the number of open asks in all places."""
         return await self._database.read(asks.count_open)
 
     async def due(self) -> tuple[str, ...]:
-        """Open asks for which there is something to do by now, a hundred at most."""
+        """Return the ids of at most 100 open asks whose deadline, reminder or escalation is due."""
         return await self._database.read(lambda connection: asks.due(connection, 100, self._served, self._left))
 
     async def next_moment(self, within: timedelta) -> timedelta | None:
-        """In how long, `within` that time, there is something to do about an open ask: its deadline, a reminder, an
-        escalation."""
+        """Return the time until the next deadline, reminder or escalation of an open ask.
+
+        None if there is none `within` that time.
+        """
         return await self._database.read(
             lambda connection: asks.next_moment(connection, within, self._served, self._left)
         )
 
     async def now(self) -> datetime:
-        """Return the time by which deadlines are judged."""
+        """Return the current time of the clock that decides about deadlines."""
         return await self._database.read(lambda connection: from_micros(read_now(connection)))
 
     async def drawn(
@@ -208,13 +224,14 @@ class Asking(Transactions):
         before: tuple[MessageRef, ...] = (),
         at: datetime | None = None,
     ) -> bool:
-        """A platform confirmed, `at` that time, that people see this revision.
+        """Record that a platform confirmed, at the time `at`, that people see this revision of the card.
 
-        Where another process has drawn a newer one meanwhile, this one may have come in last: the newest is to be
-        drawn again, and the answer is True.
+        Return True if the card must be drawn again. That is so if another process drew a newer revision meanwhile,
+        since this older drawing may have arrived last. It is also so if somebody deleted a message of the card
+        meanwhile.
 
-        `before`: where the ask stood when the drawing began. If somebody has clicked another message of it
-        since, that one is the live one and still has to be drawn; ours become parts that its drawing removes.
+        `before` is the list of the card's messages when the drawing began. A person may have clicked another message of
+        the card since. Then that message is the live one and still has to be drawn, and its drawing removes ours.
         """
 
         def work(connection: Connection) -> bool:
@@ -224,12 +241,12 @@ class Asking(Transactions):
                 return False
             gone = placing.gone_of(connection, ask_id)
             if not gone.isdisjoint(messages):
-                # Somebody deleted it while it was drawn.
+                # Somebody deleted a message of the card while it was drawn.
                 _draw_in(connection, ask, (*ask.messages, *messages), gone)
                 return True
             if revision < ask.drawn_revision:
                 others = tuple(message for message in messages if message not in ask.messages)
-                # As a further revision: whoever drew the newest may be about to take its row away.
+                # Use a further revision: the process that drew the newest one may be about to delete its outbox row.
                 interview = ask.interview.evolve(revision=ask.interview.revision + 1)
                 again = ask.evolve(interview=interview, messages=(*ask.messages, *others))
                 asks.save(connection, ask, again)
@@ -248,9 +265,10 @@ class Asking(Transactions):
         return await self._database.run(work)
 
     async def lost(self, ask_id: str, messages: tuple[MessageRef, ...]) -> bool:
-        """Have the card of an open ask made whole where these messages of it were deleted: later, the more often.
+        """Queue the redrawing of an open ask's card after these messages of it were deleted.
 
-        What is left of it stays, and keeps its order. False: the ask is over, or does not stand in any of these.
+        The remaining messages stay, in their order. Each repeated deletion makes the pause before the redrawing longer.
+        Return False if the ask is settled, or none of these messages belongs to its card.
         """
 
         def work(connection: Connection) -> bool:
@@ -261,14 +279,17 @@ class Asking(Transactions):
             now = from_micros(read_now(connection))
             pause = placing.pause(connection, ask_id, now)
             news = placing.lose(connection, ask_id, messages, now)
-            # A late click on a message that was lost before leads here, too: the card itself stands.
+            # A late click on a message that was deleted earlier leads here too. The card itself is intact then.
             _draw_in(connection, ask, ask.messages, frozenset(messages), now + pause if news else None)
             return True
 
         return await self._database.run(work)
 
     async def draw_again(self, ask_id: str) -> bool:
-        """Have the card of an open ask drawn now: one that no longer exists is posted. False: the ask is over."""
+        """Queue the card of an open ask to be drawn now. Messages that no longer exist are posted again.
+
+        Return False if the ask is settled.
+        """
 
         def work(connection: Connection) -> bool:
             locks.lock_ask(connection, ask_id)
@@ -282,17 +303,17 @@ class Asking(Transactions):
         return await self._database.run(work)
 
     async def cards_in(self, messages: tuple[MessageRef, ...]) -> tuple[str, ...]:
-        """Return the ids of the asks whose cards stand, or stood, in these messages."""
+        """Return the ids of the asks whose cards use, or used, these messages."""
         return await self._database.read(lambda connection: placing.cards_in(connection, messages))
 
     async def newest_shown(self, platform: str, at_most: int) -> tuple[str, ...]:
-        """Return the ids of open asks whose cards people see on a platform, the newest first."""
+        """Return the ids of at most `at_most` open asks whose cards people see on a platform, newest first."""
         return await self._database.read(lambda connection: asks.newest_shown(connection, platform, at_most))
 
     def _change(self, connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
         settled = decisions.change(connection, before, after, action)
         if settled and not self._is_served(after):
-            tell(connection, Signal(kind="look"))  # its card is another process's to settle
+            tell(connection, Signal(kind="look"))  # another process redraws its card
         return settled
 
     def _is_served(self, ask: Ask) -> bool:
@@ -306,10 +327,10 @@ def _draw_in(
     gone: frozenset[MessageRef],
     not_before: datetime | None = None,
 ) -> None:
-    """Have a card drawn in those of these messages that are left, and in new ones as far as they do not suffice.
+    """Queue the drawing of a card in the remaining messages, and in new ones if these do not suffice.
 
-    As a further revision: whoever draws at this moment may be about to take the row away, and a platform may drop
-    what is posted again under the same name.
+    This is a further revision. A process that draws the card now may be about to delete its outbox row. Also, a
+    platform may drop a message that is posted again under the same deduplication key.
     """
     left = tuple(dict.fromkeys(message for message in messages if message not in gone))
     interview = ask.interview.evolve(revision=ask.interview.revision + 1)
@@ -319,14 +340,14 @@ def _draw_in(
 
 
 def _leave_to_others(connection: Connection, platform: str) -> None:
-    """Another process posts it: it is told, if there can be one."""
+    """Notify the process that serves the platform. Raises `CallerError` on SQLite, where only one process works."""
     if connection.dialect.name != "postgresql":
         raise CallerError(f"The bot for {platform} does not run here: `askback run` runs every bot that has a token.")
     tell(connection, Signal(kind="look"))
 
 
 def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
-    """Store asks that were made together: they count as one towards the pace at which cards are posted.
+    """Store asks that were made together. They count as one for the pace at which cards are posted.
 
     Raises `TooManyOpen`.
     """
@@ -338,13 +359,13 @@ def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> 
         raise TooManyOpen(limits.pending_per_place, free=max(limits.pending_per_place - count, 0))
     skew = from_micros(read_now(connection)) - utc_now()
     if abs(skew) >= SKEW:
-        # Whoever judges the deadline goes by the database's clock.
+        # Deadlines are compared with the database's clock.
         new = tuple(ask.shifted(skew) for ask in new)
     latest = asks.latest_post(connection, place)
     post_after = new[0].created_at
     if latest is not None:
         pause = limits.pause(agent=new[0].conversation_id is not None)
-        # Each of those that are open waits for the one before it. What lies beyond is of a clock that went back.
+        # Each open ask waits for the one before it. A later time can only come from a clock that was set back.
         farthest = post_after + pause * (count + 1)
         post_after = min(max(post_after, latest + pause), farthest)
     stored = tuple(ask.postponed(post_after) for ask in new)

@@ -32,13 +32,13 @@ from askback.store.times import NOW, given_now
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 
-# Built once: every click needs these.
+# Compiled once, since every click needs these.
 _GET = Statement(select(asks).where(asks.c.id == bindparam("ask")))
 _SAVE = Statement(update(asks).where(asks.c.id == bindparam("ask")))
 _LOG = Statement(insert_into(actions))
 
-# What does not change with a click has mostly been read before, when the card was posted. Equal texts are equal values,
-# and values are frozen.
+# A click does not change these, and most were read before, when the card was posted. Equal texts give equal values, and
+# values are immutable.
 REMEMBERED = 256
 
 
@@ -75,7 +75,7 @@ def insert(connection: Connection, ask: Ask) -> None:
 
 
 def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
-    """Write what has changed since an ask was read in this transaction: the columns that are returned."""
+    """Write the columns that changed since the ask was read in this transaction, and return their names."""
     changed = {} if after is before else _changing(after, before)
     if changed:
         _SAVE.change(connection, ask=after.id, **changed)
@@ -95,7 +95,10 @@ def by_key(connection: Connection, key: str) -> Ask | None:
 
 
 def pending(connection: Connection, place: Place | None = None, left: Left | None = None) -> tuple[Ask, ...]:
-    """Open asks, oldest first. Those that a newer release has stored are added to `left`, where that is given."""
+    """Return the open asks, oldest first, of one place or of all.
+
+    Asks that only a newer release can read are added to `left`. Raises `Unreadable` for such an ask if `left` is None.
+    """
     query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
     if place is not None:
         query = query.where(asks.c.place_key == place.key)
@@ -113,7 +116,7 @@ def _readable(rows: Iterable[RowMapping], left: Left | None) -> Iterator[Ask]:
 
 
 def newest_shown(connection: Connection, platform: str, at_most: int) -> tuple[str, ...]:
-    """Return the ids of open asks whose cards people see on a platform, the newest first."""
+    """Return the ids of at most `at_most` open asks whose cards people see on a platform, newest first."""
     query = (
         select(asks.c.id)
         .where(asks.c.status == "open", asks.c.messages != "[]", is_served(asks.c.place_key, frozenset({platform})))
@@ -124,7 +127,7 @@ def newest_shown(connection: Connection, platform: str, at_most: int) -> tuple[s
 
 
 def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
-    """The open asks of a conversation, oldest first."""
+    """Return the open asks of a conversation, oldest first."""
     query = (
         select(asks)
         .where(asks.c.conversation_id == conversation_id, asks.c.status == "open")
@@ -134,7 +137,7 @@ def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
 
 
 def answered_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
-    """The answered asks of a conversation, oldest first."""
+    """Return the answered asks of a conversation, oldest first."""
     query = (
         select(asks)
         .where(asks.c.conversation_id == conversation_id, asks.c.status == "answered")
@@ -144,18 +147,21 @@ def answered_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]
 
 
 def count_open(connection: Connection) -> int:
-    """How many asks are open in all."""
+    """Return the number of open asks in all places."""
     return connection.execute(select(func.count()).select_from(asks).where(asks.c.status == "open")).scalar_one()
 
 
 def open_in(connection: Connection, place: Place) -> int:
-    """How many asks are open in one place."""
+    """Return the number of open asks in one place."""
     query = select(func.count()).select_from(asks).where(asks.c.status == "open", asks.c.place_key == place.key)
     return connection.execute(query).scalar_one()
 
 
 def latest_post(connection: Connection, place: Place) -> datetime | None:
-    """When the newest card of a place was, or will be, posted. One that was settled before its time never will be."""
+    """Return the time at which the newest card of a place was, or will be, posted. None if the place has none.
+
+    An ask that was settled before its card was due does not count, since its card is never posted.
+    """
     posted = or_(asks.c.settled_at.is_(None), asks.c.settled_at >= asks.c.post_after)
     query = select(asks.c.post_after).where(asks.c.place_key == place.key, posted)
     newest = connection.execute(query.order_by(asks.c.post_after.desc()).limit(1)).scalar_one_or_none()
@@ -163,7 +169,7 @@ def latest_post(connection: Connection, place: Place) -> datetime | None:
 
 
 def due(connection: Connection, at_most: int, served: Served = None, left: Left | None = None) -> tuple[str, ...]:
-    """Ids of open asks on these platforms for which there is something to do, without those that cannot be read."""
+    """Return the ids of open asks on these platforms that are due. Unreadable ones are skipped and added to `left`."""
     left = left or Left()
     query = (
         select(asks)
@@ -177,15 +183,17 @@ def due(connection: Connection, at_most: int, served: Served = None, left: Left 
 
 
 def put_off(connection: Connection, ask: Ask) -> None:
-    """There was nothing to do about an ask: it is not due before its next moment."""
+    """Store an ask's next moment again, so that it is not due before then."""
     _SAVE.change(connection, ask=ask.id, attend_at=_attend_at(ask))
 
 
 def next_moment(
     connection: Connection, within: timedelta, served: Served = None, left: Left | None = None
 ) -> timedelta | None:
-    """In how long there is something to do about the first of those, where that is `within` this time: what is far off
-    is not read, however much there is on other platforms."""
+    """Return the time until the first open ask on these platforms is due. None if none is due `within` that time.
+
+    Asks that are due later are not read, however many there are on other platforms.
+    """
     until = NOW + within // timedelta(microseconds=1)
     query = select(func.min(asks.c.attend_at) - NOW).where(
         asks.c.status == "open", asks.c.attend_at <= until, is_served(asks.c.place_key, served)
@@ -197,7 +205,7 @@ def next_moment(
 
 
 def log_action(connection: Connection, action: Action, verdict: str, revision: int) -> None:
-    """Keep what somebody did, and what came of it: the audit."""
+    """Add a person's action and its effect to the audit log."""
     _LOG.change(
         connection,
         ask_id=action.ask_id,
@@ -210,7 +218,7 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
 
 
 def writers(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
-    """Return everybody who wrote a text into the form of an ask, also one that was replaced later."""
+    """Return everybody who wrote a text into the form of an ask. Texts that were replaced later count too."""
     query = (
         select(actions.c.actor)
         .where(
@@ -222,7 +230,7 @@ def writers(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
 
 
 def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
-    """The columns that can change after an ask was stored, without those that are as they were `before`."""
+    """Return the columns that can change after an ask was stored. With `before`, only those that differ from it."""
     interview, outcome, policy = ask.interview, ask.outcome, ask.policy
     columns: dict[str, object] = {}
     if before is None or _differs(policy, before.policy):

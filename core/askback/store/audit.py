@@ -1,4 +1,4 @@
-"""What happened to one ask, for whoever wants to know. Each function runs inside a caller's transaction."""
+"""The history of one ask, for the operator. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENOUGH = 20
 
 
 class Done(Value):
-    """One thing that somebody did, and what came of it."""
+    """One action of a person, and its effect."""
 
     at: datetime
     by: Actor
@@ -31,16 +31,16 @@ class Done(Value):
 
 
 class Waiting(Value):
-    """What people are still to be shown of an ask."""
+    """An update of an ask's card that has not been shown yet."""
 
     since: datetime | None
-    """When it first could not be shown."""
+    """Time of the first failed try."""
     attempts: int
     error: str | None
 
 
 def ids_beginning(connection: Connection, prefix: str) -> tuple[str, ...]:
-    """The ids that begin so, a few at most; the one that is exactly that, alone."""
+    """Return at most `ENOUGH` ids of asks with this prefix. If an id equals the prefix, return that one alone."""
     query = select(asks.c.id).where(func.substr(asks.c.id, 1, len(prefix)) == prefix).order_by(asks.c.created_at)
     found = tuple(connection.execute(query.limit(ENOUGH)).scalars())
     exact = connection.execute(select(asks.c.id).where(asks.c.id == prefix)).scalar()
@@ -48,7 +48,7 @@ def ids_beginning(connection: Connection, prefix: str) -> tuple[str, ...]:
 
 
 def done_to(connection: Connection, ask_id: str) -> tuple[Done, ...]:
-    """Everything that people did to it, oldest first."""
+    """Return every action on an ask, oldest first."""
     rows = connection.execute(select(actions).where(actions.c.ask_id == ask_id).order_by(actions.c.id)).mappings()
     return tuple(
         Done(
@@ -63,7 +63,7 @@ def done_to(connection: Connection, ask_id: str) -> tuple[Done, ...]:
 
 
 def waiting_for(connection: Connection, ask_id: str) -> Waiting | None:
-    """What waits in the outbox; None where people see all of it."""
+    """Return what the outbox holds for an ask's card. None if people see its newest state."""
     query = select(outbox.c.first_failed_at, outbox.c.attempts, outbox.c.last_error)
     row = connection.execute(query.where(outbox.c.target == f"ask:{ask_id}")).mappings().first()
     if row is None:

@@ -1,4 +1,4 @@
-"""Calls of the operator's own tools."""
+"""Transactions for calls of the operator's own tools."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from askback.store.transactions import Transactions
 log = logging.getLogger("askback.store")
 
 NOT_APPROVED = "What was approved is not what would run. It was not run."
-"""The result of a call that is not the one that people were asked about."""
+"""Result of a call that differs from the one that people approved."""
 
 
 class Calling(Transactions):
-    """Calls of the operator's own tools."""
+    """Transactions for calls of the operator's own tools."""
 
     async def calls_to_run(self, conversation_id: str) -> CallsToRun | None:
-        """The calls of the model's newest message that have no result and wait for nobody. None: there are none."""
+        """Return the calls of the model's newest message that have no result and do not wait for people.
+
+        None if there are none.
+        """
 
         def work(connection: Connection) -> CallsToRun | None:
             conversation = conversations.get(connection, conversation_id)
@@ -39,7 +42,7 @@ class Calling(Transactions):
         return await self._database.read(work)
 
     async def requested(self, conversation_id: str, tools: frozenset[str]) -> Requested:
-        """Return what stands behind calls of these tools that the model makes next."""
+        """Return the people whose request the model's next calls of these tools would be, and the earlier decisions."""
 
         def work(connection: Connection) -> Requested:
             conversation = conversations.get(connection, conversation_id)
@@ -56,14 +59,14 @@ class Calling(Transactions):
         return await self._database.read(work)
 
     async def is_asking(self, conversation_id: str) -> bool:
-        """Whether people are asked in this conversation and have not answered."""
+        """Return True if this conversation has an open ask."""
         return await self._database.read(lambda connection: bool(asks.open_of(connection, conversation_id)))
 
     async def start_call(self, conversation_id: str, seq: int, tool_use_id: str, *, again: bool = False) -> bool:
-        """Committed before the call runs. False: it is not to run, since it has a result, or runs, already.
+        """Record that a call is about to run. Return False if it must not run, since it has a result or runs already.
 
-        One about which people were asked begins only if they let it run, and only as they saw it: else it ends here,
-        with an error. `again`: it may run although it was started before, by a process that ended.
+        A call about which people were asked runs only if they approved exactly what is stored. Otherwise it ends here
+        with an error. `again` allows a call that a process started before it ended.
         """
 
         def work(connection: Connection) -> bool | None:
@@ -95,7 +98,7 @@ class Calling(Transactions):
         blocks: Blocks = (),
         notice: Say | None = None,
     ) -> bool:
-        """Keep what a call came to, and tell people where there is a notice. False: it has a result already."""
+        """Store a call's result, and post the notice if there is one. Return False if the call has a result already."""
 
         def work(connection: Connection) -> bool:
             ended = conversations.end_call(

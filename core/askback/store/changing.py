@@ -1,4 +1,4 @@
-"""What people change or delete after they wrote it."""
+"""Transactions for messages that people edit or delete after they wrote them."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from askback.store.turns import wake
 
 @dataclass(frozen=True, slots=True)
 class Concerned:
-    """What a deletion may change."""
+    """The asks and conversations that a deletion may affect."""
 
     asks: tuple[str, ...] = ()
-    """Ids of those whose cards were deleted."""
+    """Ids of the asks whose cards used the deleted messages."""
     conversations: tuple[str, ...] = ()
-    """Ids of those in which the deleted messages were kept."""
+    """Ids of the conversations in which the deleted messages were kept."""
 
 
 class Changing(Transactions):
-    """What people change or delete after they wrote it."""
+    """Transactions for messages that people edit or delete after they wrote them."""
 
     async def is_kept(self, key: str) -> bool:
-        """Return whether a message of that `Heard.dedupe_key` was kept."""
+        """Return True if a message with that `Heard.dedupe_key` was kept."""
         return await self._database.read(lambda connection: edits.is_kept(connection, key))
 
     async def edit(self, edited: Edited, read: Read | None = None) -> Revised:
-        """Put the new version of a message in the place of the one that the agent has not read, or tell it of both.
+        """Replace a message that the agent has not read by its new version, or give the agent both versions.
 
-        `read`: as for `receive`; it is called where the message was offered as an answer. An edit that is older than
-        one that was heard, or says the same, changes nothing.
+        `read` is the same as for `receive`. It is called if the message was offered as an answer. An edit changes
+        nothing if its text is the same, or if a newer edit of the message came in earlier.
         """
 
         def work(connection: Connection) -> Revised:
             heard = edited.heard
-            # The same lock as for the beginning of a turn: the agent reads one version or the other.
+            # Take the same lock as the start of a turn, so that the agent reads one version or the other.
             locks.lock_place(connection, heard.place)
             conversation = conversations.find(connection, heard.place)
             kept = None if conversation is None else edits.find(connection, conversation.id, heard.dedupe_key)
@@ -62,7 +62,7 @@ class Changing(Transactions):
                 ask = None if kept.ask_id is None else asks.get(connection, kept.ask_id)
                 return Revised() if ask is None else Revised(how="too late", ask=ask)
             if newest.is_unread:
-                # The agent hears of the newest edit alone, and of none where it says again what the agent has read.
+                # The agent gets only the newest edit, and none if that equals the version it has read.
                 if _says_the_same(edits.read_before(connection, kept.id), heard.text):
                     edits.drop(connection, newest)
                 else:
@@ -78,7 +78,7 @@ class Changing(Transactions):
         return await self._database.run(work)
 
     async def concerned(self, deleted: Deleted) -> Concerned:
-        """Return what a deletion may change, by one look."""
+        """Return the asks and conversations that a deletion may affect, by one read."""
 
         def work(connection: Connection) -> Concerned:
             return Concerned(
@@ -89,7 +89,10 @@ class Changing(Transactions):
         return await self._database.read(work)
 
     async def take_back(self, conversation_id: str, keys: tuple[str, ...]) -> int:
-        """Take out of a conversation what the agent has not read of these messages. Returns how much that was."""
+        """Withdraw these messages from a conversation, as far as the agent has not read them.
+
+        Return the number of versions.
+        """
 
         def work(connection: Connection) -> int:
             locks.lock_conversation(connection, conversation_id)
@@ -104,7 +107,7 @@ class Changing(Transactions):
 def _read_again(
     connection: Connection, conversation: Conversation, kept: Kept, edited: Edited, read: Read | None
 ) -> Revised:
-    """Offer the new version as an answer where the one before was, or take it as one."""
+    """Offer the new version as an answer if the old one was offered, or accept it as one."""
     if not _withdraw(connection, conversation.id, kept.id):
         return Revised(how="replaced")
     place = edited.heard.place
@@ -121,7 +124,7 @@ def _read_again(
 
 
 def _withdraw(connection: Connection, conversation_id: str, inbox_id: int) -> bool:
-    """Take the offers about a message away. False: there was none."""
+    """Close the open offers about a message. Return False if there were none."""
     made = offers.open_about(connection, conversation_id, inbox_id)
     for offered in made:
         offers.close(connection, offered, "message")

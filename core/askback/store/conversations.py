@@ -33,9 +33,10 @@ _BLOCKS = TypeAdapter(tuple[dict[str, JsonValue], ...])
 _PEOPLE = TypeAdapter(tuple[Actor, ...])
 
 FARTHEST = timedelta(minutes=10)
-"""No turn is put off for longer."""
+"""Longest time for which a turn is put off."""
 
-# Built once: each turn of the model needs these, and each click that ends a question of an agent the second.
+# Compiled once, since each turn of the model needs these. Each click that settles a question of the agent needs the
+# second.
 _GET = Statement(select(conversations).where(conversations.c.id == bindparam("of")))
 _CHANGE = Statement(update(conversations).where(conversations.c.id == bindparam("of")))
 _OF_THIS = transcript.c.conversation_id == bindparam("of")
@@ -83,7 +84,10 @@ def start(
 
 
 def close(connection: Connection, conversation: Conversation) -> None:
-    """Make room for another one in the same place. Its rows stay, for people who look things up."""
+    """Close a conversation, so that another one can start in the same place.
+
+    Its rows stay, so that people can look them up.
+    """
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation.id)
@@ -92,7 +96,7 @@ def close(connection: Connection, conversation: Conversation) -> None:
 
 
 def was_heard(connection: Connection, place: Place, dedupe_key: str) -> bool:
-    """Whether a message was kept in this place, be it in a conversation before the present one."""
+    """Return True if a message was kept in this place, even in an earlier conversation."""
     query = (
         select(inbox.c.id)
         .join(conversations, conversations.c.id == inbox.c.conversation_id)
@@ -111,9 +115,10 @@ def hear(
     ask_id: str | None = None,
     edit_of: int | None = None,
 ) -> int:
-    """Keep what a person wrote; `taken`: only to know it again. Returns its row.
+    """Store a person's message and return the id of its row.
 
-    `ask_id`: the question that it answered. `edit_of`: the row of the message of which this is a further version.
+    `taken` means that it is stored only to recognize it again, and no turn reads it. `ask_id` is the question that it
+    answered. `edit_of` is the row of the message of which this is a newer version.
     """
     result = connection.execute(
         insert(inbox).values(
@@ -141,9 +146,9 @@ def wants_turn(connection: Connection, conversation_id: str) -> bool:
 
 
 def runnable(connection: Connection, at: datetime, served: Served = None) -> tuple[str, ...]:
-    """Conversations on these platforms that have something to do, the longest waiting first."""
+    """Return the ids of conversations on these platforms that have something to do, the longest waiting first."""
     after = conversations.c.turn_after
-    # One that is put off for longer than it ever is: the clock went back.
+    # A turn that is put off for longer than the limit shows that the clock went back.
     untimely = after > to_micros(at + FARTHEST)
     query = (
         select(conversations.c.id)
@@ -155,7 +160,7 @@ def runnable(connection: Connection, at: datetime, served: Served = None) -> tup
 
 
 def next_turn(connection: Connection, at: datetime, served: Served = None) -> datetime | None:
-    """When, after that moment, the first of those that were put off is to be tried again."""
+    """Return the earliest time after `at` for which a turn was put off. None if there is none."""
     after = conversations.c.turn_after
     served_here = is_served(conversations.c.place_key, served)
     query = select(func.min(after)).where(conversations.c.wants_turn, after > to_micros(at), served_here)
@@ -164,7 +169,7 @@ def next_turn(connection: Connection, at: datetime, served: Served = None) -> da
 
 
 def put_off(connection: Connection, conversation_id: str, pause: timedelta) -> None:
-    """What is to be done there is not tried again before that pause is over."""
+    """Keep a conversation's next turn from being tried again before the pause ends."""
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation_id)
@@ -174,12 +179,12 @@ def put_off(connection: Connection, conversation_id: str, pause: timedelta) -> N
 
 
 def untaken(connection: Connection, conversation_id: str) -> bool:
-    """Whether people wrote something that no turn has taken up."""
+    """Return True if people wrote something that no turn has read."""
     return bool(_IS_HEARD.rows(connection, of=conversation_id))
 
 
 def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[Written, ...]:
-    """What people wrote since the last turn, as they wrote it; it now belongs to transcript row `seq`."""
+    """Return what people wrote since the last turn, unchanged, and assign it to transcript row `seq`."""
     rows = _HEARD.rows(connection, of=conversation_id)
     _TAKE.change(connection, of=conversation_id, taken_seq=seq)
     with reading(f"What people wrote in the conversation {conversation_id}"):
@@ -196,9 +201,9 @@ def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[
 
 
 def words(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
-    """Return whose words each message to the model holds, oldest first, also of messages that are no longer sent.
+    """Return the authors of each message to the model, oldest first. Messages that the model no longer gets count too.
 
-    A row of an earlier release does not tell; of that, the authors of the messages that it took up.
+    Rows of earlier releases do not store them. For these, they are the authors of the messages that the row took up.
     """
     query = (
         select(transcript.c.seq, transcript.c.authors)
@@ -218,12 +223,12 @@ def words(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
 
 
 def authors(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
-    """Return everybody whose words the model has read in a conversation, each account once, bots included."""
+    """Return the authors of everything that the model has read in a conversation, each account once, bots included."""
     return each(author for message in words(connection, conversation_id) for author in message.authors)
 
 
 def _taken(connection: Connection, conversation_id: str) -> dict[int, tuple[Actor, ...]]:
-    """Return the authors of what people wrote, by the transcript row that took it up."""
+    """Return the authors of people's messages, by the transcript row that took them up."""
     query = (
         select(inbox.c.taken_seq, inbox.c.author)
         .where(inbox.c.conversation_id == conversation_id, inbox.c.taken_seq >= 0)
@@ -242,7 +247,7 @@ def last_message(connection: Connection, conversation_id: str) -> Message | None
 
 
 def history(connection: Connection, conversation_id: str) -> tuple[Message, ...]:
-    """What is sent to the model: everything that is not hidden, oldest first."""
+    """Return the messages that are sent to the model, oldest first. Hidden ones are left out."""
     return tuple(_message(row) for row in _HISTORY.rows(connection, of=conversation_id))
 
 
@@ -260,12 +265,15 @@ def add_message(connection: Connection, conversation_id: str, message: Message) 
 
 
 def _people(people: tuple[Actor, ...]) -> str:
-    """Return them as text, without groups: those were true at one moment only."""
+    """Return people as JSON without their groups, which were true at one moment only."""
     return _PEOPLE.dump_json(tuple(person.evolve(groups=()) for person in people)).decode()
 
 
 def forget(connection: Connection, conversation_id: str, *, from_seq: int = 0) -> None:
-    """Send nothing from that row on to the model again. The rows stay, for people who look things up."""
+    """Hide the transcript from row `from_seq` on, so that it is never sent to the model again.
+
+    The rows stay, so that people can look them up.
+    """
     connection.execute(
         update(transcript)
         .where(transcript.c.conversation_id == conversation_id, transcript.c.seq >= from_seq)
@@ -290,7 +298,7 @@ def add_call(connection: Connection, conversation_id: str, seq: int, position: i
 
 
 def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Call, ...]:
-    """The tool calls of one assistant row, in the model's order."""
+    """Return the tool calls of one assistant row, in the model's order."""
     with reading(f"A call of the conversation {conversation_id}"):
         return tuple(
             Call(
@@ -308,7 +316,7 @@ def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Ca
 
 
 def all_calls(connection: Connection, conversation_id: str) -> tuple[tuple[int, str, str | None], ...]:
-    """Return row, tool and ask of every call of a conversation, in the model's order."""
+    """Return the row, tool and ask of every call of a conversation, in the model's order."""
     query = (
         select(calls.c.seq, calls.c.tool, calls.c.ask_id)
         .where(calls.c.conversation_id == conversation_id)
@@ -318,7 +326,10 @@ def all_calls(connection: Connection, conversation_id: str) -> tuple[tuple[int, 
 
 
 def first_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> tuple[int, str] | None:
-    """The row of the call about which people were asked: others that the same ask lets run came after it."""
+    """Return the transcript row and the id of the call about which people were asked. None if it does not exist.
+
+    Later calls that the same ask allows to run do not count.
+    """
     query = (
         select(calls.c.seq, calls.c.tool_use_id)
         .where(calls.c.conversation_id == conversation_id, calls.c.ask_id == ask_id)
@@ -332,7 +343,11 @@ def first_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> t
 def start_call(
     connection: Connection, conversation_id: str, seq: int, tool_use_id: str, *, again: bool = False
 ) -> bool:
-    """Note that a call is about to run. False: it has a result, such as that somebody stopped it, or was begun."""
+    """Record that a call is about to run. Return False if it has a result, for example after a stop, or was started
+    before.
+
+    `again` allows a call that was started before.
+    """
     which = _without_result(conversation_id, seq, tool_use_id)
     if not again:
         which = (*which, calls.c.started_at.is_(None))
@@ -350,7 +365,10 @@ def end_call(
     is_error: bool = True,
     blocks: Blocks = (),
 ) -> bool:
-    """Give a call its result, or one that says why it will never have its own. The first one stays: False then."""
+    """Store a call's result, or an error that says why it will never have one.
+
+    Return False if it has a result already.
+    """
     ended = connection.execute(
         update(calls)
         .where(*_without_result(conversation_id, seq, tool_use_id))
@@ -369,7 +387,7 @@ def _without_result(conversation_id: str, seq: int, tool_use_id: str) -> tuple[C
 
 
 def last_assistant(connection: Connection, conversation_id: str) -> int | None:
-    """The transcript row of the model's newest message."""
+    """Return the transcript row of the model's newest message. None if there is none."""
     query = select(func.max(transcript.c.seq)).where(
         transcript.c.conversation_id == conversation_id, transcript.c.role == "assistant"
     )
@@ -381,7 +399,7 @@ def set_prose(connection: Connection, conversation_id: str, messages: tuple[Mess
 
 
 def told(connection: Connection, conversation_id: str) -> int | None:
-    """The transcript row of the calls about which people were told that the agent waits for them."""
+    """Return the transcript row of the calls for which people were last notified that the agent waits for them."""
     query = select(conversations.c.told_seq).where(conversations.c.id == conversation_id)
     return connection.execute(query).scalar_one()
 
@@ -391,12 +409,12 @@ def set_told(connection: Connection, conversation_id: str, seq: int) -> None:
 
 
 def set_trace(connection: Connection, conversation_id: str, trace: str) -> None:
-    """What goes on from now on belongs to another trace."""
+    """Set the trace to which the conversation belongs from now on."""
     connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(trace=trace))
 
 
 def set_stopped(connection: Connection, conversation_id: str, by: Actor | None) -> None:
-    """Somebody ended what was going on: what a turn that runs now wants to commit is refused."""
+    """Record a stop, so that the commit of a turn that runs now is refused. `by` None means the operator."""
     connection.execute(
         update(conversations)
         .where(conversations.c.id == conversation_id)
@@ -411,7 +429,10 @@ def set_stopped(connection: Connection, conversation_id: str, by: Actor | None) 
 
 
 def halt(connection: Connection, conversation_id: str, *, clear: bool) -> Halt | None:
-    """Return the stop that ended the turn before, where the model was not told of it yet."""
+    """Return the stop that ended the last turn, if the model has not been notified of it yet.
+
+    `clear` marks it as notified.
+    """
     chosen = conversations.c.id == conversation_id
     found = connection.execute(select(conversations.c.stopped_by).where(chosen)).scalar_one_or_none()
     if found is None:

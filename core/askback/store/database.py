@@ -1,4 +1,4 @@
-"""What the store runs its transactions on."""
+"""The interface of the databases that run the store's transactions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ T = TypeVar("T")
 
 
 class Database(Protocol):
-    """Runs *works*, functions of a `Connection`, each as a transaction of its own.
+    """Runs *works*, which are functions of a `Connection`, each as its own transaction.
 
-    A work changes nothing but the database, since it may be run again before it is committed. It is
-    short, and returns values: nothing that belongs to its connection.
+    A work changes nothing but the database, since it may run again before it is committed. It is short, and returns
+    plain values that do not belong to its connection.
     """
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
-        """Run a work as a transaction, and return what it returned once that is committed.
+        """Run a work as a transaction, and return its result once that is committed.
 
-        What it raises is raised here, and it changed nothing. Raises `StoreError` where the database does not
-        commit, `within` so many seconds where that is given; its `in_doubt` says whether it may still do so.
+        Errors of the work are raised here, and it changed nothing then. Raises `StoreError` if the database does not
+        commit, or not `within` that many seconds. If its `in_doubt` is True, the commit may have happened or may still
+        happen.
         """
         ...
 
@@ -32,10 +33,12 @@ class Database(Protocol):
         ...
 
     def defect(self) -> str | None:
-        """Return what a restart of this process alone cures, in a few words. None: nothing is wrong, or it may cure
-        itself, such as a server that is away."""
+        """Return a short description of a defect that only a restart of this process fixes.
+
+        None if all is well, or if the problem may resolve automatically, such as a server that is away.
+        """
         ...
 
     async def close(self) -> None:
-        """Refuse new works, finish those that are there, let go of everything."""
+        """Refuse new works, finish the queued ones and release all resources."""
         ...

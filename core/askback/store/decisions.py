@@ -1,4 +1,4 @@
-"""What follows from a change of an ask, for every way in. Runs inside a caller's transaction."""
+"""Store a changed ask and everything that follows from the change. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from askback.store.turns import wake
 
 
 def change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
-    """Store a changed ask, what people did, and what has to be shown. True: this very change ended it."""
+    """Store a changed ask, the person's action, and what has to be shown.
+
+    Return True if this change settled the ask.
+    """
     settled = before.outcome is None and after.outcome is not None
     changed = asks.save(connection, before, after)
     if action is not None:
         verdict = "settled" if settled else "changed" if changed else "unchanged"
         asks.log_action(connection, action, verdict, after.interview.revision)
     if not after.is_drawn and not changed.isdisjoint(("interview", "messages")):
-        # Whoever clicked looks at the card already; what nobody saw yet keeps its time.
+        # A person who clicked already sees the card, so redraw it now. A card that no one has seen keeps its time.
         not_before = None if after.messages else after.post_after
-        # Without a message nobody looks at it, such as a caller of the library.
+        # An action without a message comes from code, such as a caller of the library, so no one is viewing the card.
         clicked = action is not None and action.message is not None
-        # Whoever made the change shows it, before the outbox does.
+        # The process that handles the click draws the card, before the outbox does.
         by_click = timedelta(seconds=outbox.LEASE_SECONDS) if clicked else None
         outbox.put_card(connection, after, not_before=not_before, lease=by_click)
     if after.interview.turn != before.interview.turn:
@@ -41,7 +44,7 @@ def change(connection: Connection, before: Ask, after: Ask, action: Action | Non
 
 
 def follow(connection: Connection, steps: tuple[Step, ...]) -> bool:
-    """Store several changes of one ask, one after the other. True: they ended it."""
+    """Store several changes of one ask, in order. Return True if they settled it."""
     settled = False
     for step in steps:
         settled = change(connection, step.before, step.after, step.action) or settled
@@ -49,9 +52,9 @@ def follow(connection: Connection, steps: tuple[Step, ...]) -> bool:
 
 
 def keep_late(connection: Connection, ask: Ask, heard: Heard) -> bool:
-    """Keep what came too late to be an answer as a message to the agent that asked, once. False: nobody would read it.
+    """Keep a late answer as a message to the agent that asked, once. Return False if no agent would read it.
 
-    One that was set aside for a new conversation in its place goes on with nothing.
+    A conversation that was closed for a newer one never continues.
     """
     conversation = conversations.find(connection, ask.place)
     if conversation is None or conversation.id != ask.conversation_id:

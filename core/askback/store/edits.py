@@ -1,4 +1,4 @@
-"""Statements about edits and deletions of what people wrote. Each function runs inside a caller's transaction."""
+"""Statements about edits and deletions of people's messages. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from askback.internal.values import Value
 from askback.store.schema import inbox
 
 _NOT_TOLD = -1
-"""Stands for the message to the model where there is none: the row is kept to know the message again."""
+"""Value of `taken_seq` for a message that no turn reads. Its row stays so that the message is recognized again."""
 
 
 class Kept(Value):
-    """A message of a person, or a version of one, as stored."""
+    """A person's message, or a version of one, as stored."""
 
     id: int
     author: Actor
@@ -40,29 +40,29 @@ class Kept(Value):
 
     @property
     def is_unread(self) -> bool:
-        """Whether no turn of the agent has taken it up."""
+        """True if no turn of the agent has taken it up."""
         return self.taken_seq is None
 
     @property
     def is_read(self) -> bool:
-        """Whether the model was told it."""
+        """True if the model has read it."""
         return self.taken_seq is not None and self.taken_seq != _NOT_TOLD
 
 
 def is_kept(connection: Connection, key: str) -> bool:
-    """Return whether a message was kept in any conversation."""
+    """Return True if a message was kept in any conversation."""
     return connection.execute(select(inbox.c.id).where(inbox.c.dedupe_key == key).limit(1)).first() is not None
 
 
 def find(connection: Connection, conversation_id: str, key: str) -> Kept | None:
-    """Return the message of that key, as it was first written."""
+    """Return the first version of the message with that key."""
     query = select(inbox).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key == key)
     row = connection.execute(query).mappings().first()
     return None if row is None else _kept(row)
 
 
 def newest(connection: Connection, conversation_id: str, kept: Kept) -> Kept:
-    """Return the newest version of a message that counts: the message itself where it has no other."""
+    """Return the newest version of a message, ignoring dropped ones. Without edits, it is the message itself."""
     query = (
         select(inbox)
         .where(inbox.c.conversation_id == conversation_id, inbox.c.edit_of == kept.id)
@@ -75,7 +75,10 @@ def newest(connection: Connection, conversation_id: str, kept: Kept) -> Kept:
 
 
 def read_before(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
-    """Return the version of a message that the model was told last, before that seq where one is given."""
+    """Return the text of the version that the model read last, or an empty string.
+
+    With `seq`, only versions before that row.
+    """
     query = (
         select(inbox.c.text)
         .where(or_(inbox.c.id == inbox_id, inbox.c.edit_of == inbox_id))
@@ -89,24 +92,24 @@ def read_before(connection: Connection, inbox_id: int, seq: int | None = None) -
 
 
 def mark(connection: Connection, kept: Kept, at: datetime) -> None:
-    """Keep when the newest edit of a message was made."""
+    """Store the time of a message's newest edit."""
     connection.execute(update(inbox).where(inbox.c.id == kept.id).values(edited_at=to_micros(at)))
 
 
 def change(connection: Connection, kept: Kept, text: str) -> None:
-    """Replace the text of a version that nobody has read."""
+    """Replace the text of a version that the agent has not read."""
     connection.execute(update(inbox).where(inbox.c.id == kept.id, inbox.c.taken_seq.is_(None)).values(text=text))
 
 
 def drop(connection: Connection, kept: Kept) -> None:
-    """Keep a version from ever being read."""
+    """Mark an unread version so that no turn ever reads it."""
     connection.execute(
         update(inbox).where(inbox.c.id == kept.id, inbox.c.taken_seq.is_(None)).values(taken_seq=_NOT_TOLD)
     )
 
 
 def take_back(connection: Connection, conversation_id: str, keys: tuple[str, ...]) -> tuple[int, ...]:
-    """Take out what is unread of these messages and of their edits. Returns the rows that were taken out."""
+    """Withdraw the unread versions of these messages, edits included. Return the ids of their rows."""
     named = select(inbox.c.id).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(keys))
     ids = tuple(connection.execute(named).scalars())
     unread = (
@@ -121,7 +124,7 @@ def take_back(connection: Connection, conversation_id: str, keys: tuple[str, ...
 
 
 def conversations_with(connection: Connection, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the ids of the conversations in which messages of these keys were kept."""
+    """Return the ids of the conversations in which messages with these keys were kept."""
     query = select(inbox.c.conversation_id).where(inbox.c.dedupe_key.in_(keys)).distinct()
     return tuple(connection.execute(query).scalars())
 

@@ -1,4 +1,4 @@
-"""What those are told who wait for a transaction that was not committed, on either database."""
+"""Errors for the callers of a transaction that was not committed, on either database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ def overdue(*, in_doubt: bool) -> StoreError:
 
 
 def not_committed(told: type[StoreError], how: str, error: BaseException | None, *, in_doubt: bool) -> StoreError:
-    """The error of either database for a commit that did not come. `how` ends the sentence that says so."""
+    """Return the error for a transaction that was not committed, on either database.
+
+    `how` is appended to its first sentence.
+    """
     then = "Whether it still does is open." if in_doubt else "Nothing was changed."
     told_so = told(f"The database did not commit{how}. {then}", in_doubt=in_doubt)
     told_so.__cause__ = error

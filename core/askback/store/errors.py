@@ -1,4 +1,4 @@
-"""What can go wrong between a transaction and its commit."""
+"""Errors between the start of a transaction and its commit."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from askback.errors import OperatorError
 
 
 class StoreError(OperatorError):
-    """The database did not commit.
+    """Raised if the database did not commit.
 
-    `in_doubt` is the whole difference for whoever tries again. False: certainly not applied, now or
-    after a restart. True: the commit itself was under way or broke off, so that it may turn out
-    either way; look before you repeat.
+    `in_doubt` matters to a caller that tries again. False means that the transaction was not applied, and will not be,
+    even after a restart. True means that the COMMIT was under way or was interrupted, so it may or may not be applied.
+    Check before you repeat it.
     """
 
     def __init__(self, message: str, *, in_doubt: bool = False) -> None:
@@ -21,8 +21,8 @@ class StoreError(OperatorError):
 
 
 class StoreBusy(StoreError):
-    """The time that the caller gave was over before the commit, or another process kept the database."""
+    """Raised if the caller's time limit passed before the commit, or another process kept the database locked."""
 
 
 class StoreUnavailable(StoreError):
-    """The database refused: disk full, I/O error, read-only, damaged, closed."""
+    """Raised if the database refused: disk full, I/O error, read-only, damaged or closed."""

@@ -1,4 +1,4 @@
-"""The database, seen from a process beside the one that works on it: nothing is created, upgraded or locked."""
+"""Access to the database from outside its worker process. It creates, upgrades and locks nothing."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ from askback.store.sqlite.lockfile import lock_path, read_lock
 T = TypeVar("T")
 
 Where = Path | PostgresAddress
-"""An SQLite file, or a database of a PostgreSQL server."""
+"""An SQLite file, or a database on a PostgreSQL server."""
 PATIENCE = 5.0
-"""Seconds to wait for whoever has the database to themselves for a moment."""
+"""Seconds to wait for a process that has locked the database exclusively."""
 
 
 class NoDatabase(OperatorError):
-    """There is no such file."""
+    """Raised if the database file does not exist."""
 
 
 class NotReady(OperatorError):
-    """Nothing was begun in the database by this askback or a newer one."""
+    """Raised if neither this askback nor a newer one has set up the database."""
 
 
 class Older(NotReady):
-    """An older askback wrote it: what is in it cannot be read before it is brought up to date."""
+    """Raised if an older askback wrote the database, which must be upgraded before it can be read."""
 
 
 @contextmanager
 def opened(path: Path, *, patience: float = PATIENCE) -> Generator[Connection]:
-    """A connection to a file that must exist. Whoever uses it begins and ends its transactions.
+    """Connect to a file that must exist. The caller begins and ends its transactions.
 
-    Raises `NoDatabase`; whatever SQLite says comes out as it is.
+    Raises `NoDatabase`. Errors of SQLite are raised unchanged.
     """
     if check_files(path) is None:
         raise NoDatabase(f"There is no database {path}: nothing was asked there yet. {ELSEWHERE}")
@@ -75,7 +75,7 @@ ELSEWHERE = "If another one is meant, set ASKBACK_DATABASE_URL."
 
 
 def look(where: Where, work: Callable[[Connection], T]) -> T:
-    """Run `work` on one snapshot of the database, which it cannot change. Raises `OperatorError`."""
+    """Run `work` on one read-only snapshot of the database. Raises `OperatorError`."""
     if isinstance(where, PostgresAddress):
         with extra():
             from askback.store.postgres.external_access import look as look_there
@@ -93,10 +93,10 @@ def look(where: Where, work: Callable[[Connection], T]) -> T:
 
 @asynccontextmanager
 async def writing(where: Where) -> AsyncGenerator[Database]:
-    """The database for a commit or two. Raises `OperatorError`.
+    """Open the database for a few commits. Raises `OperatorError`.
 
-    An SQLite file gets a writer of its own beside the running one: it lets one of them at a time. On PostgreSQL,
-    the processes at work are told in each commit.
+    An SQLite file gets its own writer next to the running one, and SQLite lets one of them write at a time. On
+    PostgreSQL, each commit signals the worker processes.
     """
     database: Database
     if isinstance(where, PostgresAddress):
@@ -112,7 +112,7 @@ async def writing(where: Where) -> AsyncGenerator[Database]:
 
 
 def check_version(connection: Connection) -> None:
-    """Raises `OperatorError` unless this askback and the database go together. Changes nothing."""
+    """Raise `OperatorError` unless the database has this askback's version. Changes nothing."""
     stored = version_of(connection)
     if stored == NEWEST:
         return
@@ -130,20 +130,20 @@ def check_version(connection: Connection) -> None:
 
 
 def version_of(connection: Connection) -> str | None:
-    """The version that the database says it has; None where it says none."""
+    """Return the version that is stored in the database, or None if there is none."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
 
 
 def is_older(version: str) -> bool:
-    """Whether this askback knows how to bring such a database up to date."""
+    """Return True if this askback can upgrade a database of that version."""
     versions = files("askback.store") / "migrations" / "versions"
     return version != NEWEST and any(script.name == f"{version}.py" for script in versions.iterdir())
 
 
 def worker_of(path: Path) -> int | None:
-    """The number of the process that works on a database; 0 where it cannot be told, None where there is none."""
+    """Return the id of the process that works on a database. 0 if the id is unknown, None if no process does."""
     found = read_lock(path)
     if found is None:
         return None
@@ -156,27 +156,27 @@ def worker_of(path: Path) -> int | None:
         return written if _is_locked(path) else None
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
     for line in held.splitlines():
-        # 1: FLOCK  ADVISORY  WRITE 4242 fd:01:131 0 EOF; with "->" whoever waits for it.
+        # A line looks like "1: FLOCK ADVISORY WRITE 4242 fd:01:131 0 EOF". A waiting process has "->" after the colon.
         kind, *rest = line.partition(":")[2].split()
         if kind != "FLOCK" or len(rest) < 4:
             continue
         on, _, inode = rest[3].rpartition(":")
         holder = int(rest[2]) if rest[2].isdigit() else 0
-        # Some file systems give the device another name here; then the number in the file has to fit.
+        # Some file systems report another device name here. Then the process id must equal the one in the lock file.
         if inode == str(status.st_ino) and (on == device or holder == written):
             return holder or written
     return None
 
 
 def served_beside(path: Path) -> Served:
-    """Of which platforms whoever works on a database, or did so last, takes work; None where it did not say."""
+    """Return the platforms of the process that works on a database, or last did. None if it did not state them."""
     found = read_lock(path)
     told = [] if found is None else found[0].split("\n")
     return read_served(told[2]) if len(told) > 2 else None
 
 
 def _is_locked(database: Path) -> bool:
-    """Where the system does not list its locks: by taking it for an instant, shared."""
+    """Test the lock by taking it shared for an instant, on a system that does not list its locks."""
     descriptor = open_beside(lock_path(database), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Leases of the outbox, renewed for as long as their owner is showing what it took."""
+"""Renew a lease of the outbox while its owner delivers the row."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ log = logging.getLogger("askback.store")
 RENEW_SECONDS = 3.0
 """Seconds between two renewals of a lease."""
 MARGIN_SECONDS = 1.0
-"""Seconds before a lease runs out at which its owner lets go: a call that it cancels must not be under way then."""
+"""Seconds before the end of a lease at which its owner stops. The call that it cancels must end before the lease
+does."""
 
 
 class LeaseLost(StoreError):
-    """The database could not be told in time, so another process may take the delivery."""
+    """Raised if the lease could not be renewed in time, so that another process may take the delivery."""
 
 
 @asynccontextmanager
 async def keep_lease(store: Showing, target: str, taken_at: float) -> AsyncGenerator[None]:
     """Keep the lease of a delivery until the block ends.
 
-    `taken_at` is the time of the running loop at which the owner asked for the lease. Raises `LeaseLost` where no
-    renewal reached the database before the lease ran out: the block is cancelled, and its owner leaves the row alone.
+    `taken_at` is the running loop's time at which the owner requested the lease. Raises `LeaseLost` if no renewal
+    reached the database before the lease ran out. Then the block is cancelled, and its owner must leave the row alone.
     """
     limit = asyncio.timeout_at(taken_at + LEASE_SECONDS - MARGIN_SECONDS)
     try:

@@ -1,4 +1,4 @@
-"""Rows that a newer release wrote, in an upgrade of one process after the other: they are left to its processes."""
+"""Rows that only a newer release can read, during a rolling upgrade. They are left to its processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kind = Literal["outbox", "ask", "turn"]
 Id = TypeVar("Id", bound=Hashable)
 
 MOST = 1000
-"""How many rows of a kind are remembered; further ones are read again and again, without harm."""
+"""Largest number of remembered rows of a kind. Further ones are read again each time, which is harmless."""
 
 _WHAT = {
     "outbox": "Something that people are to see",
@@ -28,12 +28,15 @@ _WHAT = {
 
 
 class Unreadable(StoreUnavailable):
-    """A row has something in it that this release does not know."""
+    """Raised if a row contains something that this release does not know."""
 
 
 @contextmanager
 def reading(what: str) -> Generator[None]:
-    """Raise `Unreadable` where the block cannot build a value of a row. Rather no value than one by half its rules."""
+    """Raise `Unreadable` if the block cannot build a value from a row.
+
+    A partly understood value would be worse than none.
+    """
     try:
         yield
     except (ValueError, TypeError, KeyError) as error:
@@ -43,14 +46,14 @@ def reading(what: str) -> Generator[None]:
 
 
 class Left:
-    """What this process has met and cannot read, for as long as it lives."""
+    """The rows that this process could not read, remembered while it runs."""
 
     def __init__(self) -> None:
         self._ids: defaultdict[Kind, dict[Hashable, None]] = defaultdict(dict)
         self._logged: set[Kind] = set()
 
     def add(self, kind: Kind, id_: Hashable, error: Unreadable) -> None:
-        """Leave a row to others. The log says so for the first of its kind."""
+        """Leave a row to newer processes. Only the first row of its kind is logged."""
         known = self._ids[kind]
         known[id_] = None
         if len(known) > MOST:
@@ -67,5 +70,5 @@ class Left:
         )
 
     def ids(self, kind: Kind, of: type[Id]) -> Sequence[Id]:
-        """Return the rows of a kind that are left."""
+        """Return the ids of the rows of a kind that were left."""
         return [one for one in self._ids[kind] if isinstance(one, of)]

@@ -1,4 +1,4 @@
-"""Conversations, and what people write in them."""
+"""Transactions for conversations and the messages that people write in them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ from askback.store.turns import wake
 T = TypeVar("T")
 
 Read = Callable[[tuple[Ask, ...]], Reading]
-"""Says what a message is to the open asks of the place in which it was written."""
+"""Decides if a message answers one of the open asks of the place in which it was written."""
 
 Decision = Callable[[Offered | None, Ask | None], tuple[T, Literal["answer", "message"] | None, tuple[Step, ...]]]
-"""Says what a choice on an offer leads to: an answer for the caller, what the message counts as now, what follows."""
+"""Decides about a choice on an offer.
+
+It returns an answer for the caller, the kind of message that the text counts as now, and the changes of the ask.
+"""
 
 
 class Listening(Transactions):
-    """Conversations, and what people write in them."""
+    """Transactions for conversations and the messages that people write in them."""
 
     async def receive(self, heard: Heard, *, begin: bool, read: Read | None = None) -> Received | None:
-        """Keep what a person wrote. None: there is no conversation in this place, and `begin` does not start one.
+        """Store a person's message. None if its place has no conversation and `begin` does not start one.
 
-        `read`: a pure function that says what it is to the open asks of its place, oldest first.
+        `read` is a pure function of the place's open asks, oldest first. It decides if the message answers one of them.
         """
 
         def work(connection: Connection) -> Received | None:
@@ -71,9 +74,10 @@ class Listening(Transactions):
         return await self._database.run(work)
 
     async def choose(self, offer_id: str, decision: Decision[T]) -> tuple[T, Ask | None, bool]:
-        """Choose on an offer, by a pure function of it and its ask. Returns also the ask, and whether this ended it.
+        """Store a choice on an offer, by a pure function of the offer and its ask.
 
-        Raises `StoreBusy` like every click.
+        Returns the function's answer, the ask, and True if this settled the ask. Raises `StoreBusy` if the commit takes
+        longer than 2 s.
         """
 
         def work(connection: Connection) -> tuple[T, Ask | None, bool]:
@@ -92,7 +96,7 @@ class Listening(Transactions):
         return await self._database.run(work, within=CLICK_SECONDS)
 
     async def offered_for(self, offer_id: str) -> Ask | None:
-        """The ask that an offer is about."""
+        """Return the ask that an offer is about. None if the offer or the ask does not exist."""
 
         def work(connection: Connection) -> Ask | None:
             offered = offers.find(connection, offer_id)
@@ -101,7 +105,7 @@ class Listening(Transactions):
         return await self._database.read(work)
 
     async def offered(self, offer_id: str, messages: tuple[MessageRef, ...]) -> None:
-        """An offer was shown: here, or where it cannot be taken away."""
+        """Record the messages in which an offer was shown. Empty if they cannot be deleted."""
 
         def work(connection: Connection) -> None:
             locks.lock_offer(connection, offer_id)
@@ -112,7 +116,7 @@ class Listening(Transactions):
         await self._database.run(work)
 
     async def tell_waiting(self, conversation_id: str, say: Say, ask_id: str) -> None:
-        """Say what the conversation waits for, once for each time that it waits, and only while it still does."""
+        """Queue a text about what the conversation waits for, once each time it waits and only while it still does."""
 
         def work(connection: Connection) -> None:
             locks.lock_conversation(connection, conversation_id)
@@ -124,9 +128,9 @@ class Listening(Transactions):
         await self._database.run(work)
 
     async def start_over(self, heard: Heard, welcome: str, *, begin: bool) -> StartedOver | None:
-        """Begin another conversation in the place of the present one, which is stopped and set aside.
+        """Stop and close the conversation of a place, and begin another one.
 
-        None: there is none, and `begin` does not start one.
+        None if the place has none and `begin` does not start one.
         """
 
         def work(connection: Connection) -> StartedOver | None:
@@ -152,7 +156,7 @@ class Listening(Transactions):
         return await self._database.read(lambda connection: conversations.find(connection, place))
 
     async def place(self, conversation_id: str) -> Place | None:
-        """Where a conversation happens."""
+        """Return the place of a conversation. None if the conversation does not exist."""
 
         def work(connection: Connection) -> Place | None:
             conversation = conversations.get(connection, conversation_id)
@@ -161,7 +165,10 @@ class Listening(Transactions):
         return await self._database.read(work)
 
     async def begins_midway(self, conversation_id: str) -> Place | None:
-        """Where to look for what was said before, if this conversation has not begun yet and there may be such."""
+        """Return the place in which people may have written before this conversation began.
+
+        None if there can be no such messages, or if the model has read something in it already.
+        """
 
         def work(connection: Connection) -> Place | None:
             conversation = conversations.get(connection, conversation_id)
@@ -177,7 +184,7 @@ def _open_in(connection: Connection, place: Place, left: Left) -> tuple[Ask, ...
 
 
 def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
-    """The open asks that the conversation waits for, and whether people were told so."""
+    """Return the open asks that the conversation waits for, and True if people were notified of that."""
     last = conversations.last_message(connection, conversation.id)
     if last is None or last.role != "assistant":
         return (), True

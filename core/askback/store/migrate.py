@@ -1,4 +1,4 @@
-"""Brings a database to the schema that this askback knows, or refuses it."""
+"""Bring a database to the schema of this askback, or refuse it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 NEWEST = "0005_trust"
-"""The newest migration here. Written down so that a start without one need not import alembic (0.2 s)."""
+"""Revision of the newest migration. It is a constant so that a start without one need not import alembic (0.2 s)."""
 
 VERSION_TABLE = "askback_version"
-"""A name of our own: a database may be shared with a program that uses alembic too."""
+"""Name of our version table. It differs from alembic's default, since other programs with alembic may share the
+database."""
 
 log = logging.getLogger("askback.store")
 
@@ -31,8 +32,8 @@ _one_at_a_time = threading.Lock()
 def prepare(connection: Connection) -> None:
     """Create or upgrade the tables in the transaction of `connection`, which the caller commits.
 
-    Whatever goes wrong, nothing was changed once the caller has rolled back. On SQLite, foreign keys
-    must be off: altering a table there means copying it, and they cannot be switched in a transaction.
+    If this raises, a rollback by the caller undoes everything. On SQLite, foreign keys must be off, since altering a
+    table there means copying it. They cannot be switched within a transaction.
     """
     tables = set(inspect(connection).get_table_names())
     stored = _version(connection) if VERSION_TABLE in tables else None
@@ -71,7 +72,7 @@ def _upgrade(connection: Connection, stored: str | None) -> None:
                 f"This database was written by a newer askback (version {stored}); install that version or "
                 f"restore a backup. This askback knows up to {NEWEST}."
             )
-        # A savepoint: opens SQLAlchemy's transaction, so that alembic sees one and commits nothing.
+        # The savepoint opens SQLAlchemy's transaction, so that alembic finds one and commits nothing.
         with connection.begin_nested():
             command.upgrade(config, NEWEST)
     extra = {"action": "database_migrated", "from_version": stored, "to_version": NEWEST}

@@ -1,7 +1,7 @@
-"""What other processes on the same database are told, with the commit that it is about.
+"""Signals to other processes on the same database, sent with the commit that they are about.
 
-Only PostgreSQL has other processes that work. Nothing depends on a signal: whoever missed one finds the same
-by looking, some seconds later.
+Only on PostgreSQL do other processes work. Nothing depends on a signal. A process that missed one finds the same change
+by polling, some seconds later.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from askback.internal.values import Value
 
 CHANNEL = "askback"
 LISTENING = f"LISTEN {CHANNEL}"
-"""What a process says that works on the database: those that do are counted by it."""
+"""Statement by which a process that works on the database listens. Such processes are counted by it."""
 LISTENING_BESIDE = f'LISTEN "{CHANNEL}"'
-"""The same by one that only waits."""
+"""Statement by which a process listens that only waits for an answer, so that it is not counted."""
 
 
 class Signal(Value):
-    """One thing to look at."""
+    """A signal to other processes."""
 
     kind: Literal["ask", "stop", "look"]
-    """`ask`: it has ended. `stop`: somebody stopped a conversation. `look`: at everything."""
+    """`ask`: an ask was settled. `stop`: somebody stopped a conversation. `look`: check everything."""
     id: str = ""
 
     def encoded(self) -> str:
@@ -33,7 +33,7 @@ class Signal(Value):
 
     @classmethod
     def decoded(cls, text: str) -> Signal:
-        """Whatever is not understood, such as from a newer version, means to look at everything."""
+        """Parse a signal. Any unknown text, such as from a newer version, becomes `look`."""
         match text.partition(" "):
             case "ask" | "stop" as kind, _, id_ if id_:
                 return cls(kind=kind, id=id_)
@@ -45,6 +45,6 @@ _TELL = select(func.pg_notify(CHANNEL, bindparam("said")))
 
 
 def tell(connection: Connection, signal: Signal) -> None:
-    """Tell the other processes, once this is committed."""
+    """Signal the other processes once this transaction is committed."""
     if connection.dialect.name == "postgresql":
         connection.execute(_TELL, {"said": signal.encoded()})

@@ -20,7 +20,7 @@ from askback.store.statement import Row, Statement
 
 State = Literal["open", "answer", "message"]
 
-# Built once: each click looks for what is open.
+# Compiled once, since each click searches for open offers.
 _ALL = select(offers, inbox.c.author, inbox.c.text, inbox.c.taken_seq).join(inbox, inbox.c.id == offers.c.inbox_id)
 _OFFER = _ALL.where(offers.c.id == bindparam("offer"))
 _OPEN = Statement(_ALL.where(offers.c.ask_id == bindparam("ask"), offers.c.state == "open").order_by(offers.c.inbox_id))
@@ -34,19 +34,19 @@ class Offered(Value):
     conversation_id: str
     inbox_id: int
     turn: int
-    """The step of the interview in which it was made."""
+    """The step of the interview for which it was made."""
     state: State
-    """`open`, or what the message counts as."""
+    """`open` until the author chooses, then the choice: the message is an `answer` or just a `message`."""
     author: Actor
     text: str
     taken: bool
-    """Whether a turn of the agent has taken the message up."""
+    """True if a turn of the agent has taken the message up."""
     message: MessageRef | None
-    """Where it stands, if it can be taken away."""
+    """The message that shows the offer. None if there is none that can be deleted."""
 
 
 def keep(connection: Connection, offer: Offer, conversation_id: str, inbox_id: int) -> None:
-    """Store an offer. One that its author got before for the same ask stands there no longer than needed."""
+    """Store an offer. Remove the earlier offers that its author got for the same ask."""
     connection.execute(
         insert(offers).values(
             id=offer.id,
@@ -71,7 +71,10 @@ def find(connection: Connection, offer_id: str) -> Offered | None:
 
 
 def told(connection: Connection, offer_id: str, message: MessageRef | None, ask: Ask | None) -> None:
-    """It was shown, and stands there, unless it cannot be taken away. `ask`: as it is now."""
+    """Record the message that shows an offer. Remove the offer again if it is outdated.
+
+    `message` is None if it cannot be deleted, and then nothing happens. `ask` is the ask's current state.
+    """
     offered = find(connection, offer_id)
     if offered is None or message is None:
         return
@@ -83,26 +86,26 @@ def told(connection: Connection, offer_id: str, message: MessageRef | None, ask:
 
 
 def close(connection: Connection, offered: Offered, state: State) -> None:
-    """Its author has chosen, or cannot any more."""
+    """Close an offer because its author chose, or no longer can. Remove it from people's view."""
     connection.execute(update(offers).where(offers.c.id == offered.id).values(state=state))
     _remove(connection, offered)
 
 
 def withdraw(connection: Connection, ask: Ask) -> None:
-    """The ask has moved on: what was offered for an earlier step of it stays a message."""
+    """Close the offers for earlier steps of an ask. Their messages stay ordinary messages."""
     for offered in _open(connection, ask.id):
         if _is_past(offered, ask):
             close(connection, offered, "message")
 
 
 def take_out(connection: Connection, inbox_id: int, ask_id: str) -> None:
-    """The message has served as an answer to this ask: no turn takes it up."""
+    """Record that a message answered this ask, so that no turn takes it up."""
     chosen = inbox.c.id == inbox_id, inbox.c.taken_seq.is_(None)
     connection.execute(update(inbox).where(*chosen).values(taken_seq=-1, ask_id=ask_id))
 
 
 def open_about(connection: Connection, conversation_id: str, inbox_id: int) -> tuple[Offered, ...]:
-    """Return the offers about a message that wait for a choice."""
+    """Return the open offers about a message."""
     query = _ALL.where(
         offers.c.conversation_id == conversation_id, offers.c.inbox_id == inbox_id, offers.c.state == "open"
     )
@@ -114,7 +117,7 @@ def _is_past(offered: Offered, ask: Ask) -> bool:
 
 
 def _remove(connection: Connection, offered: Offered) -> None:
-    """Take it away from people, or do not show it at all."""
+    """Delete the offer's message, or withdraw it from the outbox if it was not posted yet."""
     if offered.message is None:
         outbox.take_back(connection, f"{OFFER}{offered.id}")
     else:
@@ -124,7 +127,7 @@ def _remove(connection: Connection, offered: Offered) -> None:
 
 
 def _open(connection: Connection, ask_id: str) -> tuple[Offered, ...]:
-    """The offers that wait for a choice, oldest first."""
+    """Return the open offers about an ask, oldest first."""
     return tuple(_offered(row) for row in _OPEN.rows(connection, ask=ask_id))
 
 

@@ -1,4 +1,4 @@
-"""A database that is away, in the log: once when it goes, now and then while it is, and once when it is back."""
+"""Log the outages of a database: their start, their end, and a reminder now and then while they last."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import time
 log = logging.getLogger("askback.store")
 
 REPEAT_SECONDS = 30.0
-"""How often an outage that lasts is logged again."""
+"""Seconds between two log entries of an outage that lasts."""
 QUIET_SECONDS = 5.0
-"""A database that comes and goes is logged no more often than this."""
+"""Shortest time, in seconds, between two log entries of a database that fails and recovers repeatedly."""
 
 LATE_SECONDS = 5.0
-"""For so long after an outage, what failed in it may still be on its way to the log."""
+"""Seconds after an outage in which errors that it caused may still be logged."""
 
 _away: set[Outage] = set()
-"""Changed and read by single operations only, which need no lock."""
+"""Outages that last now. Changed and read by single operations only, so no lock is needed."""
 _back_at = float("-inf")
-"""When the last outage ended."""
+"""Monotonic time at which the last outage ended."""
 
 
 def is_away() -> bool:
-    """Return whether a database of this process is away, or was a moment ago, which the log says already."""
+    """Return True if an outage lasts, or ended just now. The log mentions it already."""
     return bool(_away) or time.monotonic() - _back_at < LATE_SECONDS
 
 
@@ -38,10 +38,10 @@ class Outage:
         self._since: float | None = None
         self._logged = float("-inf")
         self._is_known = False
-        """Whether the log says that it is away."""
+        """True if the current outage was logged."""
 
     def failed(self, reason: str) -> None:
-        """Note that nothing could be read or committed, and why."""
+        """Record that a read or a commit failed, and why."""
         now = time.monotonic()
         with self._lock:
             if self._since is None:
@@ -68,7 +68,7 @@ class Outage:
             )
 
     def succeeded(self) -> None:
-        """Note that it reads and commits."""
+        """Record that the database reads and commits again."""
         global _back_at
         since = self._since
         if since is None:

@@ -1,8 +1,9 @@
-"""Statements about what is still to be shown to people. Each function runs inside a caller's transaction.
+"""Statements about the outbox, which holds what people have yet to see. Each function runs inside a caller's
+transaction.
 
-One row a target: a card that changes five times before it is drawn is drawn once. A row is leased
-before anything is sent, so that a crash leaves a trace (`attempts`), and deleted when the platform
-confirmed it.
+There is one row per target, so a card that changes five times before it is drawn is drawn once. A worker leases a row
+before it sends anything, so that a crash leaves a trace (`attempts`). The row is deleted when the platform confirmed
+the delivery.
 """
 
 from __future__ import annotations
@@ -48,19 +49,19 @@ from askback.store.statement import Statement
 from askback.store.times import NOW, given_now
 
 LEASE_SECONDS = 10
-"""For so long nobody else takes what was taken, unless the lease is renewed."""
+"""Seconds for which a lease keeps other workers from taking a row, unless it is renewed."""
 TOLERANCE = timedelta(seconds=1)
-"""A clock that goes back by no more is left alone."""
+"""Largest step back of a clock that is ignored."""
 LONGEST_WAIT = timedelta(hours=2)
-"""The longest pause between two tries, also where the platform asks for more."""
+"""The longest pause between two tries, even if the platform asks for more."""
 LONGEST_PAUSE = timedelta(seconds=60)
-"""The longest pause between two tries for which the platform did not ask."""
+"""The longest pause between two tries if the platform did not ask for one."""
 _MICROSECOND = timedelta(microseconds=1)
 LARGEST_ID = 2**63 - 1
 
 
 class OutboxItem(Value):
-    """One row, leased to whoever holds it."""
+    """One row of the outbox, leased to its reader."""
 
     id: int
     target: str
@@ -70,17 +71,18 @@ class OutboxItem(Value):
     revision: int
     say: Say | None
     attempts: int
-    """How often it was leased, this time included: above 1 an earlier try may have got through."""
+    """Number of leases so far, this one included. Above 1, an earlier try may have been delivered."""
     first_failed_at: datetime | None
     due_at: datetime
     tried_at: datetime | None = None
-    """When it was leased for the first time; None: this is the first time."""
+    """Time of the first lease. None means this is the first."""
 
 
 def _overtakes() -> ColumnElement[bool]:
-    """Whether something of the same conversation has to be shown before a row.
+    """Return an SQL condition that is true if something else in the same conversation must be shown before this row.
 
-    That is a text that was queued before it, or the card of an open question that is due and that nobody has seen.
+    That is a text that was queued earlier. It is also the card of an open ask that no one has seen, if the card is due
+    or was tried.
     """
     earlier = aliased(outbox)
     unseen = (
@@ -100,7 +102,10 @@ def _overtakes() -> ColumnElement[bool]:
 
 
 def _is_served(served: Served) -> ColumnElement[bool]:
-    """Whether a row is to be shown on one of these platforms. One whose place is gone is anybody's, to be deleted."""
+    """Return an SQL condition that is true if a row belongs to one of these platforms.
+
+    A row whose ask and conversation no longer exist matches too, so that any process may delete it.
+    """
     if served is None:
         return true()
     of_ask = select(is_served(asks.c.place_key, served)).where(asks.c.id == outbox.c.ask_id)
@@ -110,11 +115,11 @@ def _is_served(served: Served) -> ColumnElement[bool]:
     return func.coalesce(of_ask.scalar_subquery(), of_conversation.scalar_subquery(), true())
 
 
-# Built once: each click, each text and each look at the outbox needs these.
+# Compiled once, since each click, each text and each check of the outbox needs these.
 _NEWER: BindParameter[int] = bindparam("newer")
 _LEASE: BindParameter[int] = bindparam("lease", type_=BigInteger())
 _AFTER: BindParameter[int] = bindparam("after", type_=BigInteger())
-# NULL where nobody holds it: adding to NULL is NULL.
+# NULL without a lease, because adding to NULL gives NULL.
 _LEASED_UNTIL = NOW + _LEASE
 _NOT_BEFORE: BindParameter[int] = bindparam("not_before", type_=BigInteger())
 _DUE_AT = case((_NOT_BEFORE > NOW, _NOT_BEFORE), else_=NOW)
@@ -142,7 +147,7 @@ _WAITS_BEFORE = Statement(
     .limit(1)
 )
 _IS_READ = outbox.c.id.not_in(bindparam("left", expanding=True))
-"""Whether it is not one of those that this process has to leave to a newer one."""
+"""SQL condition that is true unless this process must leave the row to a newer release."""
 
 
 @cache
@@ -153,14 +158,14 @@ def _due(served: Served) -> Select[*tuple[Any, ...]]:
         .where(~_overtakes(), _is_served(served), _IS_READ)
         .order_by(outbox.c.due_at, outbox.c.id)
         .limit(bindparam("at_most"))
-        # What another process is taking at this moment is not waited for.
+        # Skip rows that another process is taking now.
         .with_for_update(of=outbox, skip_locked=True)
     )
 
 
 @cache
 def _next_due(served: Served) -> tuple[Select[int], Select[int]]:
-    """In how long the next row has to be looked at, of those that nobody holds and of those that somebody holds."""
+    """Return the queries for the time until the next row is due, one for free rows and one for leased rows."""
     unheld = (
         select(outbox.c.due_at - NOW)
         .where(outbox.c.leased_until.is_(None), ~_overtakes(), _is_served(served), _IS_READ)
@@ -179,7 +184,10 @@ def _next_due(served: Served) -> tuple[Select[int], Select[int]]:
 def put_card(
     connection: Connection, ask: Ask, *, not_before: datetime | None = None, lease: timedelta | None = None
 ) -> None:
-    """Queue the drawing of a card. `lease`: for so long the caller draws it."""
+    """Queue the drawing of a card.
+
+    `lease` is the time for which the caller draws it itself, so that no worker takes the row.
+    """
     target, revision, when = f"ask:{ask.id}", ask.interview.revision, _when(connection, not_before, lease)
     if _REDRAW.change(connection, of=target, newer=revision, **when) == 0:
         _QUEUE.change(
@@ -204,11 +212,10 @@ def put_say(
     ask_id: str | None = None,
     tried: bool = False,
 ) -> None:
-    """Queue a text, or the removal of one. `lease`: for so long the caller says it. `ask_id`: only while it is open.
+    """Queue a text, or the removal of one. If a row with the same target exists, it stays as it is.
 
-    `tried`: part of it may stand there already. So it may where the caller is about to say it.
-
-    One that is queued under the same name already is left as it is.
+    `lease` is the time for which the caller posts it itself. With `ask_id`, it is posted only while that ask is open.
+    `tried` means that a part of it may be posted already. A `lease` implies that, since the caller is about to post it.
     """
     tried = tried or lease is not None
     if not _QUEUED.rows(connection, of=say.target):
@@ -234,21 +241,25 @@ def _when(connection: Connection, not_before: datetime | None, lease: timedelta 
 
 
 def text_waits(connection: Connection, conversation_id: str, before: str) -> bool:
-    """Return whether a text of a conversation is still to be said before the named one, which may not be queued yet."""
+    """Return True if another text of a conversation must be posted before the named one, even if that is not queued
+    yet."""
     return bool(_WAITS_BEFORE.rows(connection, of=conversation_id, own=before))
 
 
 def free(connection: Connection) -> None:
-    """End every lease: whoever held one is gone. What failed before it went is tried as if for the first time."""
+    """End every lease, because the processes that held them have ended. Earlier failures of a row no longer count."""
     held = update(outbox).where(outbox.c.leased_until.is_not(None))
     connection.execute(held.values(leased_until=None, due_at=NOW, noted_at=NOW), {"now": given_now(connection)})
     connection.execute(update(outbox).where(outbox.c.first_failed_at.is_not(None)).values(first_failed_at=None))
 
 
 def set_right(connection: Connection) -> int:
-    """Make due what was put off at a time that is still to come: the clock went back. Returns how many rows."""
+    """Make rows due whose due time or lease was written by a clock that has since gone back.
+
+    Return the number of rows.
+    """
     far = NOW + LONGEST_WAIT // _MICROSECOND
-    # Releases before 0005 did not note when they put a row off.
+    # Releases before 0005 did not store the time at which they put a row off.
     unnoted = and_(outbox.c.noted_at.is_(None), or_(outbox.c.leased_until > far, outbox.c.due_at > far))
     untimely = or_(outbox.c.noted_at > NOW + TOLERANCE // _MICROSECOND, unnoted)
     right = update(outbox).where(untimely).values(leased_until=None, due_at=NOW, noted_at=NOW)
@@ -258,9 +269,10 @@ def set_right(connection: Connection) -> int:
 def lease(
     connection: Connection, length: timedelta, at_most: int, served: Served = None, left: Left | None = None
 ) -> tuple[OutboxItem, ...]:
-    """Take rows of these platforms that are due. What cannot be read is added to `left`, and stays as it is.
+    """Lease at most `at_most` due rows of these platforms, for `length`.
 
-    Within a conversation, nothing overtakes a text that was queued before it, nor a card that nobody has seen.
+    Rows that this release cannot read are added to `left`, and are not changed. Within a conversation, nothing
+    overtakes a text that was queued before it, nor a card that no one has seen.
     """
     now, left = given_now(connection), left or Left()
     given = {"now": now, "at_most": at_most, "left": left.ids("outbox", int)}
@@ -282,7 +294,7 @@ def lease(
 
 
 def hold(connection: Connection, target: str, length: timedelta) -> None:
-    """Keep what was leased. What was given back meanwhile, or is leased for longer, stays as it is."""
+    """Renew a lease. A row that was released meanwhile, or is leased for longer, stays as it is."""
     connection.execute(
         update(outbox)
         .where(outbox.c.target == target, outbox.c.leased_until < _LEASED_UNTIL)
@@ -292,16 +304,16 @@ def hold(connection: Connection, target: str, length: timedelta) -> None:
 
 
 def leave(connection: Connection, item: OutboxItem) -> None:
-    """Whoever leased it cannot read what it is about: as if nobody had taken it."""
+    """Undo a lease whose holder cannot read the row's ask or conversation. The try does not count."""
     connection.execute(
         update(outbox).where(outbox.c.id == item.id).values(leased_until=None, attempts=item.attempts - 1)
     )
 
 
 def next_due(connection: Connection, served: Served = None, left: Left | None = None) -> timedelta | None:
-    """Return in how long the next row of these platforms has to be looked at, but for those that are left to others.
+    """Return the time until the next row of these platforms is due. None if nothing is queued for them.
 
-    None: there is none.
+    Rows that are left to newer processes do not count.
     """
     given = {"now": given_now(connection), "left": (left or Left()).ids("outbox", int)}
     found = [connection.execute(query, given).scalar_one_or_none() for query in _next_due(served)]
@@ -310,7 +322,7 @@ def next_due(connection: Connection, served: Served = None, left: Left | None = 
 
 
 def delete(connection: Connection, target: str, *, revision: int | None = None) -> None:
-    """It is done; for a card, unless it has to be drawn in a newer revision by now."""
+    """Delete a row that is done. With `revision`, keep a card that must be drawn in a newer revision."""
     statement = delete_from(outbox).where(outbox.c.target == target)
     if revision is not None:
         statement = statement.where(outbox.c.revision <= revision)
@@ -318,8 +330,11 @@ def delete(connection: Connection, target: str, *, revision: int | None = None) 
 
 
 def take_back(connection: Connection, target: str) -> None:
-    """It is not to be said any more. Somebody may be saying it, or have said it and died before that was noted: then
-    it stays, to be looked for and taken away."""
+    """Withdraw a queued text.
+
+    If no one has leased its row, the row is deleted. Otherwise some process may be posting the text, or may have posted
+    it and died before the commit. Then the row becomes a removal, which finds the message and deletes it.
+    """
     chosen = outbox.c.target == target
     connection.execute(delete_from(outbox).where(chosen, outbox.c.attempts == 0))
     payload = connection.execute(select(outbox.c.payload).where(chosen)).scalar_one_or_none()
@@ -331,13 +346,16 @@ def take_back(connection: Connection, target: str) -> None:
 
 
 def release(connection: Connection, target: str) -> None:
-    """Whoever held it could not do it: anybody may, at once."""
+    """End the lease of a row that its holder could not deliver, and make it due at once."""
     freed = update(outbox).where(outbox.c.target == target).values(leased_until=None, due_at=NOW, noted_at=NOW)
     connection.execute(freed, {"now": given_now(connection)})
 
 
 def retry(connection: Connection, item: OutboxItem, after: timedelta, error: str, *, failed: bool) -> None:
-    """Try a row again later. `failed`: the try counts as a failure, and not as a wait that the platform asked for."""
+    """Schedule another try of a row.
+
+    `failed` means that the try counts as a failure, and not as a wait that the platform asked for.
+    """
     first = func.coalesce(outbox.c.first_failed_at, NOW) if failed else outbox.c.first_failed_at
     connection.execute(
         update(outbox)
@@ -348,7 +366,7 @@ def retry(connection: Connection, item: OutboxItem, after: timedelta, error: str
 
 
 def hurry(connection: Connection, served: Served) -> None:
-    """Make due what failed on these platforms, but for what the platform itself asked to wait for."""
+    """Make failed rows of these platforms due, except those for which the platform itself asked for a longer wait."""
     soon = outbox.c.due_at <= NOW + LONGEST_PAUSE // _MICROSECOND
     failed = and_(outbox.c.first_failed_at.is_not(None), outbox.c.leased_until.is_(None), outbox.c.due_at > NOW)
     connection.execute(
@@ -385,5 +403,8 @@ def _item(row: RowMapping) -> OutboxItem:
 
 
 def _written(say: Say) -> str:
-    """What an older release reads, too, as long as nothing is in it that is new."""
+    """Return a text as JSON.
+
+    Older releases can read it as long as it uses no new field, since defaults are left out.
+    """
     return say.model_dump_json(exclude_defaults=True)

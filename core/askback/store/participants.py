@@ -1,4 +1,4 @@
-"""Statements about who takes part in a conversation. Each function runs inside a caller's transaction."""
+"""Statements about the participants of a conversation. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback.store.statement import Statement
 
 _PEOPLE = TypeAdapter(tuple[Actor, ...])
 
-# Built once: each click on a question for participants needs these.
+# Compiled once, since each click on a question for participants needs these.
 _STARTER = Statement(select(conversations.c.starter).where(conversations.c.id == bindparam("of")))
 _WROTE = Statement(
     select(inbox.c.author)
@@ -30,22 +30,22 @@ _READ = Statement(
 
 
 def of_conversation(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
-    """Return everybody who has written in it, its starter first, and no bots.
+    """Return everybody who wrote in a conversation, its starter first, without bots.
 
-    One person comes several times where their name has changed since.
+    A person whose name has changed appears once per name.
     """
     written = [
         *(Actor.model_validate_json(row["starter"]) for row in _STARTER.rows(connection, of=conversation_id)),
         *(Actor.model_validate_json(row["author"]) for row in _WROTE.rows(connection, of=conversation_id)),
         *(one for row in _READ.rows(connection, of=conversation_id) for one in _PEOPLE.validate_json(row["authors"])),
     ]
-    # Groups were true when they wrote: whoever acts now brings those of now.
+    # The stored groups date from the time of writing. The person who acts now has current ones.
     people = (one.evolve(groups=()) for one in written if not one.is_program)
     return tuple(dict.fromkeys(people))
 
 
 def with_participants(connection: Connection, ask: Ask) -> Ask:
-    """Return the ask with everybody who has written in its conversation, where its policy asks for them."""
+    """Return the ask with the participants of its conversation, if its policy needs them."""
     if ask.conversation_id is None or not ask.policy.is_for_participants:
         return ask
     return ask.evolve(participants=of_conversation(connection, ask.conversation_id))

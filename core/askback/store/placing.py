@@ -1,4 +1,4 @@
-"""Which messages cards stand in, and which of them were deleted. Each function runs inside a caller's transaction."""
+"""Statements about the messages of cards, and their deletion. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from askback.store.schema import card_messages
 from askback.store.statement import Statement
 
 PAUSES: Final = (0.0, 10.0, 60.0, 300.0, 600.0)
-"""Seconds until a card is posted again, by how often that was needed within `COUNTED`; the last one from then on."""
+"""Seconds until a deleted card is posted again, by the number of earlier times within `COUNTED`.
+
+The last value repeats.
+"""
 COUNTED: Final = timedelta(hours=1)
 
 _OF_ASK = card_messages.c.ask_id == bindparam("of")
@@ -27,7 +30,7 @@ _NOTE = Statement(insert(card_messages))
 
 
 def note(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> None:
-    """Keep that the card of an ask stands in these messages."""
+    """Record that the card of an ask uses these messages."""
     known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
     for message in messages:
         if (message.channel, message.id) not in known:
@@ -35,7 +38,7 @@ def note(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) ->
 
 
 def cards_in(connection: Connection, messages: Iterable[MessageRef]) -> tuple[str, ...]:
-    """Return the ids of the asks whose cards stand, or stood, in these messages."""
+    """Return the ids of the asks whose cards use, or used, these messages. Deleted messages do not count."""
     chosen = [
         and_(card_messages.c.channel == message.channel, card_messages.c.message == message.id) for message in messages
     ]
@@ -44,7 +47,7 @@ def cards_in(connection: Connection, messages: Iterable[MessageRef]) -> tuple[st
 
 
 def lose(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> bool:
-    """Keep that these messages of an ask were deleted. False: that of each was known."""
+    """Record that these messages of an ask were deleted. Return False if all of that was known."""
     count = 0
     for message in messages:
         chosen = (
@@ -58,14 +61,17 @@ def lose(connection: Connection, ask_id: str, messages: Iterable[MessageRef], no
 
 
 def gone_of(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
-    """Return the messages of an ask that were deleted."""
+    """Return the deleted messages of an ask."""
     return frozenset(MessageRef(channel=row["channel"], id=row["message"]) for row in _GONE.rows(connection, of=ask_id))
 
 
 def pause(connection: Connection, ask_id: str, now: datetime) -> timedelta:
-    """Return how long to wait before a card is posted again: a person who deletes it again and again gets no fight."""
+    """Return the pause before a card is posted again.
+
+    It grows, so that the bot does not fight a person who keeps deleting it.
+    """
     since = to_micros(now - COUNTED)
-    # Parts that were deleted together count once.
+    # Messages that were deleted together count once.
     query = select(func.count(card_messages.c.gone_at.distinct())).where(
         card_messages.c.ask_id == ask_id, card_messages.c.gone_at > since, card_messages.c.gone_at < to_micros(now)
     )
@@ -74,5 +80,5 @@ def pause(connection: Connection, ask_id: str, now: datetime) -> timedelta:
 
 
 def delete(connection: Connection, ask_ids: Iterable[str]) -> None:
-    """Forget where the cards of these asks stood."""
+    """Delete the records of these asks' messages."""
     connection.execute(delete_from(card_messages).where(card_messages.c.ask_id.in_(tuple(ask_ids))))

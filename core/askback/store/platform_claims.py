@@ -1,4 +1,4 @@
-"""Of which platforms a process takes work, and which of them others serve. Runs inside a caller's transaction."""
+"""The platforms that each process serves. Functions with a `Connection` run inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from urllib.parse import quote, unquote
 from sqlalchemy import ColumnElement, Connection, false, func, or_, text, true
 
 Served: TypeAlias = frozenset[str] | None
-"""Names of platforms; None: every one."""
+"""Names of platforms. None means every platform."""
 
 STALLED_SECONDS = 4.0
-"""A process whose heart did not beat for so long has died, or cannot reach the database."""
+"""Seconds after which a process without a heartbeat counts as dead or cut off from the database."""
 
-# Beside the heart of a process, as procrastinate keeps it.
+# Stored next to the heartbeat of a process, which procrastinate keeps.
 _ANNOUNCE = text("INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING")
 _FORGET = text(
     "DELETE FROM meta WHERE name LIKE 'worker %' "
@@ -28,11 +28,11 @@ SERVING = (
     "SELECT meta.value FROM procrastinate_workers worker LEFT JOIN meta ON meta.name = 'worker ' || worker.id "  # noqa: S608 - a constant
     f"WHERE worker.last_heartbeat >= now() - make_interval(secs => {STALLED_SECONDS})"
 )
-"""What each process has written whose heart beats, for `read_served`."""
+"""Query for the platforms, as `read_served` reads them, of each process with a recent heartbeat."""
 
 
 def is_served(place_key: ColumnElement[str], served: Served) -> ColumnElement[bool]:
-    """Whether a place is on one of these platforms."""
+    """Return an SQL condition that is true if a place is on one of these platforms."""
     if served is None:
         return true()
     begins = [f"{key_of(name)}:" for name in sorted(served)]
@@ -40,29 +40,31 @@ def is_served(place_key: ColumnElement[str], served: Served) -> ColumnElement[bo
 
 
 def key_of(platform: str) -> str:
-    """What the key of every place on a platform has before its first colon (`Place.key`)."""
+    """Return the part before the first colon in the key of every place on a platform (`Place.key`)."""
     return quote(platform, safe="")
 
 
 def platform_of(place_key: str) -> str:
-    """The platform of a place, by its key."""
+    """Return the platform of a place, by the place's key."""
     return unquote(place_key.partition(":")[0])
 
 
 def announce(connection: Connection, worker_id: int, served: frozenset[str]) -> None:
-    """Tell the others of which platforms this process takes work, while its heart beats."""
+    """Announce the platforms that this process serves, to be valid while it has a heartbeat."""
     connection.execute(_ANNOUNCE, {"name": f"worker {worker_id}", "value": written_served(served)})
     connection.execute(_FORGET)
 
 
 def serving(connection: Connection) -> tuple[Served, ...]:
-    """Of which platforms each process takes work whose heart beats. None: it has not said so, such as one of an
-    earlier release, and may do so for every one."""
+    """Return the platforms of each process with a recent heartbeat.
+
+    None for a process that did not announce them, such as one of an earlier release. It may serve every platform.
+    """
     return tuple(map(read_served, connection.exec_driver_sql(SERVING).scalars()))
 
 
 def written_served(served: frozenset[str]) -> str:
-    """For others to read."""
+    """Return platforms as text for other processes, which `read_served` parses."""
     return " ".join(sorted(map(key_of, served)))
 
 

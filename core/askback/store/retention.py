@@ -1,4 +1,4 @@
-"""What is deleted when it was kept long enough. Runs inside a caller's transaction, a few rows at a time."""
+"""Delete rows whose retention time has passed. Runs inside a caller's transaction, a few rows at a time."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from askback.store.usage import day_of
 
 
 class Pruned(Value):
-    """How much was deleted."""
+    """Numbers of deleted conversations and asks."""
 
     conversations: int = 0
     asks: int = 0
 
 
 def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
-    """Delete conversations that rested since then, and settled asks of nobody's conversation.
+    """Delete conversations without activity since `before`, and asks outside conversations that were settled before
+    then.
 
-    What waits for people, has something to do, or has something to show stays, however old it is.
+    At most `at_most` of each are deleted. Anything that waits for people, has something to do or has something to show
+    stays, regardless of its age.
     """
     moment = to_micros(before)
     resting, settled = _resting(moment).limit(at_most), _settled(moment).limit(at_most)
     found, found_alone = connection.execute(resting).all(), connection.execute(settled).all()
     locks.lock_places(connection, [row.place_key for row in (*found, *found_alone)])
-    # Once more: somebody may have gone on there before the locks were ours.
+    # Read again, since somebody may have continued there before this transaction had the locks.
     still = conversations.c.id.in_([row.id for row in found])
     ids = tuple(connection.execute(_resting(moment).where(still)).scalars())
     owned = tuple(connection.execute(select(asks.c.id).where(asks.c.conversation_id.in_(ids))).scalars())
@@ -43,7 +45,7 @@ def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
         connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
     connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
     if not ids:
-        # Once, in the last round. What was used up counts for its whole day, whatever became of the conversation.
+        # Only in the last round. Usage counts for its whole day, even if its conversation was deleted.
         connection.execute(
             delete(usage).where(usage.c.day < day_of(before), ~select(conversations.c.id).where(_is_of_usage).exists())
         )
@@ -65,7 +67,7 @@ def _resting(moment: int) -> Select[str, str]:
 
 
 def _settled(moment: int) -> Select[str, str]:
-    """Asks of nobody's conversation."""
+    """Select settled asks that belong to no conversation."""
     showing = select(outbox.c.id).where(outbox.c.target == "ask:" + asks.c.id)
     return (
         select(asks.c.id, asks.c.place_key)

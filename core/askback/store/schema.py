@@ -1,7 +1,7 @@
-"""The tables. One description for SQLite and PostgreSQL.
+"""The tables, described once for SQLite and PostgreSQL.
 
-JSON is text that only we read; times are microseconds since the epoch, UTC (`askback.internal.clock`).
-Migrations have a copy of their own of what they create: changing this file asks for a new one, and
+JSON columns are text that only askback reads. Times are microseconds since the epoch, UTC (`askback.internal.clock`).
+Migrations contain their own copy of the tables that they create. So each change of this file needs a new migration, and
 a test compares the two.
 """
 
@@ -50,7 +50,7 @@ metadata = MetaData(
     }
 )
 
-# SQLite counts rows by itself only in a column of the type INTEGER.
+# SQLite generates ids automatically only in a column of type INTEGER.
 _Serial = BigInteger().with_variant(Integer(), "sqlite")
 
 conversations = Table(
@@ -71,8 +71,8 @@ conversations = Table(
     Column("trace", Text),
     Column("turn_after", BigInteger),
 )
-# Holds only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if it
-# is written as SQLAlchemy writes that there; a test looks at the query plan.
+# Indexes only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if the condition
+# is written exactly as SQLAlchemy renders it there. A test checks the query plan.
 Index(
     "ix_conversations_wants_turn",
     conversations.c.updated_at,
@@ -90,7 +90,7 @@ transcript = Table(
     Column("hidden", Boolean, nullable=False, server_default=false()),
     Column("unfinished", Boolean, nullable=False, server_default=false()),
     Column("created_at", BigInteger, nullable=False),
-    # JSON array of the people whose words a message to the model holds. NULL in rows of releases before 0005.
+    # JSON array of the authors of a message to the model. NULL in rows of releases before 0005.
     Column("authors", Text),
     PrimaryKeyConstraint("conversation_id", "seq"),
     CheckConstraint("role IN ('user', 'assistant')", name="role"),
@@ -107,11 +107,11 @@ inbox = Table(
     Column("received_at", BigInteger, nullable=False),
     Column("taken_seq", Integer),
     Column("files", Text),
-    # When the newest edit was made, by the platform's clock: edits overtake each other.
+    # Time of the newest edit by the platform's clock, since edits may arrive out of order.
     Column("edited_at", BigInteger),
     # The row that this one is an edit of.
     Column("edit_of", BigInteger),
-    # The ask to which it was the answer.
+    # The ask that this message answered.
     Column("ask_id", Text),
     UniqueConstraint("conversation_id", "dedupe_key"),
     Index(None, "conversation_id", "taken_seq"),
@@ -158,7 +158,7 @@ asks = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("settled_at", BigInteger),
     Column("trace", Text),
-    # When its card was posted first. NULL before that, and in rows of releases before 0005.
+    # Time at which its card was first posted. NULL before that, and in rows of releases before 0005.
     Column("posted_at", BigInteger),
     CheckConstraint("length(id) <= 22", name="id"),
     CheckConstraint(
@@ -166,7 +166,8 @@ asks = Table(
     ),
     # Also serves a search by the status alone.
     Index(None, "status", "attend_at"),
-    # Each with what it is searched for: else SQLite takes the index above, and looks at all that are open anywhere.
+    # Each index contains the second column of its search. Otherwise SQLite would use the index above and scan all open
+    # asks.
     Index(None, "conversation_id", "status"),
     Index(None, "conversation_id", "settled_at"),
     Index(None, "place_key", "status"),
@@ -186,8 +187,8 @@ actions = Table(
     sqlite_autoincrement=True,
 )
 
-# The messages of cards: a deletion is looked up here. `asks.messages` says which of them make up the card now. No
-# foreign key: a process of an earlier release deletes asks, and knows nothing of this table.
+# The messages of cards, in which a deletion is looked up. `asks.messages` lists those that make up the card now. A
+# foreign key is missing on purpose, since a process of an earlier release deletes asks without knowing this table.
 card_messages = Table(
     "card_messages",
     metadata,
@@ -199,8 +200,7 @@ card_messages = Table(
     Index(None, "channel", "message"),
 )
 
-# Autoincrement: an id is never given twice, so that whoever holds a lease on a deleted row cannot
-# mistake a new one for it.
+# Autoincrement never reuses an id. So the holder of a lease on a deleted row cannot mistake a new row for it.
 outbox = Table(
     "outbox",
     metadata,
@@ -216,16 +216,16 @@ outbox = Table(
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("first_failed_at", BigInteger),
     Column("last_error", Text),
-    # When it was leased for the first time. NULL in rows of releases before 0005.
+    # Time of the first lease. NULL in rows of releases before 0005.
     Column("tried_at", BigInteger),
-    # When due_at and leased_until were last written: a time to come means that the clock went back.
+    # Time at which due_at and leased_until were last written. A time in the future means that the clock went back.
     Column("noted_at", BigInteger),
-    # What nobody holds, by when it is due.
+    # Serves searches for free rows by due time.
     Index(None, "leased_until", "due_at"),
     sqlite_autoincrement=True,
 )
 
-# What the model used up: one row a conversation and day (days since the epoch, UTC).
+# Tokens that the model used, one row per conversation and day (days since the epoch, UTC).
 usage = Table(
     "usage",
     metadata,
@@ -235,7 +235,7 @@ usage = Table(
     PrimaryKeyConstraint("conversation_id", "day"),
 )
 
-# Calls of the model that run: `usage` counts so many tokens of each in advance.
+# Running calls of the model, whose tokens `usage` counts in advance.
 reservations = Table(
     "reservations",
     metadata,
@@ -246,7 +246,7 @@ reservations = Table(
     Column("until", BigInteger, nullable=False),
 )
 
-# Messages that may be meant as an answer, about which their authors were asked.
+# Messages that may be meant as an answer, for which the author is asked to choose.
 offers = Table(
     "offers",
     metadata,

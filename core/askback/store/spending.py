@@ -1,4 +1,4 @@
-"""The tokens of the model: counted before a call, corrected after it."""
+"""Transactions that count the model's tokens before each call and correct the count afterwards."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from askback.store.transactions import Transactions
 
 
 class Spending(Transactions):
-    """The tokens of the model: counted before a call, corrected after it.
+    """Transactions that count the model's tokens before each call and correct the count afterwards.
 
-    Calls of several conversations and processes at the same time so know of one another. A process that dies in the
-    middle of a call leaves it counted whole, since the service bills it as well.
+    So concurrent calls of several conversations and processes know of each other. If a process dies during a call, the
+    whole call stays counted, since the service bills it too.
     """
 
     async def spent(self, conversation_id: str) -> Spent:
-        """Return what was used up so far."""
+        """Return the tokens that were used so far."""
         return await self._database.read(lambda connection: usage.spent(connection, conversation_id, utc_now()))
 
     async def reserve(self, conversation_id: str, reservation: str, amount: Callable[[Spent], int]) -> Spent:
-        """Count a call in advance, with the `amount` of tokens for what is spent. 0: there is to be none.
+        """Count a call in advance, with the number of tokens that `amount` returns. 0 means that the call must not run.
 
-        Return what was spent before. `reservation`: a new id, for `settle`.
+        Returns what was spent before. `reservation` is a new id, for `settle`.
         """
 
         def work(connection: Connection) -> Spent:
@@ -44,9 +44,9 @@ class Spending(Transactions):
         return await self._database.run(work)
 
     async def adjust(self, reservation: str, tokens: int) -> None:
-        """Count another number in advance, since more is known of the call."""
+        """Change the count in advance, since more is known about the call."""
         await self._database.run(lambda connection: usage.adjust(connection, reservation, tokens))
 
     async def settle(self, reservation: str, tokens: int) -> None:
-        """Count what a call used up whose turn commits nothing. The second time, it does nothing."""
+        """Count the tokens of a call whose turn commits nothing. A second call of this method does nothing."""
         await self._database.run(lambda connection: usage.settle(connection, reservation, tokens))

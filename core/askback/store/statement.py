@@ -1,7 +1,7 @@
-"""Statements that each click and each turn of the model need.
+"""Compiled statements for each click and each turn of the model.
 
-What they say is in SQLAlchemy's words, once for both databases. In SQLite they then go past it: its way there and back
-takes several times what SQLite itself does.
+They are written with SQLAlchemy, once for both databases. On SQLite they then bypass SQLAlchemy at run time, since its
+overhead is several times the work of SQLite itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sqlalchemy import Boolean, Connection, Delete, Insert, Integer, Select, Tex
 from sqlalchemy.exc import DBAPIError
 
 Row: TypeAlias = Mapping[str, Any]
-"""A row as it was found, by the names of its columns."""
+"""A row as a mapping of column names to values."""
 
 
 class Statement:
-    """One statement, compiled once for the names of its parameters. Its columns are texts, whole numbers and flags."""
+    """A statement that is compiled once per set of parameter names. Its columns are texts, integers and booleans."""
 
     def __init__(self, made: Select[Any] | Insert | Update | Delete) -> None:
         columns = list(made.selected_columns) if isinstance(made, Select) else []
@@ -32,7 +32,7 @@ class Statement:
         self._compiled: dict[tuple[str, ...], tuple[str, tuple[str, ...], dict[str, Any]]] = {}
 
     def rows(self, connection: Connection, **parameters: object) -> Sequence[Row]:
-        """What it finds."""
+        """Run the statement and return the rows that it selects."""
         raw = connection.connection.driver_connection
         if not isinstance(raw, sqlite3.Connection):
             found = connection.execute(self._made, parameters).mappings()
@@ -46,7 +46,7 @@ class Statement:
         return rows
 
     def change(self, connection: Connection, **parameters: object) -> int:
-        """How many rows it changed."""
+        """Run the statement and return the number of rows that it changed."""
         raw = connection.connection.driver_connection
         if not isinstance(raw, sqlite3.Connection):
             return connection.execute(self._made, parameters).rowcount
@@ -62,5 +62,5 @@ class Statement:
         try:
             return raw.execute(text, [given[name] for name in order])
         except sqlite3.Error as error:
-            # As SQLAlchemy raises it.
+            # Raise what SQLAlchemy would raise.
             raise DBAPIError.instance(text, None, error, sqlite3.Error, hide_parameters=True) from error

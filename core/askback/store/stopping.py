@@ -1,4 +1,4 @@
-"""Stops: what ends a conversation's turn, its calls and its questions."""
+"""Transactions that stop a conversation: its turn, its calls and its questions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from askback.store.notifications import Signal, tell
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
-"""The result of a call that a stop ended."""
+"""Result of a call that a stop ended."""
 
 
 class Stopping(Transactions):
-    """Stops: what ends a conversation's turn, its calls and its questions."""
+    """Transactions that stop a conversation: its turn, its calls and its questions."""
 
     async def stops(self, conversation_id: str) -> int:
-        """How often a conversation was stopped."""
+        """Return the number of stops of a conversation, or -1 if the conversation does not exist."""
 
         def work(connection: Connection) -> int:
             conversation = conversations.get(connection, conversation_id)
@@ -37,10 +37,10 @@ class Stopping(Transactions):
     async def stop(
         self, conversation_id: str, by: Actor | None, reason: str | None = None, *, heard: Heard | None = None
     ) -> Stopped | None:
-        """End what goes on in a conversation: the turn, its calls, its open asks. None: nothing goes on.
+        """End a conversation's turn, calls and open asks. Return None if there is nothing to end.
 
-        `heard`: the message that orders it, which counts once. `by` None: whoever runs askback. Raises
-        `StoreBusy` like every click.
+        `heard` is the message with the order to stop, which counts once. `by` None means the operator. Raises
+        `StoreBusy` if the commit takes longer than 2 s.
         """
 
         def work(connection: Connection) -> Stopped | None:
@@ -69,7 +69,7 @@ class Stopping(Transactions):
 
 
 def goes_on(connection: Connection, conversation: Conversation) -> bool:
-    """Whether a turn runs or is to come, or the model waits for people or tools: no message ends that."""
+    """Return True if a turn runs or is due, or the model waits for people or tools. A new message does not end that."""
     if conversations.wants_turn(connection, conversation.id):
         return True
     last = conversations.last_message(connection, conversation.id)
@@ -82,7 +82,10 @@ def goes_on(connection: Connection, conversation: Conversation) -> bool:
 def end_all(
     connection: Connection, conversation: Conversation, by: Actor | None, now: datetime, reason: str | None = None
 ) -> tuple[Ask, ...]:
-    """End the open asks and calls of a conversation, and whatever a running turn wants to commit."""
+    """End a conversation's open asks and calls, and keep its running turn from committing.
+
+    Return the asks that it ended.
+    """
     ended: list[Ask] = []
     for ask in asks.open_of(connection, conversation.id):
         outcome = Outcome(status="cancelled", at=now, by=by, reason=reason)

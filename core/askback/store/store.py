@@ -1,4 +1,4 @@
-"""The store: every method is one whole transaction. No connection and no row leaves it."""
+"""The store, in which every method is one whole transaction. No connection and no row leaves it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,22 @@ from askback.store.turning import Turning
 
 
 class Store(Asking, Showing, Listening, Changing, Stopping, Turning, Spending, Calling):
-    """Everything that outlives the process."""
+    """The transactions on everything that must survive the end of the process."""
 
     async def close(self) -> None:
         await self._database.close()
 
     async def unserved(self, for_long: timedelta) -> frozenset[str]:
-        """Platforms of which something has waited for so long that neither this process nor another one takes."""
+        """Return the platforms that have had work due `for_long` and that neither this process nor another one
+        serves."""
         served = self._served
         if served is None:
             return frozenset()
         return await self._database.read(lambda connection: waiting.unserved(connection, for_long, served))
 
     async def prune(self, before: datetime, at_most: int) -> Pruned:
-        """Delete some of what has rested since then. Nothing deleted: there is no more of it."""
+        """Delete up to `at_most` conversations, and as many asks, without activity since `before`.
+
+        An empty result means that none remain.
+        """
         return await self._database.run(lambda connection: retention.prune(connection, before, at_most))

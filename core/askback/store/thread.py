@@ -1,4 +1,4 @@
-"""A thread that keeps a connection to the database, on SQLite and on PostgreSQL."""
+"""A thread that owns a connection to the database, for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ log = logging.getLogger("askback.store")
 
 
 class OwnThread:
-    """A thread that is known to have opened its connection, and whose end can be awaited."""
+    """A thread that has opened its connection when the constructor returns. Its end can be awaited.
+
+    The constructor raises the error of `body` if that ends before it reports an open connection.
+    """
 
     def __init__(self, name: str, body: Callable[[Callable[[], None]], None]) -> None:
         opened: ThreadFuture[None] = ThreadFuture()
         self._ended: ThreadFuture[None] = ThreadFuture()
-        # Running: a caller of `ended` who is cancelled cannot cancel it for the others.
+        # Mark the future as running, so that a cancelled caller of `ended` cannot cancel it for the others.
         self._ended.set_running_or_notify_cancel()
 
         def main() -> None:
@@ -33,7 +36,7 @@ class OwnThread:
             finally:
                 self._ended.set_result(None)
 
-        # A daemon: a program that forgot to close must still be able to end. What was acknowledged is on
+        # A daemon thread, since a program that forgot to close must still be able to end. Acknowledged changes are on
         # the disk by then.
         self._thread = threading.Thread(target=main, name=name, daemon=True)
         self._thread.start()

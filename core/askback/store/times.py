@@ -1,7 +1,7 @@
-"""The clock that leases, due times and deadlines are compared with: the database's own, read inside the statement.
+"""The clock for leases, due times and deadlines. It is the database's own, read inside the statement.
 
-Processes on several machines share a PostgreSQL database, and their wall clocks differ. An SQLite file belongs to one
-machine, whose clock is passed in as a parameter.
+Several machines share a PostgreSQL database, and their wall clocks differ. An SQLite file belongs to one machine, whose
+clock is passed as a parameter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from askback.internal import clock
 
 
 class _ServerTime(FunctionElement[int]):
-    """The time of the store, in microseconds since the epoch."""
+    """The store's time, in microseconds since the epoch."""
 
     type = BigInteger()
     inherit_cache = True
@@ -32,22 +32,23 @@ def _given(element: _ServerTime, compiler: SQLCompiler, **more: Any) -> str:
 
 @compiles(_ServerTime, "postgresql")
 def _of_server(element: _ServerTime, compiler: SQLCompiler, **more: Any) -> str:
-    # Stable within the statement, so that an index serves a comparison with it.
+    # The value is stable within the statement, so that an index can serve a comparison with it.
     given = compiler.process(element.clauses, **more)
     return f"coalesce(CAST({given} AS bigint), CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint))"
 
 
 NOW = _ServerTime(bindparam("now", type_=BigInteger()))
-"""The store's time. A statement with it takes the parameter `now`: what `given_now` returns."""
+"""The store's time as an SQL expression. A statement that uses it takes the parameter `now`, which `given_now`
+returns."""
 _READ = select(NOW)
 
 
 def given_now(connection: Connection) -> int | None:
-    """Return what to pass as the parameter `now`. None: the database reads its own clock."""
+    """Return the value of the parameter `now`. None means that the database reads its own clock."""
     return None if connection.dialect.name == "postgresql" else clock.now()
 
 
 def read_now(connection: Connection) -> int:
-    """Return the store's time."""
+    """Return the store's time, in microseconds since the epoch."""
     given = given_now(connection)
     return connection.execute(_READ, {"now": None}).scalar_one() if given is None else given

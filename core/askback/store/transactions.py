@@ -1,4 +1,4 @@
-"""What every group of transactions of the store has: the database that runs them."""
+"""The base class of the store's groups of transactions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from askback.store.left import Left
 from askback.store.platform_claims import Served
 
 CLICK_SECONDS = 2.0
-"""A click that cannot be committed by then is refused, visibly: the platforms wait 3 s."""
+"""Seconds after which an uncommitted click is refused visibly. The platforms wait 3 s."""
 
 
 class Transactions:
-    """Whole transactions: no connection and no row leaves a method."""
+    """A group of methods that are whole transactions. No connection and no row leaves a method."""
 
     def __init__(self, database: Database, served: Served = None, known: Served = None) -> None:
-        """`served`: of which platforms work is taken; `known`: those that there are. None means any."""
+        """`served` are the platforms whose work this process takes, `known` all that exist. None means any platform."""
         self._database = database
         self._known = known
         self._served = served

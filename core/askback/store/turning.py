@@ -1,4 +1,4 @@
-"""The turns of the model: begun and ended in one transaction each, and what they used up."""
+"""Transactions that begin and end the turns of the model, and count their tokens."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from askback.store.left import Unreadable
 from askback.store.transactions import Transactions
 
 Results = Callable[[News], Message]
-"""Builds the next message to the model, with the people whose words it holds."""
+"""Builds the next message to the model, including the authors of its words."""
 
 
 class Turning(Transactions):
-    """The turns of the model: begun and ended in one transaction each, and what they used up."""
+    """Transactions that begin and end the turns of the model, and count their tokens."""
 
     async def runnable(self, now: datetime) -> tuple[str, ...]:
-        """Conversations that have something to do, now."""
+        """Return the ids of conversations that have something to do now."""
         return await self._database.read(lambda connection: conversations.runnable(connection, now, self._served))
 
     async def next_turn(self, now: datetime) -> datetime | None:
-        """When, after now, the first of those that were put off is to be tried again."""
+        """Return the earliest time after `now` for which a turn was put off. None if there is none."""
         return await self._database.read(lambda connection: conversations.next_turn(connection, now, self._served))
 
     async def starter(self, conversation_id: str) -> Actor | None:
-        """Return who began a conversation. None: there is none."""
+        """Return the person who began a conversation. None if the conversation does not exist."""
 
         def work(connection: Connection) -> Actor | None:
             conversation = conversations.get(connection, conversation_id)
@@ -44,7 +44,7 @@ class Turning(Transactions):
         return await self._database.read(work)
 
     async def put_off(self, conversation_id: str, pause: timedelta) -> None:
-        """A turn failed: it is not tried again before that pause is over, unless something new comes in."""
+        """Put off a failed turn until the pause ends, unless something new comes in."""
 
         def work(connection: Connection) -> None:
             locks.lock_conversation(connection, conversation_id)
@@ -53,14 +53,15 @@ class Turning(Transactions):
         await self._database.run(work)
 
     def leave_turn(self, conversation_id: str, error: Unreadable) -> None:
-        """Only a newer process can read what is to be done there. The log says so once."""
+        """Leave a turn that this release cannot read to a newer process. Only the first such turn is logged."""
         self._left.add("turn", conversation_id, error)
 
     async def begin_turn(self, conversation_id: str, compose: Results, notice: Say | None = None) -> Turn | None:
-        """The next turn, its message to the model committed. None: nothing to do, or still waiting for people.
+        """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
 
-        A turn that a crash broke off is begun again with the same messages. `notice`: what people read about a message
-        to the model, committed with it.
+        That is so if the conversation has no work, still waits for people, or has approved calls to run first. A turn
+        that a crash interrupted begins again with the same messages. `notice` is a text for people about a message to
+        the model, which is committed with it.
         """
 
         def work(connection: Connection) -> Turn | None:
@@ -74,13 +75,14 @@ class Turning(Transactions):
             resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
             asked = () if last is None else approvals.calls_of(connection, conversation_id, last.seq)
             if any(call.is_to_run for call, _ in asked):
-                # Approved since the tools were run: the caller runs it, or whoever takes its place.
+                # The call was approved after the tools ran. The caller, or the process that takes over from it, runs
+                # it.
                 return None
             if any(ask is not None and ask.outcome is None for _, ask in asked):
                 conversations.want_turn(connection, conversation_id, False)
                 return None
             if not wanted:
-                # Stopped, or done: what people wrote before a stop waits for what they write next.
+                # The conversation is stopped or finished. Messages from before a stop wait for the next message.
                 return None
             written = conversations.take_inbox(connection, conversation_id, seq)
             if written or asked:
@@ -104,10 +106,11 @@ class Turning(Transactions):
         return await self._database.run(work)
 
     async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...] | None:
-        """Commit what the model said, its calls, their asks and what is to be posted, all together.
+        """Commit what the model said, its calls, their asks and the texts to post, all together. Return the stored
+        asks.
 
-        None: somebody stopped the conversation meanwhile, or another process that took this one for dead has
-        ended the turn; and of all this nothing was committed but the tokens.
+        None if somebody stopped the conversation meanwhile. None also if another process took this one for dead and has
+        ended the turn. Then only the tokens were committed.
         """
 
         def work(connection: Connection) -> tuple[Ask, ...] | None:
@@ -131,7 +134,7 @@ class Turning(Transactions):
                 message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
                 conversations.add_message(connection, end.conversation_id, message)
             if end.say is not None:
-                # The caller says it, unless an earlier text still waits: then it waits behind that.
+                # The caller posts it, unless an earlier text still waits. Then it waits behind that one.
                 waits = not end.say.messages and outbox.text_waits(connection, end.conversation_id, end.say.target)
                 lease = None if waits else timedelta(seconds=outbox.LEASE_SECONDS)
                 outbox.put_say(connection, end.say, end.conversation_id, lease=lease, tried=True)
@@ -163,7 +166,7 @@ class Turning(Transactions):
         return await self._database.run(work)
 
     async def set_prose(self, conversation: Conversation, messages: tuple[MessageRef, ...]) -> None:
-        """Where the text of the running turn begins to stand, unless somebody stopped it."""
+        """Store the messages in which the text of the running turn is posted, unless somebody stopped the turn."""
 
         def work(connection: Connection) -> None:
             locks.lock_conversation(connection, conversation.id)
@@ -175,7 +178,10 @@ class Turning(Transactions):
 
 
 def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
-    """Where the last exchange begins: results are never kept or dropped without the calls that they answer."""
+    """Return the first row of the last exchange.
+
+    Tool results are never kept or dropped without the calls that they answer.
+    """
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq
     return conversations.last_assistant(connection, end.conversation_id) or last.seq

@@ -1,4 +1,4 @@
-"""When the agent is to go on. Each function runs inside a caller's transaction."""
+"""Start the agent's turns. Each function runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from askback.store import conversations
 
 
 def wake(connection: Connection, conversation_id: str, place: Place) -> None:
-    """The conversation in this place has something to do, since this commit.
+    """Record that the conversation in this place has something to do after this commit.
 
-    A running turn that finds more to do goes on by itself; this is for everybody else. In SQLite the one worker
-    looks at the row; in PostgreSQL it is a job in the same commit, for whichever process of its platform takes it.
+    A running turn that finds more work continues automatically, and all others need this. On SQLite the single worker
+    checks the row. On PostgreSQL the same commit queues a job, which a process that serves the platform takes.
     """
     conversations.want_turn(connection, conversation_id, True)
     if connection.dialect.name == "postgresql":
-        # Only where it is installed.
+        # Imported here because procrastinate may not be installed.
         from askback.store.postgres.jobs import defer_turn
 
         defer_turn(connection, conversation_id, place.platform)

@@ -1,4 +1,4 @@
-"""Reads ASKBACK_DATABASE_URL."""
+"""Parse ASKBACK_DATABASE_URL."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FORMS = (
     "Write a file (askback.db), sqlite:///relative.db, sqlite:////absolute/path.db or "
     "postgresql://user:password@host/database."
 )
-# A URL without its slashes, or libpq's other form: as the name of a file, it would be shown.
+# A URL without its slashes, or libpq's keyword form. Treated as a file name, it would be shown with its password.
 _NEARLY = re.compile(
     r"postgres(?:ql)?(?:\+psycopg)?:(?!//)|(?:host|hostaddr|port|user|password|dbname)\s*=", re.IGNORECASE
 )
 
 
 def database_of(url: str) -> Path | PostgresAddress:
-    """The database that is meant: an SQLite file, or one of a PostgreSQL server. Raises `OperatorError`."""
+    """Return the database that the URL names: an SQLite file or a PostgreSQL database. Raises `OperatorError`."""
     if _NEARLY.match(url.strip()):
         raise OperatorError(UNREADABLE)
     scheme, separator, _ = url.strip().partition("://")
@@ -31,9 +31,10 @@ def database_of(url: str) -> Path | PostgresAddress:
 
 
 def database_path(url: str) -> Path:
-    """The SQLite file that is meant: a plain path, `sqlite:///relative.db` or `sqlite:////absolute.db`.
+    """Return the SQLite file of a plain path, `sqlite:///relative.db` or `sqlite:////absolute.db`.
 
-    What is not understood is never quoted back beyond its scheme: it may hold a password.
+    Raises `OperatorError`. It quotes at most the scheme of a URL that is not understood, since the rest may contain a
+    password.
     """
     url = url.strip()
     scheme, separator, rest = url.partition("://")
@@ -56,7 +57,8 @@ def database_path(url: str) -> Path:
 
 
 def anchored(url: str, folder: Path) -> str:
-    """Return the same database with a relative file taken from `folder`, and not from the working directory."""
+    """Return the URL of the same database, with a relative file resolved against `folder` and not the working
+    directory."""
     scheme, separator, rest = url.strip().partition("://")
     name = rest[1:] if separator else scheme
     if separator and (scheme.lower().partition("+")[0] != "sqlite" or not rest.startswith("/")):

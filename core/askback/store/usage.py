@@ -1,6 +1,6 @@
-"""Statements about the tokens that the model used up. Each function runs inside a caller's transaction.
+"""Statements about the tokens that the model used. Each function runs inside a caller's transaction.
 
-A call that runs is counted in advance, and a row says so: a process that dies leaves it counted.
+A running call is counted in advance in its own row, so the call of a process that dies stays counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from askback.store.schema import reservations, usage
 from askback.store.statement import Row, Statement
 
 CALL_SECONDS = 600.0
-"""The longest time for which other calls wait for the end of one. It may take longer; they are refused then."""
+"""Longest time, in seconds, for which other calls wait for a running one.
+
+The call may take longer, but then the waiting ones are refused.
+"""
 _DAY = 86_400_000_000
 
 _SPEND = Statement(
@@ -34,18 +37,18 @@ _DROP_OLD = Statement(delete(reservations).where(reservations.c.conversation_id 
 
 
 def day_of(moment: datetime) -> int:
-    """Days since the epoch, UTC."""
+    """Return the number of days since the epoch, UTC."""
     return to_micros(moment) // _DAY
 
 
 def spend(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
-    """Count tokens; a negative number gives some back."""
+    """Add to the count of tokens. A negative number subtracts."""
     if tokens and _SPEND.change(connection, of=conversation_id, on=day, more=tokens) == 0:
         _SPEND_FIRST.change(connection, conversation_id=conversation_id, day=day, tokens=max(tokens, 0))
 
 
 def spent(connection: Connection, conversation_id: str, at: datetime) -> Spent:
-    """Return what a conversation used up, what all did on that day, and what of it is counted in advance."""
+    """Return the tokens of a conversation, those of all conversations on that day, and those counted in advance."""
     day = day_of(at)
     used, reserved = func.coalesce(func.sum(usage.c.tokens), 0), func.coalesce(func.sum(reservations.c.tokens), 0)
     running = reservations.c.day == day, reservations.c.until > to_micros(at)
@@ -59,7 +62,7 @@ def spent(connection: Connection, conversation_id: str, at: datetime) -> Spent:
 
 
 def reserve(connection: Connection, conversation_id: str, reservation: str, tokens: int, at: datetime) -> None:
-    """Count a call in advance, under an id with which `settle` corrects it."""
+    """Count a call's tokens in advance, under an id with which `settle` corrects them."""
     _RESERVE.change(
         connection,
         id=reservation,
@@ -72,12 +75,12 @@ def reserve(connection: Connection, conversation_id: str, reservation: str, toke
 
 
 def lapse(connection: Connection, conversation_id: str) -> None:
-    """Give up on earlier calls of a conversation, which has one at a time. What was counted for them stays."""
+    """Forget the earlier calls of a conversation, which runs one at a time. Their tokens stay counted."""
     _DROP_OLD.change(connection, of=conversation_id)
 
 
 def adjust(connection: Connection, reservation: str, tokens: int) -> None:
-    """Count another number for a call that runs. Does nothing after its end."""
+    """Change the number of tokens that is counted in advance. Does nothing after the call's end."""
     row = _reserved(connection, reservation)
     if row is not None:
         _ADJUST.change(connection, of=reservation, tokens=tokens)
@@ -85,7 +88,7 @@ def adjust(connection: Connection, reservation: str, tokens: int) -> None:
 
 
 def settle(connection: Connection, reservation: str, tokens: int) -> None:
-    """Count what a call used up, once. One that was given up on stays counted as it was."""
+    """Replace the count in advance by the tokens that a call used, once. A forgotten call stays counted as it was."""
     row = _reserved(connection, reservation)
     if row is not None and _DROP.change(connection, of=reservation):
         spend(connection, row["conversation_id"], row["day"], tokens - row["tokens"])

@@ -1,4 +1,4 @@
-"""What waits for a process of its platform. Runs inside a caller's transaction."""
+"""Find work that waits for a process of its platform. Runs inside a caller's transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from askback.store.times import read_now
 
 
 def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]) -> frozenset[str]:
-    """Platforms of which something has been due for so long that are not these, nor those of other processes."""
+    """Return the platforms that have had work due `for_long` and that neither this process nor another one serves.
+
+    `served` are the platforms of this process.
+    """
     taken = set(served)
     if connection.dialect.name == "postgresql":
         for other in serving(connection):
@@ -22,7 +25,7 @@ def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]
                 return frozenset()
             taken |= other
     found: set[str] = set()
-    # One platform after the other: there may be much of each.
+    # Find one platform at a time, since each may have many rows.
     while True:
         further: set[str] = set()
         for query in _overdue(read_now(connection) - for_long // timedelta(microseconds=1)):
@@ -34,7 +37,7 @@ def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]
 
 
 def _overdue(since: int) -> tuple[Select[str], ...]:
-    """The places of each kind of work that has waited since then."""
+    """Return a query for each kind of work, which finds the places where it has been due since that time."""
     leased, put_off = outbox.c.leased_until, conversations.c.turn_after
     to_show = and_(outbox.c.due_at < since, leased.is_(None) | (leased < since))
     wanted = and_(conversations.c.wants_turn, conversations.c.updated_at < since, put_off.is_(None) | (put_off < since))

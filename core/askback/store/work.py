@@ -1,4 +1,4 @@
-"""A transaction on its way through the threads that keep the connections."""
+"""A transaction on its way to the thread that runs it, and back to its caller."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ T = TypeVar("T")
 
 log = logging.getLogger("askback.store")
 
-# Bound to the thread of their connection.
+# These are bound to the thread of their connection.
 _BOUND = (Connection, Result, ScalarResult, MappingResult)
 
 
 class State(enum.Enum):
-    WAITING = enum.auto()  # in the queue: whoever refuses it now can be sure
-    RUNNING = enum.auto()  # its statements run, or ran; not committed
-    COMMITTING = enum.auto()  # the point of no return
-    OVER = enum.auto()  # committed, or refused; nothing more happens to it
+    WAITING = enum.auto()  # queued, so it can still be refused with certainty
+    RUNNING = enum.auto()  # its statements run or have run, but are not committed
+    COMMITTING = enum.auto()  # after the point of no return
+    OVER = enum.auto()  # committed or refused; nothing more happens to it
 
 
 class Job(Generic[T]):
-    """A work on its way. `state` changes under the writer's lock only."""
+    """A work with its caller's future. `state` changes only under the lock of its database."""
 
     __slots__ = ("deadline", "error", "future", "loop", "reads", "result", "state", "work")
 
@@ -44,7 +44,7 @@ class Job(Generic[T]):
         *,
         reads: bool = False,
     ) -> None:
-        """`reads`: it changes nothing."""
+        """`deadline` is a time on the monotonic clock. `reads` means that the work changes nothing."""
         self.work = work
         self.loop = loop
         self.deadline = deadline
@@ -60,7 +60,7 @@ Queue: TypeAlias = SimpleQueue[AnyJob | None]
 
 
 def call(job: AnyJob, connection: Connection) -> None:
-    """Run a work. What it returned, or raised, stands in the job then."""
+    """Run a work, and store its result or error in the job."""
     job.result = job.error = None
     try:
         result = job.work(connection)
@@ -69,7 +69,7 @@ def call(job: AnyJob, connection: Connection) -> None:
         if connection.in_nested_transaction():
             raise RuntimeError("A work must end the savepoints that it begins.")
     except StopIteration as error:
-        # A future cannot carry this one.
+        # A future cannot hold a StopIteration.
         job.error = RuntimeError("A work raised StopIteration.")
         job.error.__cause__ = error
     except BaseException as error:  # noqa: BLE001
@@ -79,12 +79,12 @@ def call(job: AnyJob, connection: Connection) -> None:
 
 
 def settle(jobs: list[AnyJob]) -> None:
-    """Wake each event loop once, for all of its callers."""
+    """Resolve the futures of these jobs. Each event loop is woken once for all of its callers."""
     loops: dict[asyncio.AbstractEventLoop, list[AnyJob]] = {}
     for job in jobs:
         loops.setdefault(job.loop, []).append(job)
     for loop, theirs in loops.items():
-        # A closed loop: nobody is left to hear it.
+        # RuntimeError means that the loop is closed, so no caller is left.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_deliver, theirs)
 

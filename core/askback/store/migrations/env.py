@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection, and in the transaction, that `askback.store.migrate` hands over."""
+"""Run the migrations on the connection, and in the transaction, that `askback.store.migrate` passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ context.configure(
     connection=connection,
     target_metadata=metadata,
     version_table=VERSION_TABLE,
-    # SQLite cannot alter a table in place: alembic copies it.
+    # SQLite cannot alter a table in place, so alembic copies it.
     render_as_batch=connection.dialect.name == "sqlite",
 )
 with context.begin_transaction():

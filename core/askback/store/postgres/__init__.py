@@ -1,1 +1,1 @@
-"""The store on PostgreSQL, for several processes at once. Asks for the extra `postgres`."""
+"""The store on PostgreSQL, for several processes at once. Needs the extra `postgres`."""

@@ -1,4 +1,4 @@
-"""Where a PostgreSQL database is: a URL that nobody sees whole, since it may hold a password."""
+"""The address of a PostgreSQL database. It is never shown whole, since it may contain a password."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNREADABLE = (
     "postgresql://user:password@host/database, and in the password % and two hexadecimal digits for a character such "
     "as @, %, /, ?, #, : or a space."
 )
-# libpq takes several, as for a primary and its standbys.
+# libpq accepts several hosts, for example a primary and its standbys.
 _HOSTS = re.compile(r"(?:(?:\[[^]]*\]|[^][:,]*)(?::\d*)?(?:,|$))*")
 _NO_URL = re.compile(r"[\s\x00-\x20\x7f\\]")
 _NO_ESCAPE = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
@@ -25,16 +25,16 @@ SCHEMES = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """A database of a PostgreSQL server."""
+    """The address of a database on a PostgreSQL server."""
 
     url: str = field(repr=False)
-    """As libpq reads it."""
+    """The URL for libpq, with any password."""
     shown: str
-    """The same without user, password and options."""
+    """The URL without user, password and options."""
 
     @classmethod
     def read(cls, url: str) -> PostgresAddress:
-        """Raises `OperatorError`, which never quotes the URL."""
+        """Parse a URL. Raises `OperatorError`, which never quotes the URL."""
         try:
             parts = urlsplit(url)
             password = parts.password
@@ -42,7 +42,7 @@ class PostgresAddress:
             raise OperatorError(UNREADABLE) from None
         user, _, host = parts.netloc.rpartition("@")
         if not _HOSTS.fullmatch(host) or parts.fragment or any("@" in part for part in (user, parts.path, parts.query)):
-            # A password ends where it should not, and what looks like the host, or an option, is a part of it.
+            # The password contains a character that should be escaped, so part of it looks like the host or an option.
             raise OperatorError(UNREADABLE)
         if _NO_URL.search(url) or _NO_ESCAPE.search(url):
             raise OperatorError(UNREADABLE)

@@ -1,12 +1,12 @@
-"""Transactions on PostgreSQL: some threads, each with a connection of its own.
+"""Transactions on PostgreSQL, run by several threads that each have their own connection.
 
-What holds for a *work* beyond what `Database` says:
+In addition to the rules of `Database`, these hold for a *work*:
 
-- Works run side by side, and processes too. One that decides by what it reads takes the lock of its place first
-  (`askback.store.locks`).
-- It is run again when it met another transaction (a deadlock, the same new row), and when the connection was
+- Works run concurrently, in this process and in others. A work that decides by what it reads first takes the lock of
+  its place (`askback.store.locks`).
+- A work runs again if it conflicted with another transaction (a deadlock, the same new row), or if the connection was
   lost before its COMMIT.
-- When the connection is lost while it commits, nobody here can know whether it did: `in_doubt`.
+- If the connection is lost during the COMMIT, its outcome is unknown here, and the error is `in_doubt`.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ log = logging.getLogger("askback.store")
 
 CONNECTIONS = 8
 PATIENCE_SECONDS = 5.0
-"""How long a work without a limit of its own waits for a server that cannot be reached."""
+"""Seconds for which a work without its own time limit waits for a server that cannot be reached."""
 TRIES = 5
-"""How often a work is run that meets other transactions."""
+"""Largest number of tries of a work that conflicts with other transactions."""
 PAUSE_SECONDS = 0.1
 STUCK_SECONDS = 60.0
-"""A transaction that runs for so long will not end: the threads give up what is silent much earlier."""
+"""Seconds after which a running transaction counts as stuck. The threads abandon a silent connection much earlier."""
 
 
 class PostgresDatabase:
-    """The threads and their connections. What is promised is said at the module's top."""
+    """The threads and their connections. The module's docstring states the guarantees."""
 
     def __init__(
         self,
@@ -70,10 +70,10 @@ class PostgresDatabase:
         prepare: Callable[[Connection], None] = prepare_database,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
-        """Connect, run `prepare` in a transaction, start. Blocks meanwhile. Raises `OperatorError`."""
+        """Connect, run `prepare` in a transaction and start the threads. Blocks meanwhile. Raises `OperatorError`."""
         self.address = address
         self.commits = 0
-        """How many transactions were committed."""
+        """Number of committed transactions."""
         self._engine = engine_for(address)
         self._patience = patience
         self._lock = threading.Lock()
@@ -81,7 +81,7 @@ class PostgresDatabase:
         self._jobs: Queue = SimpleQueue()
         self._outage = Outage(f"The database {address}")
         self._running: dict[int, float] = {}
-        """Since when each thread tries the work that it has, by a clock that does not jump."""
+        """Start time of each busy thread's current work, by thread id, on the monotonic clock."""
         try:
             self._prepare(prepare)
         except (psycopg.Error, DBAPIError) as error:
@@ -97,25 +97,25 @@ class PostgresDatabase:
             link.close()
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
-        """Run `work` as a transaction and return what it returned, once that is committed.
+        """Run `work` as a transaction and return its result once that is committed.
 
-        Raises what `work` raises; otherwise a `StoreError`:
+        Raises the errors of `work`. Otherwise this raises a `StoreError`:
 
-        - `StoreUnavailable`: the server refused, or cannot be reached. `in_doubt` only if the connection was lost
-          while it committed.
-        - `StoreBusy`: not committed `within` that many seconds. `in_doubt` is False if the COMMIT had not begun,
+        - `StoreUnavailable`: the server refused, or cannot be reached. `in_doubt` is True only if the connection was
+          lost during the COMMIT.
+        - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
           and then it never will.
 
-        Cancelling the caller drops a work that has not started; one that has is committed all the same.
+        If the caller is cancelled, a work that has not started is dropped. One that has started is committed anyway.
         """
         return await self._submit(Job(work, asyncio.get_running_loop(), _deadline(within)), within)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a transaction that cannot write. It sees one snapshot."""
+        """Run `work` in a read-only transaction, which sees one snapshot."""
         return await self._submit(Job(work, asyncio.get_running_loop(), reads=True), None)
 
     async def close(self) -> None:
-        """Refuse new works, finish those that are there, close the connections."""
+        """Refuse new works, finish the queued ones and close the connections."""
         with self._lock:
             closing, self._closed = not self._closed, True
         if closing:
@@ -132,7 +132,7 @@ class PostgresDatabase:
         longest = time.monotonic() - min([*self._running.values()], default=float("inf"))
         return f"a transaction has run for {longest:.0f} s" if longest >= STUCK_SECONDS else None
 
-    # What the caller's side does, on its event loop.
+    # The caller's side, on its event loop.
 
     async def _submit(self, job: Job[T], within: float | None) -> T:
         timer = None if within is None else job.loop.call_later(within, self._expire, job)
@@ -175,7 +175,7 @@ class PostgresDatabase:
                     try:
                         self._perform(link, job)
                     except Exception as error:
-                        # Whatever it was: nobody may wait for ever.
+                        # Catch every error, because no caller may wait permanently.
                         log.exception("A transaction failed in an unknown way.", extra={"action": "commit_failed"})
                         link.drop()
                         job.result, job.error = None, error
@@ -189,7 +189,7 @@ class PostgresDatabase:
             self._refuse_rest()
 
     def _perform(self, link: Link, job: AnyJob) -> None:
-        """Run a work until it is committed, refused, or nobody waits for it any more."""
+        """Run a work until it is committed or refused, or until its caller no longer waits."""
         until = time.monotonic() + self._patience if job.deadline is None else job.deadline
         pause, tries, losses = PAUSE_SECONDS, 1, 0
         while not self._attempt(link, job):
@@ -199,7 +199,7 @@ class PostgresDatabase:
                 link.drop()
                 losses += 1
                 if losses > 1 or is_silent(error):
-                    # A single loss may be of this connection alone: the next one is there at once then.
+                    # The first loss may affect this connection alone. Then the next connection opens at once.
                     self._outage.failed(reason(error))
                 if time.monotonic() + pause >= until:
                     job.error = refusal(error)
@@ -215,7 +215,7 @@ class PostgresDatabase:
                 return
 
     def _attempt(self, link: Link, job: AnyJob) -> bool:
-        """Run a work once. False: it was not committed, and may be tried again."""
+        """Run a work once. Return False if it was not committed and may be tried again."""
         try:
             connection = link.begin(read_only=job.reads)
         except (psycopg.Error, SQLAlchemyError) as error:
@@ -242,7 +242,7 @@ class PostgresDatabase:
         with self._lock:
             late = job.deadline is not None and job.deadline <= time.monotonic()
             if job.state is State.RUNNING and late:
-                # Its timer has not fired: its event loop is held up.
+                # Its timer has not fired yet, because its event loop is blocked.
                 job.error = overdue(in_doubt=False)
             elif job.state is State.RUNNING:
                 job.state = State.COMMITTING
@@ -269,20 +269,21 @@ class PostgresDatabase:
     def _give_up(self, link: Link, job: AnyJob, error: BaseException) -> bool:
         link.roll_back()
         job.result, job.error = None, refusal(error)
-        # Whatever it was: its settings may have been changed to find that out, or it may lead elsewhere tomorrow.
+        # Drop the connection. Its settings may have been changed to find the cause, or a new one may lead to another
+        # server.
         link.drop()
         self._failed(error)
         return True
 
     def _failed(self, error: BaseException) -> None:
-        """Log what the database refused, unless it does so all the time."""
+        """Log that the database refused. Repeated refusals are logged as one outage."""
         if not isinstance(refusal(error), StoreBusy):
             self._outage.failed(reason(error))
             return
         log.warning("A transaction was not committed: %s", reason(error), extra={"action": "commit_failed", "works": 1})
 
     def _refuse_rest(self) -> None:
-        """Whoever still waits when the last thread has ended must not wait for ever. Nobody does after `close`."""
+        """Refuse the works that still wait when the last thread has ended. After `close` there are none."""
         with self._lock:
             if not self._closed:
                 return
@@ -293,7 +294,7 @@ class PostgresDatabase:
                     job.state, job.error = State.OVER, closed()
                     settle([job])
                 elif job is None:
-                    # Another thread's end.
+                    # This marker ends another thread.
                     self._jobs.put(None)
                     return
         except Empty:

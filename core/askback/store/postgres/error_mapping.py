@@ -1,4 +1,4 @@
-"""What PostgreSQL says, and what those who wait for it are told."""
+"""Map errors of PostgreSQL to the errors that callers of the store get."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from askback.store.error_mapping import not_committed
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
-# SQLSTATE, or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
+# Remedies by SQLSTATE or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _UNAVAILABLE = {
     "08": "see that the server runs and can be reached",
     "25006": "see that it is the primary, and was not made read-only",
@@ -35,7 +35,7 @@ _UNAVAILABLE = {
 }
 _BUSY = {"55P03": "somebody keeps it locked", "57014": "the statement took too long"}
 
-# Before there is a session, the driver passes on the server's words alone, without their code.
+# Before a session exists, the driver passes on the server's message without its code.
 _WITHOUT_CODE = (
     ("password authentication failed|no password supplied|role .* does not exist|not permitted to log in", "28"),
     ("no pg_hba.conf entry", "28000"),
@@ -48,17 +48,17 @@ _WITHOUT_CODE = (
 _MARK = re.compile(r"^connection (?:failed|is bad): ")
 _MORE = re.compile(r"\s*(?:Is the server running .*|Multiple connection attempts failed.*)", re.DOTALL)
 
-# Another snapshot may have it otherwise: what was read is compared with what others committed meanwhile.
+# A retry reads a newer snapshot, which includes what other transactions committed meanwhile.
 _AGAIN = frozenset({"40001", "40P01", "23505", "23503"})
-# The connection is gone, or about to be.
+# The connection is lost, or about to be.
 _LOST = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "25006")
-# What a standby answers: to a statement that writes, and to the BEGIN of a transaction that may write. The second is
-# also said of many other things.
+# A standby's answers to a statement that writes, and to the BEGIN of a transaction that may write. Other errors share
+# the second code.
 _BY_STANDBY = frozenset({"25006", "0A000"})
 
 
 class NotPrimary(psycopg.OperationalError):
-    """The connection leads to a standby, or to a server that was made read-only. Another may lead to the primary."""
+    """Raised if the connection leads to a standby or a read-only server. A new connection may lead to the primary."""
 
     sqlstate = "25006"
 
@@ -71,13 +71,13 @@ def _origin(error: BaseException) -> BaseException:
 
 
 def sqlstate(error: BaseException) -> str:
-    """PostgreSQL's code; empty where it said none, such as where it could not be reached."""
+    """Return the SQLSTATE, or an empty string if there is none, for example if the server could not be reached."""
     origin = _origin(error)
     return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether there is no connection any more: nothing was committed by whatever had not asked for it."""
+    """Return True if the connection is lost. Then nothing was committed, unless the COMMIT had been sent."""
     origin = _origin(error)
     if not isinstance(origin, psycopg.OperationalError | psycopg.InterfaceError):
         return False
@@ -86,29 +86,32 @@ def is_lost(error: BaseException) -> bool:
 
 
 class Silent(psycopg.OperationalError):
-    """Nobody ends the connection, and nobody answers on it."""
+    """Raised if a connection is still open, but the other end does not answer."""
 
     def __init__(self) -> None:
         super().__init__("the connection is silent")
 
 
 def is_silent(error: BaseException) -> bool:
-    """Return whether the way to the server is gone without a word: not of one connection alone, then."""
+    """Return True if the server stopped answering without an error. That affects more than one connection."""
     return isinstance(_origin(error), Silent)
 
 
 def may_be_standby(error: BaseException) -> bool:
-    """Return whether a standby may have answered this to a transaction that writes: the server knows."""
+    """Return True if a standby may have answered this to a transaction that writes.
+
+    Only the server can tell for certain.
+    """
     return sqlstate(error) in _BY_STANDBY
 
 
 def wants_another_try(error: BaseException) -> bool:
-    """Whether the same may succeed at once, since it only met somebody else."""
+    """Return True if a retry may succeed at once, because the transaction only conflicted with another one."""
     return sqlstate(error) in _AGAIN
 
 
 def is_of_the_database(error: BaseException) -> bool:
-    """Whether it is the database that is wrong, and not the statement."""
+    """Return True if the database is at fault, and not the statement."""
     return is_lost(error) or _step(sqlstate(error)) is not None
 
 
@@ -118,19 +121,19 @@ def _step(state: str) -> str | None:
 
 
 def reason(error: BaseException) -> str:
-    """One line of what it said, and what to do."""
+    """Return the error as one line, with its remedy if that is known."""
     to_do = step(error)
     return f"{said(error)} ({to_do})" if to_do else said(error)
 
 
 def said(error: BaseException) -> str:
-    """One line of what it said."""
+    """Return the error's message as one line."""
     origin = _origin(error)
     return " ".join(_MORE.sub("", _MARK.sub("", str(origin))).split()).rstrip(".") or type(origin).__name__
 
 
 def step(error: BaseException) -> str | None:
-    """What to do, where that is known."""
+    """Return the remedy, or None if it is not known."""
     return _step(sqlstate(error) or _state_of(said(error)))
 
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL database, seen from a process beside those that work on it: nothing is created, upgraded or held up."""
+"""Access to a PostgreSQL database from outside its worker processes. It creates, upgrades and blocks nothing."""
 
 from __future__ import annotations
 
@@ -23,34 +23,37 @@ from askback.store.postgres.link import Link, engine_for
 
 T = TypeVar("T")
 
-# What a connection asked last stays there: the one on which a process hears asks for nothing else.
+# pg_stat_activity keeps each connection's last query. The connection on which a process listens runs no other query.
 _HEARING = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = :listening")
 _KNOWN = text("SELECT count(*) FROM procrastinate_workers")
 _HAS_JOBS = text("SELECT to_regclass('procrastinate_workers') IS NOT NULL")
 
 
 class Processes(Value):
-    """Those that work on a database."""
+    """The processes that work on a database."""
 
     hearing: int
-    """How many hear of what others commit: the agent's bots, and programs that only ask."""
+    """Number of processes that listen for commits of others. They are the agent's bots and programs that only ask."""
     serving: tuple[Served, ...]
-    """Of which platforms each takes turns of the agent that told of itself within the last seconds; None: it did not
-    say."""
+    """The platforms of each process that runs the agent's turns and has sent a heartbeat in the last seconds.
+
+    None for a process that did not announce its platforms.
+    """
     silent: int
-    """How many took turns and have not told of themselves since."""
+    """Number of processes that ran turns and have sent no heartbeat since."""
 
     def serve(self, platform: str) -> bool:
-        """Whether one of them has said that it takes the turns of this platform."""
+        """Return True if a process has announced that it runs the turns of this platform."""
         return any(one is not None and platform in one for one in self.serving)
 
     def may_serve(self, platform: str) -> bool:
-        """The same, or that one has not said of which it does, such as one of an earlier release."""
+        """Return True if `serve` does, or if a process did not announce its platforms, such as one of an earlier
+        release."""
         return self.serve(platform) or None in self.serving
 
 
 def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
-    """Run `work` in a transaction that only reads. Raises `OperatorError`."""
+    """Run `work` in a read-only transaction. Raises `OperatorError`."""
     link = Link(engine_for(address))
     try:
         connection = link.begin(read_only=True)
@@ -64,7 +67,7 @@ def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
 
 
 def processes(connection: Connection) -> Processes:
-    """Who works on the database now."""
+    """Return the processes that work on the database now."""
     hearing = connection.execute(_HEARING, {"listening": LISTENING}).scalar_one()
     told: tuple[Served, ...] = ()
     known = 0
@@ -74,7 +77,7 @@ def processes(connection: Connection) -> Processes:
 
 
 class Telling:
-    """A `Database` beside those that work on it, who are told with each commit to look at everything."""
+    """A `Database` for a process outside the workers. Each commit signals them to check everything."""
 
     def __init__(self, address: PostgresAddress, *, prepare: Callable[[Connection], None]) -> None:
         self._database = PostgresDatabase(address, connections=1, prepare=prepare)

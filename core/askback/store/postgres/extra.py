@@ -1,4 +1,4 @@
-"""The libraries that PostgreSQL asks for, which may not be installed."""
+"""The optional libraries for PostgreSQL, which may not be installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from askback.errors import OperatorError
 
 @contextmanager
 def extra() -> Generator[None]:
-    """Import what asks for them in here. Raises `OperatorError` where they are missing."""
+    """Import the PostgreSQL modules inside this block. Raises `OperatorError` if their libraries are missing."""
     try:
         yield
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""The agent's turns as procrastinate's jobs, deferred in the transaction that gives the agent something to do.
+"""Store the agent's turns as jobs of procrastinate, deferred in the transaction that gives the agent something to do.
 
-A job's `lock` is its conversation: procrastinate runs no two of a lock at once, in no two processes.
+A job's `lock` is its conversation. Procrastinate never runs two jobs with the same lock at once, in any process.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from askback.store.platform_claims import STALLED_SECONDS, key_of, platform_of
 TURN = "askback.turn"
 _QUEUE = "askback_turns"
 
-# The jobs of processes whose heart does not beat any more, and those processes. One statement: who sweeps at the same
-# moment takes others, and nobody gives back what somebody has taken again. Whoever sweeps is alive, however long it was
-# held up.
+# Free the jobs of processes without a recent heartbeat, and delete the rows of processes that died long ago. This is
+# one statement, so that concurrent sweeps take different jobs and never free a job that was taken again. The sweeping
+# process is alive, so its own jobs stay, however late its heartbeat is.
 _GIVE_BACK = text(
     """
     WITH dead AS (
@@ -40,7 +40,7 @@ _GIVE_BACK = text(
     SELECT (SELECT count(*) FROM given_back) + 0 * (SELECT count(*) FROM pruned)
     """
 )
-# An earlier release had one queue for every platform.
+# An earlier release used one queue for all platforms.
 _ADOPT = text(
     f"""
     UPDATE procrastinate_jobs job SET queue_name = '{_QUEUE}:' || split_part(place_key, ':', 1) FROM conversations
@@ -48,7 +48,7 @@ _ADOPT = text(
       AND split_part(place_key, ':', 1) = ANY(:keys)
     """  # noqa: S608 - a constant
 )
-# Conversations with something to do for which there is no job: one was lost, or failed and was put off.
+# Conversations that have something to do but no job. The job was lost, or failed and was put off.
 _MISSING = text(
     """
     SELECT id, place_key FROM conversations
@@ -71,27 +71,26 @@ _RETRY = text(
 
 
 def queue_of(platform: str) -> str:
-    """Where the turns of a platform wait for the processes that serve it."""
+    """Return the name of the queue that holds the turns of a platform."""
     return f"{_QUEUE}:{key_of(platform)}"
 
 
 def defer_turn(connection: Connection, conversation_id: str, platform: str) -> None:
-    """Some process of this platform is to advance the conversation, once this is committed."""
+    """Queue a job for a process of this platform to advance the conversation after this commit."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
     job = _deferring().configure_task(TURN, queue=queue_of(platform), lock=conversation_id, connection=raw)
     try:
         job.defer(conversation_id=conversation_id)
     except ConnectorException as error:
-        # What the driver said decides whether the transaction is tried again.
+        # The driver's own error decides if the transaction is retried.
         raise (error.__cause__ or error) from None
 
 
 def sweep(connection: Connection, served: frozenset[str], own: int | None) -> int:
-    """On these platforms, give back the jobs of processes that died, and see to it that whatever is to be done has
-    its job.
+    """Free the jobs of dead processes on these platforms, and queue the jobs that are missing.
 
-    `own`: the worker of this process. Returns how many jobs were given back.
+    `own` is the id of this process's worker, whose jobs stay. Returns the number of jobs that were freed.
     """
     keys = [key_of(name) for name in sorted(served)]
     queues = [_QUEUE, *map(queue_of, sorted(served))]
@@ -103,23 +102,26 @@ def sweep(connection: Connection, served: frozenset[str], own: int | None) -> in
 
 
 def beats(connection: Connection, worker_id: int) -> bool | None:
-    """Return whether the heart of a process beats for the others. None: they have forgotten it."""
+    """Return True if a process has a recent heartbeat in the database, and False if it is too old.
+
+    None if the other processes have deleted its row.
+    """
     found = connection.execute(_BEATS, {"worker": worker_id, "seconds": STALLED_SECONDS})
     return found.scalar_one_or_none()
 
 
 def held(connection: Connection, worker_id: int) -> dict[int, str]:
-    """The jobs that a process has taken, and has not said to be done: each with its conversation."""
+    """Return the unfinished jobs that a process has taken, as a mapping of job id to conversation id."""
     return {row.id: row.lock for row in connection.execute(_HELD, {"worker": worker_id})}
 
 
 def give_back(connection: Connection, job_ids: Iterable[int]) -> None:
-    """Let these be taken again."""
+    """Free these jobs, so that any process can take them again."""
     for job_id in job_ids:
         connection.execute(_RETRY, {"job": job_id})
 
 
 @cache
 def _deferring() -> App:
-    # Never opened: it only writes on connections that it is given.
+    # This app is never opened. It only writes on connections that it is given.
     return App(connector=SyncPsycopgConnector(json_dumps=json.dumps))

@@ -1,4 +1,4 @@
-"""One connection to PostgreSQL, as a thread of the database has it: opened when needed, and anew when lost."""
+"""One thread's connection to PostgreSQL, opened when needed and reopened after it was lost."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from askback.store.postgres.address import UNREADABLE, PostgresAddress
 from askback.store.postgres.options import check_options
 from askback.store.postgres.silence import AttendedConnection
 
-# What is not set in the URL. Times in seconds but for the last.
+# Defaults for options that the URL does not set. Times are in seconds, except the last one in milliseconds.
 _DEFAULTS = {
     "application_name": "askback",
-    # A standby takes no commit: of several hosts the primary is chosen, and a proxy that leads to a standby is tried
-    # again until it leads to the primary.
+    # A standby accepts no commits. With several hosts, libpq chooses the primary. A proxy that leads to a standby is
+    # tried again until it leads to the primary.
     "target_session_attrs": "read-write",
     "connect_timeout": "3",
-    # A machine that is gone without a word is noticed within some 10 s, by us and by the server.
+    # The client and the server both notice within about 10 s if the other machine disappears silently.
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "keepalives_count": "3",
     "tcp_user_timeout": "8000",
 }
-# Set once a connection is there, not while it begins: poolers refuse to pass on what they do not know.
+# Set after the connection is established, because poolers refuse startup parameters that they do not know.
 _SETTINGS = {
     "statement_timeout": "10s",
     "lock_timeout": "2s",
-    # A client that went silent in a transaction holds its locks until then; ours idle for milliseconds.
+    # A client that went silent in a transaction holds its locks for this long. Ours idle for milliseconds.
     "idle_in_transaction_session_timeout": "3s",
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
-    # Whatever stands in a configuration file: an answer that was acknowledged is on the disk.
+    # This overrides the server's configuration, so that an acknowledged answer is on the disk.
     "synchronous_commit": "on",
 }
 
 
 def conninfo(address: PostgresAddress) -> dict[str, str]:
-    """What libpq is told. Whatever stands in the URL counts before our own. Raises `OperatorError`."""
+    """Return the options for libpq. Options of the URL override the defaults. Raises `OperatorError`."""
     try:
         read = conninfo_to_dict(address.url)
     except (psycopg.Error, UnicodeError):
-        # Its words quote what it stumbled over, which may be a part of the password.
+        # The driver's error quotes the text that it could not parse, which may be part of the password.
         raise OperatorError(UNREADABLE) from None
     given = {name: str(value) for name, value in read.items() if value is not None}
     check_options(given)
@@ -61,16 +61,16 @@ def conninfo(address: PostgresAddress) -> dict[str, str]:
 
 
 class _WithoutNul(StrDumperUnknown):
-    """PostgreSQL's texts cannot hold U+0000, but what people paste and tools print can: nothing else of it is lost."""
+    """A dumper that replaces U+0000, which PostgreSQL's texts cannot hold, but pasted text and tool output can."""
 
     def dump(self, obj: str) -> Buffer | None:
         return super().dump(obj.replace("\0", "\ufffd"))
 
 
 def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
-    """A connection with the settings that every transaction of ours needs. Raises what the driver says.
+    """Return a connection with the settings that every transaction needs. Raises the driver's errors.
 
-    `more`: what libpq is told beside the URL, and before it.
+    `more` holds further options for libpq, which override the URL's.
     """
     told: dict[str, Any] = conninfo(address) | more
     connection = AttendedConnection.connect(**told)
@@ -89,32 +89,32 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
 
 
 def engine_for(address: PostgresAddress) -> Engine:
-    """One for all threads: it remembers what each statement is in SQL, which takes longer than to run it."""
+    """Return the engine that all threads share. It caches compiled SQL, since compiling takes longer than running."""
     return create_engine(
         "postgresql+psycopg://",
         creator=lambda: connect(address),
         poolclass=NullPool,
-        # An error of the database is told and logged: it must not quote what people wrote.
+        # Database errors are shown and logged, so they must not quote what people wrote.
         hide_parameters=True,
     )
 
 
 class Link:
-    """A connection that is opened anew after it was lost. For one thread alone."""
+    """A connection that is opened again after it was lost. Only one thread may use it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._connection: Connection | None = None
 
     def begin(self, *, read_only: bool = False) -> Connection:
-        """A connection whose next statement begins a transaction. Raises what the driver says."""
+        """Return a connection whose next statement begins a transaction. Raises the driver's errors."""
         if self._connection is None:
             self._connection = self._engine.connect()
         raw = self._connection.connection.driver_connection
         assert isinstance(raw, psycopg.Connection)
         raw.read_only = read_only
-        # A work that writes takes its locks first, and sees what was committed before it had them. One that reads
-        # sees one moment throughout.
+        # A work that writes takes its locks first, and must see everything that was committed before it had them. A
+        # work that only reads sees one snapshot throughout.
         raw.isolation_level = (
             psycopg.IsolationLevel.REPEATABLE_READ if read_only else psycopg.IsolationLevel.READ_COMMITTED
         )
@@ -122,7 +122,7 @@ class Link:
         return self._connection
 
     def roll_back(self) -> None:
-        """Undo, and be ready for the next. A connection that cannot do so is closed."""
+        """Roll back, so that the next transaction can begin. A connection that cannot roll back is closed."""
         if self._connection is None:
             return
         transaction = self._connection.get_transaction()
@@ -140,9 +140,9 @@ class Link:
         transaction.commit()
 
     def takes_commits(self) -> bool:
-        """Ask the server whether it is one that takes commits. False, too, where it does not answer.
+        """Ask the server if it accepts commits. Return False also if it does not answer.
 
-        To be followed by `drop`: the connection's settings are not those of a transaction any more.
+        Call `drop` afterwards, since the connection no longer has the settings of a transaction.
         """
         self.roll_back()
         if self._connection is None:
@@ -156,7 +156,7 @@ class Link:
         return tuple(found or ()) == (False, False)
 
     def drop(self) -> None:
-        """Close it: the next transaction opens another."""
+        """Close the connection. The next transaction opens another one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with contextlib.suppress(SQLAlchemyError, psycopg.Error):

@@ -1,4 +1,5 @@
-"""Options of a connection that libpq refuses only when it connects, and then in words that look like the server's."""
+"""Check the connection options that libpq itself refuses only on connecting, with errors that look like the
+server's."""
 
 from __future__ import annotations
 
@@ -20,11 +21,14 @@ _NUMBERS = (
 )  # fmt: skip
 HIGHEST_PORT = 65_535
 LONGEST_LABEL, LONGEST_HOST, LONGEST_FOLDER = 63, 253, 90
-"""What names of machines may have in characters, and the folder of a socket in bytes."""
+"""Longest part of a host name and longest host name, in characters, and longest socket directory, in bytes."""
 
 
 def check_options(given: Mapping[str, str]) -> None:
-    """Raise `OperatorError` for the first option that no server could be reached with. A password is never named."""
+    """Raise `OperatorError` for the first option that would fail with every server.
+
+    The error never contains a password.
+    """
     for name, choices in _CHOICES.items():
         if name in given and given[name] not in choices:
             raise _wrong(f"{name} is one of {', '.join(choices)}")

@@ -1,4 +1,4 @@
-"""Brings a PostgreSQL database to the schema that this askback knows: our tables, and procrastinate's for the work."""
+"""Bring a PostgreSQL database to this askback's schema, including the tables of the job queue procrastinate."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from askback.store.schema import meta
 log = logging.getLogger("askback.store")
 
 _NAME = "procrastinate"
-_LOCK = 0x61736B6261636B  # "askback": processes that start together wait here for each other
+_LOCK = 0x61736B6261636B  # the letters "askback"; processes that start together wait for each other here
 
 IDLE_SECONDS = 60
-"""Seconds after which the server ends the transaction of a process that has fallen silent in it."""
+"""Seconds after which the server ends the transaction of a process that has gone silent during it."""
 
 
 def prepare(connection: Connection) -> None:
     """Bring the schema up to date in the caller's transaction. Raises `OperatorError`."""
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
-    # A migration computes between its statements, for seconds where the machine is busy.
+    # A migration computes between its statements, which takes seconds on a busy machine.
     connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'")
     connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     migrate.prepare(connection)
@@ -41,7 +41,7 @@ def _prepare_jobs(connection: Connection) -> None:
     if stored == newest:
         return
     if stored is None and "procrastinate_jobs" in inspect(connection).get_table_names():
-        # Somebody else's, in the same schema: theirs to upgrade.
+        # Another program's tables in the same schema, which that program upgrades.
         log.info("procrastinate's tables are there already and are used.", extra={"action": "jobs_shared"})
         return
     raw = connection.connection.driver_connection

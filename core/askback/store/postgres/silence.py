@@ -1,7 +1,7 @@
-"""Connections whose other end may be gone without a word, as behind a proxy that keeps them open.
+"""Connections that detect a server that disappeared silently, for example behind a proxy that keeps them open.
 
-No time limit tells that from a statement that takes long. A second connection does: it asks the server whether it
-still works on the statement.
+No time limit can tell that from a slow statement. So a second connection asks the server if it still works on the
+statement.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from askback.store.postgres.error_mapping import Silent
 RV = TypeVar("RV")
 
 QUIET_SECONDS = 2.0
-"""How long a statement runs before the server is asked about it the first time."""
+"""Seconds for which a statement runs before the server is first asked about it."""
 AGAIN_SECONDS, SELDOM_SECONDS = 1.0, 8.0
-"""After so long it is asked again, at first and at most: a server that is only slow is not kept busy by questions. What
-was answered meanwhile has come in by then."""
+"""Shortest and longest pause between two such questions, in seconds.
+
+The longer pause spares a server that is only slow. The answer to the statement has arrived by the next question, if the
+server sent one.
+"""
 UNREACHABLE_SECONDS = 5.0
-"""How long nobody may be there to ask."""
+"""Seconds for which the server may be unreachable for the second connection."""
 CONNECT_SECONDS = 2
 LONGEST_SECONDS = 4.0
-"""How long a statement of a `BoundedConnection` may take."""
+"""Longest time for a statement of a `BoundedConnection`, in seconds."""
 PULSE_SECONDS = 2.0
-"""How long a `BoundedConnection` listens before it is to be asked whether its server is still there."""
+"""Seconds for which a `BoundedConnection` listens before its user should check that the server still answers."""
 
 _WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _WORKS = (
@@ -43,16 +46,16 @@ _WORKS = (
 
 
 class AttendedConnection(psycopg.Connection[Any]):
-    """A connection that is given up once the server does not work on its statement, and no answer came."""
+    """A connection that raises `Silent` if the server no longer works on its statement and sent no answer."""
 
     _told: Mapping[str, Any] | None = None
-    """How the server is reached; None: nobody asks."""
+    """Connection options for the second connection. None means that it is not used."""
     _who: tuple[int, datetime] | None = None
 
     def attend(self, told: Mapping[str, Any]) -> None:
-        """From now on, ask the server about statements that take long."""
+        """Start to ask the server about statements that take long."""
         found = self.execute(_WHO).fetchone()
-        # A pooler in between gives a number of its own in the greeting: the server is asked for it.
+        # A pooler in between reports its own number in the greeting, so ask the server for the process id.
         self._who = None if found is None else (found[0], found[1])
         self._told = told
 
@@ -63,25 +66,26 @@ class AttendedConnection(psycopg.Connection[Any]):
 
 
 class BoundedConnection(psycopg.AsyncConnection[Any]):
-    """A connection for short statements and for listening, that is given up when a statement takes long."""
+    """A connection for short statements and for listening, which raises `Silent` if a statement takes too long."""
 
     async def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:  # noqa: ASYNC109 - the driver's own
         if timeout is not None:
             return await super().wait(gen, interval, timeout)
         try:
-            # Not by a cancellation: the driver would ask a server to end it that may not be there.
+            # Do not cancel the statement, since the driver would then send a cancel request to a server that may be
+            # gone.
             return await super().wait(gen, interval, LONGEST_SECONDS)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - it has no public name
             self.pgconn.finish()
             raise Silent from None
 
     def notifies(self, *, timeout: float | None = None, stop_after: int | None = None) -> AsyncGenerator[Notify]:
-        """End after a while, so that whoever listens asks the server for something."""
+        """End after a while, so that the listener sends the server a query."""
         return super().notifies(timeout=PULSE_SECONDS if timeout is None else timeout, stop_after=stop_after)
 
 
 class _Inquiry:
-    """What is found out about one statement."""
+    """The checks of one running statement."""
 
     def __init__(self, told: Mapping[str, Any], who: tuple[int, datetime]) -> None:
         self._told = told
@@ -92,12 +96,12 @@ class _Inquiry:
         self._is_doubtful = False
 
     def heard(self) -> None:
-        """Note that something has come in."""
+        """Record that data has arrived."""
         self._next = time.monotonic() + QUIET_SECONDS
         self._unreachable_since, self._is_doubtful = None, False
 
     def is_over(self) -> bool:
-        """Return whether no answer will come. Asks the server where it is time to."""
+        """Return True if no answer will come. Asks the server if the next check is due."""
         now = time.monotonic()
         if now < self._next:
             return False
@@ -108,12 +112,12 @@ class _Inquiry:
             self._unreachable_since = self._unreachable_since or now
             return now - self._unreachable_since >= UNREACHABLE_SECONDS
         self._unreachable_since = None
-        # Once may be the moment in which its answer is on the way.
+        # A single negative reply is not enough, since the answer may be on its way.
         was_doubtful, self._is_doubtful = self._is_doubtful, not works
         return was_doubtful and not works
 
     def _works(self) -> bool | None:
-        """Whether the server works on it; None: it cannot be asked."""
+        """Return True if the server works on the statement. None if it cannot be asked."""
         told: dict[str, Any] = {**self._told, "connect_timeout": str(CONNECT_SECONDS)}
         try:
             with psycopg.connect(**told, autocommit=True) as other:

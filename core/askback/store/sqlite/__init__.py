@@ -1,1 +1,1 @@
-"""The store in one SQLite file, on which one process works."""
+"""The store in one SQLite file, used by a single worker process."""

@@ -1,4 +1,4 @@
-"""The connections to the SQLite file, as the writer's threads have them."""
+"""Connections to the SQLite file, as the database's threads use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 
 
 class Raw(sqlite3.Connection):
-    """A work shares its transaction with others, so it must not end it."""
+    """A connection that refuses `commit` and `rollback`, because a work shares its transaction with others."""
 
     def commit(self) -> None:
         if self.in_transaction:
@@ -25,13 +25,13 @@ class Raw(sqlite3.Connection):
 
 
 def engine_for(path: Path) -> Engine:
-    # isolation_level=None: Python begins nothing by itself. SQLAlchemy believes to be in one endless
-    # transaction, which costs nothing; ours are begun and ended beneath it.
+    # With isolation_level=None, Python never begins a transaction automatically. SQLAlchemy believes that it is in one
+    # endless transaction, which costs nothing. Ours begin and end beneath it.
     return create_engine(
         "sqlite+pysqlite://",
         creator=lambda: sqlite3.connect(path, isolation_level=None, factory=Raw, cached_statements=512),
         poolclass=NullPool,
-        # An error of the database is told and logged: it must not quote what people wrote.
+        # Database errors are shown and logged, so they must not quote what people wrote.
         hide_parameters=True,
     )
 
@@ -43,23 +43,23 @@ def raw_of(connection: Connection) -> Raw:
 
 
 def mend(connection: Connection) -> None:
-    """Take back what a work that raised may have left in SQLAlchemy's own view of the transaction."""
+    """Reset SQLAlchemy's own view of the transaction after a work raised."""
     while nested := connection.get_nested_transaction():
         nested.rollback()
     if (root := connection.get_transaction()) and not root.is_active:
-        # It called `commit` or `rollback`, which was refused.
+        # The work called `commit` or `rollback`, which was refused.
         root.close()
 
 
 def roll_back(raw: Raw) -> None:
     if raw.in_transaction:
-        # If even this fails, the next BEGIN says so to whoever wants it.
+        # If this fails too, the next BEGIN raises the error to its caller.
         with contextlib.suppress(sqlite3.Error):
             raw.execute("ROLLBACK")
 
 
 def checkpoint(raw: Raw) -> None:
-    # Not worth waiting for: another process that still reads does it when it closes.
+    # Do not wait long. Another process that still reads writes the WAL back when it closes.
     raw.execute("PRAGMA busy_timeout = 100")
     with contextlib.suppress(sqlite3.Error):
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,19 +1,19 @@
-"""Transactions on the SQLite file: one thread that writes, with group commit, and one that reads.
+"""Transactions on the SQLite file. One thread writes, with group commit, and another one reads.
 
-A transaction is a *work*: a function of a `Connection`. What holds for it:
+A *work* is a function of a `Connection` that runs as one transaction. These rules hold for it:
 
-- Its future resolves after the COMMIT that holds it, never before, also when it raised: what it saw
-  may have been another work's, not committed yet.
-- Works run one after the other in the order in which they were submitted. Those that are already
-  there when a batch starts share its COMMIT, up to 64 or 10 ms of work; nobody waits for a batch to
-  fill. Each has a savepoint: one that raises is undone alone.
-- It may be run again before it is committed, when another one has to be taken out of its batch. So it
-  must change nothing but the database.
-- It must not catch the database's errors, other than around a savepoint of its own for a violated
-  constraint: after a full disk there is no transaction left to go on in.
-- It must be short. Everybody waits for it.
+- Its future resolves after the COMMIT that contains it, never before, even if the work raised. The work may have read
+  changes of another work that are not committed yet.
+- Works run one after the other in the order in which they were submitted. Works that are queued when a batch starts
+  share its COMMIT, up to 64 works or 10 ms of work. A batch does not wait to fill up. Each work has its own savepoint,
+  so one that raises is rolled back alone.
+- A work may run again before it is committed, if another one must be removed from its batch. So it must change nothing
+  but the database.
+- It must not catch the database's errors, except around its own savepoint for a violated constraint. Some errors, such
+  as a full disk, end the whole transaction.
+- It must be short, since all other callers wait for it.
 
-`SqliteDatabase.run(work, within=seconds)` says what is guaranteed after the deadline.
+`SqliteDatabase.run(work, within=seconds)` documents the guarantees after the deadline.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ log = logging.getLogger("askback.store")
 BATCH_JOBS = 64
 BATCH_SECONDS = 0.01
 LOCK_SECONDS = 5.0
-"""How long another process may keep the write lock before we refuse everybody who waits for it."""
+"""Seconds for which another process may keep the write lock before all waiting works are refused."""
 
 
 class SqliteDatabase:
-    """The two threads and their connections. Everything that is promised is said at the module's top."""
+    """The writer thread and the reader thread, with their connections. The module's docstring states the guarantees."""
 
     def __init__(
         self,
@@ -65,17 +65,17 @@ class SqliteDatabase:
         batch_seconds: float = BATCH_SECONDS,
         lock_seconds: float = LOCK_SECONDS,
     ) -> None:
-        """Open `path`, created if missing, run `prepare` in a transaction, start. Blocks meanwhile."""
+        """Open `path` (created if missing), run `prepare` in a transaction and start both threads. Blocks meanwhile."""
         self.path = path
         self.commits = 0
-        """How many batches were committed."""
+        """Number of committed batches."""
         self._batch_jobs = batch_jobs
         self._batch_seconds = batch_seconds
         self._lock_seconds = lock_seconds
         self._lock = threading.Lock()
         self._closed = False
         self._is_closing = False
-        """Whether somebody called `close`; a thread that ends closes the store as well."""
+        """True if `close` was called. A thread that ends also closes the store, without setting this."""
         self._writes: Queue = SimpleQueue()
         self._reads: Queue = SimpleQueue()
         create_private(path)
@@ -90,19 +90,19 @@ class SqliteDatabase:
             raise OperatorError(f"The database {path} cannot be opened: {reason(error)}.") from error
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
-        """Run `work` as a transaction and return what it returned, once that is on the disk.
+        """Run `work` as a transaction and return its result once that is on the disk.
 
-        What `work` raises is raised here, and `work` changed nothing. Otherwise a `StoreError`:
+        Errors of `work` are raised here, and `work` changed nothing then. Otherwise this raises a `StoreError`:
 
-        - `StoreUnavailable`: the database refused. `in_doubt` only if the COMMIT broke off with an I/O
-          error: undone as far as anybody can see, but a crash before the next commit might bring it back.
-        - `StoreBusy`: not committed `within` that many seconds. `in_doubt` is False if the COMMIT had
-          not begun, and then it never will for this work: it is dropped, or, if it had run already, the
-          batch is rolled back and the others run again. `in_doubt` is True if the disk was taking the
-          COMMIT at that moment: it may succeed afterwards, which is logged. Without `within`, raised
-          only if another process keeps the write lock for longer than `lock_seconds`.
+        - `StoreUnavailable`: the database refused. `in_doubt` is True only if the COMMIT ended with an I/O error.
+          Readers see it as rolled back, but a crash before the next commit might apply it.
+        - `StoreBusy`: the commit took longer than `within` seconds. `in_doubt` is False if the COMMIT had not begun,
+          and then it never will for this work. A waiting work is dropped. If it had run already, its batch is rolled
+          back and the others run again. `in_doubt` is True if the disk was processing the COMMIT. It may still succeed,
+          which is logged. Without `within`, this is raised only if another process keeps the write lock for longer than
+          `lock_seconds`.
 
-        Cancelling the caller drops a work that has not started; one that has is committed all the same.
+        If the caller is cancelled, a work that has not started is dropped. One that has started is committed anyway.
         """
         loop = asyncio.get_running_loop()
         job = Job(work, loop, None if within is None else time.monotonic() + within)
@@ -118,7 +118,7 @@ class SqliteDatabase:
                 timer.cancel()
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on a connection that cannot write, beside the batches. It sees one snapshot."""
+        """Run `work` on a read-only connection, in parallel to the batches. It sees one snapshot."""
         job = Job(work, asyncio.get_running_loop())
         self._submit(self._reads, job)
         try:
@@ -132,7 +132,7 @@ class SqliteDatabase:
         return f"{' and '.join(dead)} ended" if dead and not self._is_closing else None
 
     async def close(self) -> None:
-        """Refuse new works, finish those that are there, write the log back into the file, end the threads."""
+        """Refuse new works, finish the queued ones, write the WAL back into the file and end the threads."""
         with self._lock:
             closing, self._closed = not self._closed, True
             self._is_closing = True
@@ -142,7 +142,7 @@ class SqliteDatabase:
         await self._reading.ended()
         await self._writing.ended()
 
-    # What the caller's side does, on its event loop.
+    # The caller's side, on its event loop.
 
     def _submit(self, queue: Queue, job: AnyJob) -> None:
         with self._lock:
@@ -197,17 +197,17 @@ class SqliteDatabase:
         except BaseException:
             roll_back(raw)
             raise
-        # Only now: migrations copy tables, and this has no effect inside a transaction.
+        # Only after `prepare`, because migrations copy tables. Inside a transaction this pragma has no effect.
         raw.execute("PRAGMA foreign_keys = ON")
 
     def _batch(self, raw: Raw, connection: Connection, first: AnyJob) -> bool:
-        """Commit one batch, which begins with `first`. True when the queue's end was reached."""
+        """Commit one batch, which begins with `first`. Return True if the queue has ended."""
         if first.state is not State.WAITING:
             return False
         job: AnyJob | None = first
         batch: list[AnyJob] = []
         try:
-            # Nobody has started while this waits for another process: all can still be dropped.
+            # No work has started while this waits for another process, so all can still be dropped.
             raw.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             roll_back(raw)
@@ -227,7 +227,7 @@ class SqliteDatabase:
                     break
             self._commit(raw, connection, batch)
         except Exception as error:  # noqa: BLE001
-            # Whatever it was: nobody may wait for ever, and the next batch may succeed.
+            # Catch every error, because no caller may wait permanently. The next batch may succeed.
             self._fail(raw, batch, error)
         return job is None
 
@@ -239,12 +239,12 @@ class SqliteDatabase:
             return True
 
     def _attempt(self, raw: Raw, connection: Connection, job: AnyJob) -> bool:
-        """Run one work. False if the transaction is gone, and with it what the works before it did."""
+        """Run one work. Return False if SQLite ended the transaction, and so undid the works before this one too."""
         raw.execute("SAVEPOINT job")
         call(job, connection)
         _translate(job)
         if not raw.in_transaction:
-            # With some errors (disk full, I/O, no memory) SQLite rolls everything back by itself.
+            # After some errors (full disk, I/O, no memory) SQLite rolls back the whole transaction automatically.
             if job.error is None:
                 job.result, job.error = None, swallowed()
             return False
@@ -255,10 +255,10 @@ class SqliteDatabase:
         return True
 
     def _again(self, raw: Raw, connection: Connection, batch: list[AnyJob], *, without: list[AnyJob]) -> None:
-        """Run a batch again, from its start, after taking out the works that may not be in it."""
+        """Run a batch again from its start, without the works that must not be in it."""
         while without:
             if raw.in_transaction:
-                # Savepoints are nested: undoing one work in the middle undoes those after it too.
+                # Savepoints are nested, so undoing a work in the middle undoes the later ones too.
                 raw.execute("ROLLBACK")
             batch[:] = [job for job in batch if job not in without]
             self._over(without)
@@ -278,7 +278,10 @@ class SqliteDatabase:
         self._over(batch)
 
     def _late(self, batch: list[AnyJob]) -> list[AnyJob]:
-        """The works that may not be committed any more. When there are none: the point of no return."""
+        """Return the works that must not be committed any more.
+
+        If there are none, the batch passes the point of no return.
+        """
         now = time.monotonic()
         late: list[AnyJob] = []
         with self._lock:
@@ -286,7 +289,7 @@ class SqliteDatabase:
                 if job.state is State.OVER:
                     late.append(job)
                 elif job.deadline is not None and job.deadline <= now:
-                    # Its timer has not fired: its event loop is held up.
+                    # Its timer has not fired yet, because its event loop is blocked.
                     job.state = State.OVER
                     job.error = overdue(in_doubt=False)
                     late.append(job)
@@ -302,7 +305,7 @@ class SqliteDatabase:
         settle(batch)
 
     def _fail(self, raw: Raw, batch: list[AnyJob], error: Exception) -> None:
-        """Undo the whole batch and tell everybody in it. The next one starts afresh."""
+        """Roll back the whole batch and raise the error for each of its callers."""
         in_doubt = code(error) == sqlite3.SQLITE_IOERR and any(job.state is State.COMMITTING for job in batch)
         roll_back(raw)
         log.error(
@@ -317,7 +320,7 @@ class SqliteDatabase:
         self._over(batch)
 
     def _refuse_waiting(self, first: AnyJob, error: sqlite3.Error) -> bool:
-        """No transaction can be had: refuse all that wait. One by one, each would wait as long again."""
+        """Refuse all waiting works, because no transaction can begin. One by one, each would wait as long again."""
         refused: list[AnyJob] = []
         job: AnyJob | None = first
         with contextlib.suppress(Empty):
@@ -336,7 +339,7 @@ class SqliteDatabase:
         return job is None
 
     def _refuse_rest(self, queue: Queue) -> None:
-        """Nobody is left to work: whoever still waits must not wait for ever. Nobody does after `close`."""
+        """Refuse the works that are left in the queue when its thread has ended. After `close` there are none."""
         with self._lock:
             self._closed = True
         rest: list[AnyJob] = []

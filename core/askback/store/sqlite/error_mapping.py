@@ -1,4 +1,4 @@
-"""What SQLite says, and what those who wait for it are told."""
+"""Map errors of SQLite to the errors that callers of the store get."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from askback.store.error_mapping import not_committed
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
-# What SQLite says when it is the database that is wrong and not the statement, and what to do then.
+# Result codes for which the database is at fault and not the statement, each with a remedy.
 _UNAVAILABLE = {
     sqlite3.SQLITE_CANTOPEN: "see that its directory exists and can be written",
     sqlite3.SQLITE_CORRUPT: "restore a backup",
@@ -28,14 +28,14 @@ _BUSY = {
 
 
 def is_of_the_database(error: DBAPIError) -> bool:
-    """Whether it is the database that is wrong, and not the statement."""
+    """Return True if the database is at fault, and not the statement."""
     return code(error) in _UNAVAILABLE or code(error) in _BUSY
 
 
 def code(error: BaseException) -> int:
-    """SQLite's primary result code, 0 if it was not SQLite."""
+    """Return SQLite's primary result code, or 0 if the error is not SQLite's."""
     origin = error.orig if isinstance(error, DBAPIError) else error
-    # Absent where the Python module itself complains.
+    # The attribute is missing if the Python module itself raised the error.
     return getattr(origin, "sqlite_errorcode", 0) & 0xFF
 
 

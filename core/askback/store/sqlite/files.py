@@ -1,4 +1,4 @@
-"""The files of the database: private to their owner, and reached through no link."""
+"""Create and check the database's files, which are private to their owner and must not be links."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ log = logging.getLogger("askback.store")
 
 ELSEWHERE = "Set ASKBACK_DATABASE_URL to a file that askback may create and write."
 _BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite itself keeps beside the database."""
+"""Suffixes of the files that SQLite keeps next to the database."""
 
 
 def create_private(path: Path) -> None:
-    """Make sure that `path` is a file to open: created with mode 0600, missing directories with 0700.
+    """Make sure that `path` can be opened. Create the file with mode 0600 and missing directories with 0700.
 
-    The umask does not matter. SQLite gives its -wal and -shm files the mode of the database. An existing file keeps
-    its mode, with a warning if others can read it. Raises `OperatorError`, also for what `check_files` refuses.
+    The umask has no effect. SQLite gives its -wal and -shm files the mode of the database. An existing file keeps its
+    mode, with a warning if other users can access it. Raises `OperatorError`, also for everything that `check_files`
+    refuses.
     """
     try:
         mode = check_files(path)
@@ -44,10 +45,12 @@ def create_private(path: Path) -> None:
 
 
 def check_files(path: Path) -> int | None:
-    """Return the mode of the database; None where it does not exist. Nothing is opened.
+    """Return the mode of the database file without opening it. None if it does not exist.
 
-    Opening and closing it would drop the locks that SQLite holds on it in this process. Raises `OperatorError` where
-    the database or a file that SQLite keeps next to it is a link, is not a regular file, or belongs to somebody else.
+    Opening and closing the file would drop the locks that SQLite holds on it in this process.
+
+    Raises `OperatorError` for the database and for the files that SQLite keeps next to it. Each must be a regular file
+    of this user, with a single name (no links).
     """
     try:
         for end in _BESIDE:
@@ -61,10 +64,10 @@ def check_files(path: Path) -> int | None:
 def open_beside(path: Path, flags: int) -> int:
     """Open a file that askback keeps next to the database, and return its descriptor.
 
-    Raises `OperatorError` for what `check_files` refuses, and `OSError`.
+    Raises `OperatorError` for everything that `check_files` refuses, and `OSError`.
     """
     try:
-        # O_NONBLOCK: a pipe of that name would be waited for.
+        # O_NONBLOCK, because opening a named pipe would block.
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO):
@@ -79,7 +82,7 @@ def open_beside(path: Path, flags: int) -> int:
 
 
 def make_directories(directory: Path) -> None:
-    """Create what is missing of a directory, for this user only."""
+    """Create the missing parts of a directory's path, accessible to this user only."""
     missing: list[Path] = []
     while not directory.exists():
         missing.append(directory)
@@ -93,7 +96,7 @@ def _create(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
-        _checked(path)  # another process was faster
+        _checked(path)  # another process created it first
         return
     try:
         os.fchmod(descriptor, 0o600)
@@ -111,7 +114,7 @@ def _checked(path: Path) -> os.stat_result | None:
 
 
 def _check(path: Path, status: os.stat_result) -> None:
-    """Raise `OperatorError` unless it is a regular file of this user under one name."""
+    """Raise `OperatorError` unless it is a regular file of this user with a single name."""
     shown = shlex.quote(str(path))
     if stat.S_ISLNK(status.st_mode):
         raise OperatorError(

@@ -1,4 +1,4 @@
-"""One worker at a time on a database file, by whatever name it is opened."""
+"""A lock that lets one worker at a time use a database file, under any of the file's names."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from askback.store.sqlite.files import ELSEWHERE, create_private, make_directori
 log = logging.getLogger("askback.store")
 
 ASKING = "askback ask"
-"""What a process calls itself that holds the lock only until its own question is answered."""
+"""Name in the lock file of a process that holds the lock only until its own question is answered."""
 
 _OFD_SETLK: int | None = getattr(fcntl, "F_OFD_SETLK", None)
 _LOCKED_BYTE = 1 << 62
-"""Far behind the bytes that SQLite locks."""
+"""A byte far behind those that SQLite locks."""
 _LONGEST = 4096
 
 
 class InUse(OperatorError):
-    """Another process works on the database."""
+    """Raised when another process has locked the database."""
 
 
 def lock_path(database: Path) -> Path:
@@ -36,7 +36,7 @@ def lock_path(database: Path) -> Path:
 
 
 def read_lock(database: Path) -> tuple[str, os.stat_result] | None:
-    """Return what the worker of a database wrote into its lock file, and that file's status. None: there is none.
+    """Return the text that a worker wrote into the lock file, and that file's status. None if the file does not exist.
 
     Raises `OperatorError`.
     """
@@ -54,23 +54,28 @@ def read_lock(database: Path) -> tuple[str, os.stat_result] | None:
 
 
 class WorkerLock:
-    """Held by the one process that works on a database.
+    """The lock of the single process that works on a database.
 
-    Two locks: one on a lock file next to the database, which says who holds it, and one on the database file itself,
-    which holds for a file that was renamed as well. The kernel releases both when the process ends, however it ends.
-    The lock file stays: deleting it would let two processes lock two files of the same name. The number in it, what
-    the process is where it is not a bot, and the platforms that it serves are for messages only.
+    It consists of two locks. One is on a lock file next to the database, which names the holder. The other is on the
+    database file itself, so that it also holds for a renamed file. The kernel releases both when the process ends in
+    any way.
+
+    The lock file is never deleted, since two processes could then lock two files of the same name. It contains the
+    process id, the kind of process unless it is a bot, and its platforms. They are used for messages only.
     """
 
     def __init__(self, database: Path, holder: str = "", served: Served = None) -> None:
         self.path = lock_path(database)
         self._database = database
-        # Whoever serves nothing says so; whoever does not say may serve everything.
+        # An empty list of platforms is written too. Without one, the process may serve every platform.
         self._tells = (holder,) if served is None else (holder, written_served(served))
         self._descriptors: list[int] = []
 
     def acquire(self) -> None:
-        """Take the lock, or say who has it. Does not wait."""
+        """Take the lock without waiting.
+
+        Raises `InUse` if another process has it, and `OperatorError` for other failures.
+        """
         try:
             self._lock_name()
             create_private(self._database)
@@ -80,7 +85,7 @@ class WorkerLock:
             raise
 
     def release(self) -> None:
-        """Let go. Calling it again, or without having the lock, does nothing."""
+        """Release the lock. Does nothing if it is not held."""
         while self._descriptors:
             os.close(self._descriptors.pop())
 
@@ -102,13 +107,17 @@ class WorkerLock:
             raise OperatorError(f"The lock file {self.path} cannot be locked: {error.strerror}. {ELSEWHERE}") from error
 
     def _lock_file(self) -> None:
-        """Lock the database file itself. Closing the descriptor drops SQLite's locks, so it is closed after SQLite."""
+        """Lock the database file itself.
+
+        Closing the descriptor drops SQLite's locks on the file, so it must be closed after SQLite's own connections.
+        """
         if _OFD_SETLK is None:
-            return  # not on this system: there, a database must not be renamed while a process works on it
+            return  # not available here, so a database must not be renamed while a process works on it
         descriptor = open_beside(self._database, os.O_RDWR)
         self._descriptors.append(descriptor)
         try:
-            # Of the open file and not of the process, so that SQLite's own locks neither meet nor drop it.
+            # This lock belongs to the open file and not to the process. So SQLite's own locks neither conflict with it
+            # nor drop it.
             fcntl.fcntl(descriptor, _OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, _LOCKED_BYTE, 1, 0))
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.EACCES):

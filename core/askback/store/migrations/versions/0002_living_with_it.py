@@ -1,4 +1,4 @@
-"""Stops, budgets, own tools, typed replies, and what came before a conversation."""
+"""Add stops, budgets, the operator's own tools, typed replies, and conversations that begin midway in a thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # Without a copy of the table: SQLite adds columns in place.
+    # Add columns without batch mode, since SQLite adds them in place and need not copy the table.
     op.add_column("conversations", sa.Column("stops", sa.Integer(), nullable=False, server_default=sa.text("0")))
     op.add_column("conversations", sa.Column("stopped_by", sa.Text()))
     op.add_column("conversations", sa.Column("midway", sa.Boolean(), nullable=False, server_default=sa.false()))

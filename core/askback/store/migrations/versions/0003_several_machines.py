@@ -1,4 +1,4 @@
-"""When a turn that failed is tried again: kept with the conversation, for whichever process does it."""
+"""Store the time of a failed turn's retry with its conversation, so that any process can run it."""
 
 from __future__ import annotations
 

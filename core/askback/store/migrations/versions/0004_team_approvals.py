@@ -1,4 +1,4 @@
-"""A time for reminders and escalations as well, beside the deadline."""
+"""Let the column of the deadline also hold the times of reminders and escalations, and rename it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ depends_on = None
 
 def upgrade() -> None:
     op.drop_index("ix_asks_status_deadline", "asks")
-    # As plain SQL: alembic would copy the table on SQLite, which renames columns in place.
+    # Use plain SQL, since alembic would copy the table on SQLite, which can rename columns in place.
     op.execute("ALTER TABLE asks RENAME COLUMN deadline TO attend_at")
     op.create_index("ix_asks_status_attend_at", "asks", ["status", "attend_at"])

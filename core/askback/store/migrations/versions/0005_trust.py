@@ -1,4 +1,4 @@
-"""Keep whose words the model read, where cards are, edits of messages, and when each ask and delivery was tried."""
+"""Add authors of messages to the model, messages of cards, edits, reserved tokens and times of first tries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("ask_id", "channel", "message", name="pk_card_messages"),
     )
     op.create_index("ix_card_messages_channel_message", "card_messages", ["channel", "message"])
-    # Cards that wait for people now come back, too.
+    # Record the cards of asks that are open now, so that they too are posted again after a deletion.
     asked = op.get_bind().execute(sa.text("SELECT id, messages FROM asks WHERE status = 'open' AND messages <> '[]'"))
     rows = [
         {"ask_id": ask_id, "channel": channel, "message": message}
