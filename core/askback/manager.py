@@ -1,4 +1,4 @@
-"""The only door to questions: everybody who asks, answers or looks comes through here."""
+"""The single entry point for asking, answering and reading questions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ T = TypeVar("T")
 log = logging.getLogger("askback.manager")
 
 Paint = Callable[[Ask], Awaitable[Messages]]
-"""Shows an ask to people, and says where it stands then."""
+"""Shows an ask to people, and returns the messages of its card."""
 
 
 class Default(Enum):
-    """Stands for "nothing was said", where None says something."""
+    """Marks an omitted argument where None has a meaning."""
 
     DEFAULT = auto()
 
@@ -51,22 +51,22 @@ class Default(Enum):
 DEFAULT = Default.DEFAULT
 
 LATE_SECONDS = 10.0
-"""How long after a deadline whoever waits for the outcome sees to it, where nobody else has."""
+"""Seconds after a deadline at which a waiting caller settles the ask, if no one else has."""
 REMEMBERED = 10_000
-"""Asks of which it is known without looking whom they are for."""
+"""Asks whose groups are cached, and deleted messages that are remembered."""
 
 
 TOLD_AGAIN_SECONDS = 30.0
-"""Somebody who may not act on a question reads so once in this time, however often they click."""
+"""Seconds between two notices to a person who may not act on a question, however often they click."""
 AUDITED_AGAIN_SECONDS = 3600.0
-"""In the audit, they stand once in this time."""
+"""Seconds between two entries about that in the audit."""
 
 _Denial = tuple[str, str, str, Denied]
-"""Ask, platform, person, and why."""
+"""Ask, platform, person, and reason."""
 
 
 class QuestionManager:
-    """Asks people, takes what they do, and tells whoever waits. Owns every effect on an ask."""
+    """Asks people, applies their actions, and notifies callers that wait. Owns every effect on an ask."""
 
     def __init__(self, store: Store, limits: Limits | None = None) -> None:
         self._store = store
@@ -81,13 +81,13 @@ class QuestionManager:
         self._on_settled: list[Callable[[Ask], None]] = []
         self._on_heard: list[Callable[[], None]] = []
         self.deleted: Recent[MessageRef, None] = Recent(REMEMBERED)
-        """Messages that people deleted, the newest ones."""
+        """The messages that people deleted most recently."""
         self.may_end: Callable[[Actor], bool] = lambda _: False
-        """Whether somebody may cancel what they were not asked: nobody, unless whoever runs this says so."""
+        """Returns True if a person may cancel an ask without being asked. By default, nobody may."""
         self.access: Mapping[str, Access] = {}
-        """Who may talk to the bot, by platform. Without rules for a platform, nobody there is admitted."""
+        """Access rules by platform. A platform without rules admits nobody."""
         self.members: Callable[[Place, tuple[str, ...]], Awaitable[Mapping[str, tuple[Actor, ...]]]] = _nobody_tells
-        """Who is in groups of a platform, as far as it tells: it does not, unless whoever runs this asks it."""
+        """Returns the members of groups, as far as the platform reveals them. By default, none are known."""
 
     @property
     def limits(self) -> Limits:
@@ -110,11 +110,13 @@ class QuestionManager:
     ) -> Outcome:
         """Ask people and wait for the outcome.
 
-        `timeout` is in seconds from the posting of the card, None waits for ever; where nothing is said,
-        `Limits.timeout` holds. `approval`: several people decide. After each of the seconds in `remind`, those who are
-        missing are reminded; after those in `escalate`, further people are asked: all before the timeout. With a `key`,
-        a caller that restarted gets the ask that it made before, and its outcome. Cancelling the wait leaves the ask
-        open. Raises `CallerError` when too many are open in this place, or the form cannot be decided so.
+        `timeout` is in seconds from the posting of the card. None means no deadline; if it is omitted, `Limits.timeout`
+        applies. With `approval`, several people decide. `remind` holds seconds; after each, people who have not
+        answered get a reminder. `escalate` maps seconds to further people, who are asked after that time. All of these
+        times must be before the timeout.
+
+        With a `key`, a caller that restarted gets its earlier ask and that ask's outcome. Cancelling the wait leaves
+        the ask open. Raises `CallerError` if too many asks are open in this place, or if the form cannot be decided so.
         """
         seconds = self._limits.timeout if isinstance(timeout, Default) else timeout
         policy = self.policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
@@ -122,9 +124,9 @@ class QuestionManager:
         return await self.outcome(await self.put(ask))
 
     async def put(self, ask: Ask) -> Ask:
-        """Store an ask, to be posted, and wait for nothing. If its key was asked before, that ask is returned instead.
+        """Store an ask for posting, without waiting. If an ask with its key exists, that one is returned instead.
 
-        Raises `CallerError` when too many are open in its place.
+        Raises `CallerError` if too many asks are open in the same place.
         """
         stored = await self._store.ask(ask, self._limits)
         self.nudge()
@@ -140,9 +142,9 @@ class QuestionManager:
         conversation_id: str | None = None,
         asked_by: Actor | None = None,
     ) -> Ask:
-        """An ask that is not stored yet, for whoever commits it together with other things.
+        """Return an ask that is not stored yet, for callers that commit it together with other things.
 
-        Raises `CallerError` where the form cannot be decided by the policy, and where the key is none.
+        Raises `CallerError` if the form cannot be decided by the policy, or the key is invalid.
         """
         policy.check(form)
         if key is not None:
@@ -170,9 +172,9 @@ class QuestionManager:
         remind: Sequence[float] = (),
         escalate: Mapping[float, Who] | None = None,
     ) -> Policy:
-        """The policy of an ask that begins now; every time is in seconds from now on, and later from its posting on.
+        """Return the policy of an ask that begins now. Times are in seconds from now; the posting moves them later.
 
-        Raises `CallerError` for a reminder or an escalation that is no time to come.
+        Raises `CallerError` for a reminder or an escalation that is not above 0 seconds and at most ten years away.
         """
         for after in (*remind, *(escalate or {})):
             if not 0 < after <= LONGEST_WAIT:
@@ -192,15 +194,15 @@ class QuestionManager:
         )
 
     async def outcome(self, ask: Ask) -> Outcome:
-        """Wait for the outcome of an ask that is stored. Cancelling the wait leaves it open.
+        """Wait for the outcome of a stored ask. Cancelling the wait leaves the ask open.
 
-        Its deadline passes also where no process of its platform runs.
+        Its deadline also takes effect if no process of its platform runs.
         """
         settled = asyncio.Event()
         self._waiting.setdefault(ask.id, set()).add(settled)
         try:
             while True:
-                # Looked up after the event was registered: what settles in between is not missed.
+                # Read after the event was registered, so that a settlement in between is not missed.
                 newest = await self._store.get(ask.id)
                 if newest is not None and newest.outcome is not None:
                     return newest.outcome
@@ -220,13 +222,13 @@ class QuestionManager:
             if not waiting:
                 self._waiting.pop(ask.id, None)
 
-    # What people do
+    # Actions of people
 
     async def act(self, action: Action) -> Response:
-        """Apply what a person did, and say what they get back. When this returns, it is committed.
+        """Apply a person's action, and return the response to them. It is committed when this returns.
 
-        Raises `StoreBusy` when it cannot be committed within 2 s: nothing changed then, and the person
-        has to be told.
+        Raises `StoreBusy` if it cannot be committed within 2 s. Then nothing has changed, and the caller has to notify
+        the person.
         """
         ends_any = self.may_end(action.actor)  # looked up here: the decision itself is pure, and may run twice
         acted = await self._decide(
@@ -241,7 +243,7 @@ class QuestionManager:
                 "An answer came for a question that is not known here; it was ignored.",
                 extra={"action": "unknown_ask", "ask_id": action.ask_id, "platform": action.actor.platform},
             )
-        # Behind the ack: whoever clicked waits for nobody who is told of it.
+        # After the ack, so that the person who clicked does not wait for these notifications.
         asyncio.get_running_loop().call_soon(self._follow, action, acted)
         if not acted.kept or acted.ask is None:
             return self._said(action, acted.answer)
@@ -253,17 +255,19 @@ class QuestionManager:
         return Notice(text=late.notice(acted.ask, kept=True), card=acted.ask.card(), kept=True)
 
     def _is_audited(self, action: Action, response: Response) -> bool:
-        """Whether the audit keeps it: what strangers press is kept once an hour for each, or they would fill it."""
+        """Return True if the audit keeps it. A stranger's clicks are kept once an hour, since they would fill it
+        otherwise."""
         denial = _denial(action, response)
         return denial is None or not self._audited.is_recent(denial)
 
     def _said(self, action: Action, response: Response) -> Response:
-        """The same, with whether this person was told so a moment ago: strangers can click without end."""
+        """Return the response, marked if this person has received the same refusal lately. Strangers can click
+        endlessly."""
         denial = _denial(action, response)
         if denial is None or not isinstance(response, Notice):
             return response
         self._audited.allows(denial)
-        # What somebody wrote is given back to them each time.
+        # A person gets their own text back each time.
         return response if self._told.allows(denial) or late.text(action) else response.evolve(told=True)
 
     def _follow(self, action: Action, acted: Acted[Response]) -> None:
@@ -273,21 +277,21 @@ class QuestionManager:
                 self.nudge()
 
     def admits(self, actor: Actor, place: Place) -> bool:
-        """Whether the access rules let somebody talk to the bot in a place that others see, too."""
+        """Return True if the access rules admit a person to the bot in a place that others see, too."""
         access = self.access.get(place.platform)
         return access is not None and access.refusal(actor, place, direct=False) is None
 
     def refusal(self, ask: Ask, actor: Actor) -> str | None:
-        """Return why this person may not act on an ask, in words for them. None means they may."""
+        """Return the reason this person may not act on an ask, in words for them; None if they may."""
         return ask.refusal(actor, self.admits)
 
     async def groups(self, ask_id: str) -> tuple[str, ...]:
-        """For which groups an ask is, so that whether somebody is in them is known before they act. None: or unknown.
+        """Return the ids of the groups that may answer; empty if there are none or the ask is unknown.
 
-        By the id of an offer, for which those of the ask are that it is about.
+        `ask_id` may also be the id of an offer, which has the groups of its ask.
 
-        Whom it is for, also later on, is settled when it is asked: a click on a card that was shown here looks nothing
-        up.
+        Callers look up which of these a person is in, before the person acts. The groups of an ask are fixed when it is
+        made, those of escalations included. So a click on a card that was shown here needs no query.
         """
         if ask_id not in self._groups:
             ask = await self._store.get(ask_id) or await self._store.offered_for(ask_id)
@@ -298,7 +302,7 @@ class QuestionManager:
         return self._groups[ask_id]
 
     async def groups_in(self, place: Place) -> tuple[str, ...]:
-        """For which groups the open asks of a place and its channel are: who writes there may answer them by that."""
+        """Return the groups of the open asks in a place and its channel. A message there may answer these asks."""
         asks = await self._store.asked_near(place)
         return tuple(dict.fromkeys(group for ask in asks for group in self._groups_of(ask)))
 
@@ -306,59 +310,60 @@ class QuestionManager:
         self._groups[ask.id] = self._groups_of(ask)
 
     def _groups_of(self, ask: Ask) -> tuple[str, ...]:
-        """Return the groups that decide who may answer, those of the access rules included where these count."""
+        """Return the groups that decide who may answer, including those of the access rules if these apply."""
         access = self.access.get(ask.place.platform) if ask.policy.is_admission_needed else None
         return (*ask.policy.groups, *(() if access is None else access.groups))
 
     async def redraw(self, ask_id: str, paint: Paint, *, anyway: bool = False) -> None:
-        """Show the newest state of an ask through `paint`, one drawing at a time.
+        """Render the newest state of an ask through `paint`, one drawing at a time.
 
-        Whoever comes late finds it drawn already, unless they draw `anyway`; an older state never overwrites
-        a newer one. Raises what `paint` raises; then `hand_over` leaves the drawing to the outbox.
+        A state that is drawn already is not drawn again, unless `anyway` is True. An older state never overwrites a
+        newer one. Raises what `paint` raises; the caller then uses `hand_over` to leave the drawing to the outbox.
         """
         async with self._drawing.setdefault(ask_id, asyncio.Lock()):
             ask = await self._store.get(ask_id)
             if ask is not None and (anyway or not ask.is_drawn):
                 self._remember(ask)
-                # By the clock that judges the deadline; a card that was posted before needs no look at it.
+                # The time comes from the clock that judges the deadline. A card that was posted before does not need
+                # it.
                 at = None if ask.messages or ask.posted_at is not None else await self._store.now()
                 messages = await paint(ask if at is None else ask.posted(at))
                 again = await self._store.drawn(ask_id, ask.interview.revision, messages, before=ask.messages, at=at)
                 if gone := tuple(message for message in messages if message in self.deleted):
-                    # Its deletion was heard before it was known where the card stands.
+                    # The deletion was reported before the card's messages were known.
                     again = await self._store.lost(ask_id, gone) or again
-                # Reminders that have come due wait for a card that stands.
+                # Due reminders wait until the card is posted.
                 if again or (ask.policy.reminders and not ask.messages):
                     self.nudge()
 
     def doubt(self, ask_id: str) -> None:
-        """A commit about this ask took too long to be waited for: what became of it is looked up later."""
+        """Note that a commit about this ask took too long to wait for. Its result is looked up later."""
         self._in_doubt.add(ask_id)
         self.nudge()
 
     async def hand_over(self, ask_id: str) -> None:
-        """Let the outbox draw an ask at once, since whoever was to do it could not."""
+        """Let the outbox draw an ask at once, because the caller that should draw it could not."""
         await self._store.release(f"ask:{ask_id}")
         self.nudge()
 
     # Ending an ask from outside
 
     async def cancel(self, ask_id: str, *, by: Actor | None = None, reason: str | None = None) -> bool:
-        """End an ask without an answer. False: it was over already, or there is none."""
+        """End an ask without an answer. Return False if it has ended already or does not exist."""
         return await self._end(ask_id, Outcome(status="cancelled", at=utc_now(), by=by, reason=reason))
 
     async def reject(self, ask_id: str, reason: str) -> bool:
-        """End an ask that cannot reach anybody. False: it was over already, or there is none."""
+        """End an ask that cannot reach anyone. Return False if it has ended already or does not exist."""
         return await self._end(ask_id, Outcome(status="undeliverable", at=utc_now(), reason=reason))
 
     async def attend(self, ask_id: str) -> bool:
-        """Do what the time has come for: remind people, ask further ones, end the ask. True: it ended."""
+        """Do what is due for an ask: remind people, ask further ones, or end it. Return True if it ended."""
         ask = await self._store.get(ask_id)
         groups = () if ask is None else schedule.unclear(ask, await self._store.now())
         members = schedule.NOTHING_KNOWN if ask is None or not groups else await self.members(ask.place, groups)
         ended = self._after(await self._store.attend(ask_id, lambda ask, now: schedule.due(ask, now, members)))
         if not ended:
-            self.nudge()  # people are told, or see the card with those who are asked as well
+            self.nudge()  # to send reminders, or to redraw the card for the people who are asked as well
         return ended
 
     async def _end(self, ask_id: str, outcome: Outcome) -> bool:
@@ -385,52 +390,53 @@ class QuestionManager:
             raise
 
     async def resolve_doubts(self) -> None:
-        """Find out what became of commits that took too long to be waited for: who waits is told of those too."""
+        """Look up the results of commits that took too long to wait for, and notify callers that wait for these
+        asks."""
         while self._in_doubt:
             ask_id = next(iter(self._in_doubt))
             ask = await self._store.newest(ask_id)
             self._in_doubt.discard(ask_id)
             if ask is not None:
                 self._after(Acted(ask, None, ask.outcome is not None))
-                # Whoever acted was refused, and draws nothing.
+                # The caller that acted got an error, so it draws nothing.
                 await self.hand_over(ask_id)
 
-    # Looking
+    # Reading
 
     async def pending(self, place: Place | None = None) -> tuple[Ask, ...]:
-        """The open asks, of one place or of all, oldest first."""
+        """Return the open asks, of one place or of all, oldest first."""
         return await self._store.pending(place)
 
     async def get(self, ask_id: str) -> Ask | None:
-        """One ask, open or settled; None if there is none of that id."""
+        """Return one ask, open or settled; None if no ask has that id."""
         return await self._store.get(ask_id)
 
-    # Whoever works behind it
+    # Listeners
 
     def on_work(self, nudge: Callable[[], None]) -> None:
-        """Call this when there is something new to show to people."""
+        """Register a callback for new things to show to people."""
         self._on_work.append(nudge)
 
     def on_settled(self, tell: Callable[[Ask], None]) -> None:
-        """Call this after the commit that ended an ask."""
+        """Register a callback for after the commit that ended an ask."""
         self._on_settled.append(tell)
 
     def on_heard(self, tell: Callable[[], None]) -> None:
-        """Call this after the commit that kept a message for an agent."""
+        """Register a callback for after the commit that kept a message for an agent."""
         self._on_heard.append(tell)
 
     def heard(self) -> None:
-        """A message was committed that an agent is to read."""
+        """Notify listeners that a message for an agent was committed."""
         for tell in self._on_heard:
             tell()
 
     def nudge(self) -> None:
-        """Something was committed that people are to see."""
+        """Notify listeners that something for people was committed."""
         for nudge in self._on_work:
             nudge()
 
     def recheck(self, ask_id: str | None = None) -> None:
-        """Another process changed what is stored: whoever waits looks again, for that ask or for any."""
+        """Make waiting callers read the store again, for that ask or for all, after another process changed it."""
         if ask_id is not None:
             for event in self._waiting.get(ask_id, set()):
                 event.set()
@@ -441,7 +447,7 @@ class QuestionManager:
         self.nudge()
 
     def settled(self, asks: tuple[Ask, ...]) -> None:
-        """Tell whoever waits of asks that a commit of somebody else's ended."""
+        """Notify callers that wait for asks which another commit ended."""
         for ask in asks:
             self._after(Acted(ask, None, True))
         self.nudge()

@@ -1,1 +1,1 @@
-"""The agent: what the model is told and may call, and the loop that takes its turns."""
+"""The agent: the model's prompt and tools, and the loop that takes its turns."""

@@ -1,6 +1,6 @@
-"""An answer of the model, put together from the events of its stream. Pure.
+"""Assembles an answer of the model from the events of its stream. Pure.
 
-The package's own class ends the whole stream at an input of a tool that it cannot parse. Here only that call is lost.
+The SDK's own class fails the whole stream if it cannot parse a tool's input. Here only that call is lost.
 """
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
-"""What each kind of delta adds to, in its block."""
+"""The field of its block that each kind of delta appends to."""
 
 
 class Answer:
-    """Takes the events one after the other."""
+    """Collects the events of one stream, in order."""
 
     def __init__(self) -> None:
         self.blocks: list[dict[str, JsonValue]] = []
-        """What the model said, as the API takes it back, but for what only answers carry."""
+        """The model's content blocks in the format of the API. They still hold fields that only answers carry."""
         self.unreadable: dict[int, str] = {}
-        """Why the input of a block cannot be read, by its index; it is an empty object in `blocks`."""
+        """Parse errors of tool inputs, by index of the block. Such an input is an empty object in `blocks`."""
         self.stop_reason: str | None = None
-        """None: the answer has not ended."""
+        """None until the answer has ended."""
         self._inputs: dict[int, list[str]] = {}
 
     def hear(self, event: Any) -> str | None:
-        """Take an event. Return what people may read of it, which may be nothing; None where it tells nothing new."""
+        """Take an event. Return the text for people that it adds, perhaps empty, or None if there is nothing to
+        report."""
         match event.type:
             case "message_start":
                 return ""
             case "content_block_start":
-                # Without warnings: the package takes what it was sent, whatever its own types say.
+                # Without warnings, since the SDK accepts blocks that its own types do not describe.
                 block = event.content_block.model_dump(mode="json", exclude_none=True, by_alias=True, warnings=False)
                 self.blocks.append(block)
             case "content_block_delta":
@@ -56,7 +57,7 @@ class Answer:
         if delta.type == "citations_delta":
             return None
         if delta.type not in _TEXTS:
-            # It comes in one piece, such as a summary.
+            # Other deltas arrive in one piece, such as a summary.
             whole = delta.model_dump(mode="json", exclude_none=True, by_alias=True, warnings=False)
             block.update({name: value for name, value in whole.items() if name != "type"})
             return None
@@ -76,7 +77,7 @@ class Answer:
 
 
 def _parsed(raw: str) -> JsonValue:
-    """Read an input. Raises `ValueError` where it is none that every JSON parser and database takes."""
+    """Parse an input. Raises `ValueError` if some JSON parser or database would reject it."""
     value = cast("JsonValue", from_json(raw.encode("utf-8", "surrogatepass"), allow_inf_nan=False))
     # A number such as 1e400 becomes infinite.
     json.dumps(value, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Who decides whether the operator's own tools may run, and how a call becomes a question about that."""
+"""Rules for approving calls of the operator's tools, and the questions that ask people for approval."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
-    """Who decides about calls that need approval. Without approvers, whoever began the conversation confirms them."""
+    """The rules for calls that need approval. Without approvers, the person who began the conversation confirms
+    them."""
 
     approvers: Mapping[str, Who] = field(default_factory=dict[str, Who])
-    """By platform. Where there are some, and none on the platform of a conversation, nothing can be approved there."""
+    """Approvers by platform. If some are set, but none for a conversation's platform, nothing can be approved there."""
     quorum: int = 1
     refusals: int = 1
     reasons: Reasons = "no"
     own: bool = False
-    """Whether approvers decide about what they requested themselves."""
+    """True if approvers may decide about their own requests."""
     always: bool = False
-    """Whether approvers may let a tool run for the rest of a conversation: as many as have to agree."""
+    """True if approvers may permit a tool for the rest of a conversation. The quorum applies to that, too."""
     timeout: float | None = None
-    """Seconds. None: it waits for ever."""
+    """Seconds until an approval times out. None means no deadline."""
     remind: tuple[float, ...] = ()
-    """After so many seconds each, those who are missing are reminded."""
+    """Seconds after each of which the approvers who have not voted get a reminder."""
     escalate_after: float | None = None
     escalate_to: Mapping[str, Who] = field(default_factory=dict[str, Who])
-    """By platform: who is asked as well after those seconds."""
+    """The people who are also asked after `escalate_after` seconds, by platform."""
 
     def groups(self, platform: str) -> tuple[str, ...]:
-        """The groups of a platform whose members decide, now or later."""
+        """Return the groups of a platform whose members decide, now or after an escalation."""
         those = (who.get(platform) for who in (self.approvers, self.escalate_to))
         return tuple(dict.fromkeys(group for who in those if who is not None for group in who.groups))
 
     def policy(
         self, manager: QuestionManager, conversation: Conversation, requesters: tuple[Actor, ...], subject: str
     ) -> Policy:
-        """The policy for a call. Raises `CallerError` where nobody may decide."""
+        """Return the policy for a call. Raises `CallerError` if the setting names no approvers on this platform."""
         platform, starter = conversation.place.platform, conversation.starter
         who = self.approvers.get(platform) if self.approvers else Who.only(starter)
         if who is None:
@@ -76,14 +77,14 @@ class ApprovalRules:
 
 
 def givers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
-    """Who let a tool run for the rest of the conversation, as far as that holds."""
+    """Return the people who permitted a tool for the rest of the conversation; empty if the rules do not allow that."""
     return each(by for ask in settled for by in approval.always(ask)) if rules.always else ()
 
 
 def asked(
     manager: QuestionManager, rules: ApprovalRules, conversation: Conversation, call: ToolCall, requested: Requested
 ) -> ToolCall:
-    """The call with the ask that it waits for, or let through by one before it; an error where nobody can decide."""
+    """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide."""
     try:
         form = approval.form(call.tool, call.input, always=rules.always)
         subject = approval.digest(call.tool, call.input)
@@ -93,7 +94,7 @@ def asked(
             if standing is not None:
                 return call.evolve(approved=standing.id)
         short = shortage.of(policy, conversation.starter, requested.members)
-        if short is not None:  # what nobody could decide in another place either is told first
+        if short is not None:  # reported first: no other place would help either
             return _short(call, short)
         policy.check(form)
         unseen = None if requested.alone is None else policy.refusal_alone(requested.alone)
@@ -113,7 +114,10 @@ def asked(
 
 
 def _standing(requested: Requested, policy: Policy, call: ToolCall) -> Ask | None:
-    """The newest ask that lets the tool run for good, by as many as might still decide about this call."""
+    """Return the newest ask that permits the tool for the rest of the conversation; None if there is none.
+
+    Its voters must reach the quorum, and all of them must still be allowed to decide about this call.
+    """
     quorum = policy.approval.quorum if policy.approval is not None else 1
     for ask in reversed(requested.settled):
         by = tuple(_now(person, requested.givers) for person in each(approval.always(ask)))
@@ -124,12 +128,12 @@ def _standing(requested: Requested, policy: Policy, call: ToolCall) -> Ask | Non
 
 
 def _now(person: Actor, givers: tuple[Actor, ...]) -> Actor:
-    """The same person as they are now: a group that they have left since does not make them decide."""
+    """Return the person with their current groups, since a group that they have left gives them no vote."""
     return next((giver for giver in givers if giver.is_same_person(person)), person.evolve(groups=()))
 
 
 def _short(call: ToolCall, short: shortage.Shortage) -> ToolCall:
-    """The call with an error, and with what people are told: too few are left who may decide."""
+    """Return the call as failed, with a notice for people, because too few approvers are left."""
     cannot = "needs approval, and nobody can be asked for it:"
     return call.evolve(
         result=f"{call.tool} {cannot} {short.told('you act on')} It was not run. People have read why.",
@@ -139,7 +143,7 @@ def _short(call: ToolCall, short: shortage.Shortage) -> ToolCall:
 
 
 def _elsewhere(call: ToolCall, unseen: str) -> ToolCall:
-    """The call with an error, and with what people are told: it can only be approved in another place."""
+    """Return the call as failed, with a notice for people, because it can be approved only in another place."""
     why = f"needs approval, and nobody can be asked for it here: {unseen}."
     return call.evolve(
         result=f"{call.tool} {why} It was not run. Do not call it here again: whoever wants it has to ask for it in a "

@@ -1,4 +1,4 @@
-"""Who may answer the agent's questions, and whom the model addresses among them. Pure."""
+"""Decides who may answer the agent's questions, and finds the people whom the model names. Pure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from askback.internal.values import Value
 
 Kind = Literal["starter", "participants", "allowed", "given"]
 WORDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
-"""What the setting can be, unless it names people and groups."""
+"""Values of the setting other than lists of people and groups."""
 
 LISTED: Final = 20
-"""Most people whom an error lists."""
+"""Most people that an error lists."""
 UNSEEN: Final = "those who may answer do not see this direct message"
 
 _MENTION: Final = re.compile(r"<@!?([^<>|]+)(?:\|[^<>]*)?>")
@@ -29,11 +29,11 @@ _MENTION: Final = re.compile(r"<@!?([^<>|]+)(?:\|[^<>]*)?>")
 
 @dataclass(frozen=True, slots=True)
 class Answerers:
-    """The setting."""
+    """The setting `answerers`."""
 
     kind: Kind = "participants"
     given: Mapping[str, Who] = field(default_factory=dict[str, Who])
-    """By platform, where people and groups are given: these, and not the starter unless they are among them."""
+    """The listed people and groups by platform, for the kind `given`. The starter may answer only if listed."""
 
     def groups(self, platform: str) -> tuple[str, ...]:
         """Return the groups of a platform whose members may answer."""
@@ -42,20 +42,20 @@ class Answerers:
 
 
 class Audience(Value):
-    """Who may answer in one conversation."""
+    """The people who may answer in one conversation."""
 
     who: Who | None = None
     """None means nobody; `problem` says why."""
     people: tuple[Actor, ...] = ()
-    """The people of the thread who are among them: those whom the model can address."""
+    """People of the thread who may answer; the model can address these."""
     problem: str = ""
     within: Who | None = None
     """See `Policy.within`."""
 
     def of(self, policy: Policy, names: Sequence[str]) -> Policy:
-        """Return the policy for a question to the people of these names; without names, to all who may answer.
+        """Return the policy for a question to the people with these names; without names, to all who may answer.
 
-        Raises `ModelError` where a name stands for nobody who can be asked, or for several people.
+        Raises `ModelError` if nobody can answer here, or if a name matches nobody or several people.
         """
         if self.who is None:
             raise ModelError(f"Nobody was asked, since nobody can answer here: {self.problem}.")
@@ -70,10 +70,10 @@ NOBODY = Audience(problem="nobody is asked")
 def audience(
     answerers: Answerers, conversation: Conversation, people: tuple[Actor, ...], alone: Actor | None
 ) -> Audience:
-    """Return who may answer in a conversation.
+    """Return the people who may answer in a conversation.
 
-    `people`: everybody who has written in it, with those of the setting's groups that they are in. `alone`: the only
-    person who sees it, with the same; None means that others see it, too.
+    `people` is everyone who has written in it, each with the setting's groups that they are in. `alone` is the only
+    person who sees it, with their groups; None means that others see it, too.
     """
     who, within = _who(answerers, conversation), None
     if who is None:
@@ -84,7 +84,7 @@ def audience(
                 return Audience(problem=UNSEEN)
             within = who
         who = Who.only(conversation.starter)
-    # Whether somebody may talk to the bot is looked at when they act.
+    # Access to the bot is checked when people act, so it is taken for granted here.
     reachable = (one for one in people if who.includes(one, people, admitted=True))
     return Audience(who=who, people=tuple(reachable), within=within)
 
@@ -100,9 +100,10 @@ def _who(answerers: Answerers, conversation: Conversation) -> Who | None:
 
 
 def addressed(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, ...]:
-    """Return the people whom these names stand for, each once. Raises `ModelError` that lists who can be asked.
+    """Return the people with these names, each once. Raises `ModelError`, which lists the candidates.
 
-    A name is an id, or what somebody is called, whatever its case, spaces and punctuation, or one word of that.
+    A name is an id, a display name, or one word of a display name. Case does not matter, and neither do spaces and
+    punctuation in display names.
     """
     known = _persons(people)
     found: dict[int, Actor] = {}
@@ -118,21 +119,22 @@ def addressed(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, ...
 
 
 def _persons(people: Sequence[Actor]) -> dict[int, list[Actor]]:
-    """Return the different persons, each with every name that they have had, the newest last."""
+    """Group the records of each distinct person, the newest last, under consecutive numbers."""
     persons: dict[int, list[Actor]] = {}
     for one in people:
         same = next((known for known in persons.values() if all(other.is_same_person(one) for other in known)), None)
         if same is None:
             persons[len(persons)] = [one]
         else:
-            # Whatever is known of them stays known: a payload may leave the tenant or the name out.
+            # Keep a known tenant and name, since a payload may leave them out.
             tenant, name = one.tenant or same[-1].tenant, one.name or same[-1].name
             same.append(one.evolve(tenant=tenant, name=name))
     return persons
 
 
 def _called(name: str, persons: Mapping[int, Sequence[Actor]]) -> tuple[int, ...]:
-    """Return the persons of that id; if there is none, those of that name, or of a part of it such as a first name."""
+    """Return the numbers of the people with that id, or else of those with that name, first name or other word of
+    it."""
     bare = _MENTION.sub(r"\1", name.strip()).removeprefix("@").strip()
     by_id = tuple(number for number, known in persons.items() if known[0].id.casefold() == bare.casefold())
     if by_id:
@@ -154,7 +156,7 @@ def _whole(name: str) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """Return a name without what is lost where it is shown: case, spaces, punctuation."""
+    """Return a name without case, spaces and punctuation, which may be lost where it is shown."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(filter(str.isalnum, folded)) or folded.strip() or name
 

@@ -1,4 +1,4 @@
-"""How much the model may use up. Pure."""
+"""Limits on the tokens that the model may use. Pure."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from askback.domain.conversation import Spent
 from askback.internal.values import Value
 
 ROUNDS = 25
-"""How often the model is called without a word from a person, before it rests."""
+"""Most calls of the model without a message from a person, before it rests."""
 CHARACTERS: Final = 2
-"""A token has at least about so many, in any language, of what JSON makes of a text."""
+"""Characters of JSON per token, an estimate on the low side for any language."""
 LEAST: Final = 1024
-"""Tokens that a call may write however little is left: with fewer, the model cannot finish a sentence and a call."""
+"""Output tokens that every call may use, however little is left. With fewer, the model cannot finish a sentence and a
+call."""
 
 
 class Grant(Value):
-    """Whether the model may be called once."""
+    """The decision about one call of the model."""
 
     tokens: int = 0
-    """How many the call may use up, both ways. 0: there is to be no call now."""
+    """Tokens that the call may use, input and output. 0 means no call now."""
     write: int = 0
-    """How many of them it may write."""
+    """The part of `tokens` that is for output."""
     problem: str | None = None
-    """Why there is no call, in words for people. None: calls that run may give back what it needs."""
+    """The reason for no call, in words for people. None if running calls may still return enough tokens."""
 
 
 class Budget(Value):
-    """Tokens, both ways, whatever was read from a cache included. None: as many as it takes."""
+    """Limits in tokens, for input, cached input and output together. None means no limit."""
 
     conversation: int | None = Field(default=None, ge=1)
     day: int | None = Field(default=None, ge=1)
-    """In all conversations together, from midnight to midnight UTC."""
+    """The limit for all conversations together, from midnight to midnight UTC."""
 
     @property
     def is_set(self) -> bool:
@@ -44,8 +45,8 @@ class Budget(Value):
     def grant(self, spent: Spent, read: int, write: int) -> Grant:
         """Decide about a call that reads about `read` tokens and would write at most `write`.
 
-        It is made while anything is left, and may write no more than that, but `LEAST`. Since calls that run count as
-        spent, all together go over the budget by one call at most, with what it reads and `LEAST`.
+        The call is granted while any budget is left. It may write only what is left, but at least `LEAST`. Running
+        calls count as spent, so the total exceeds the budget by one call at most: its input and `LEAST`.
         """
         left = read + write
         if self.conversation is not None:

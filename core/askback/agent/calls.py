@@ -1,4 +1,4 @@
-"""What the model may call, what a call of its becomes, and what its result is."""
+"""The tools that the model may call, the handling of each call, and the results that the model gets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger("askback.agent")
 
 
 class Calls:
-    """The question tools of the settings, and beside them the operator's own tools."""
+    """The question tools of the settings and the operator's own tools."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Calls:
         approvals: ApprovalRules,
         timeout: float | None,
     ) -> None:
-        """`timeout`: seconds that a question waits for people; None: for ever."""
+        """`timeout` is in seconds and applies to questions. None means no deadline."""
         self._manager = manager
         self._questions = {tool.name: tool for tool in questions}
         self._toolbox = toolbox
@@ -49,18 +49,18 @@ class Calls:
             for tool in self._questions.values()
         )
         self.offered = definitions + toolbox.definitions
-        """What the model is told of them."""
+        """The tool definitions that the model gets."""
 
     def need_approval(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
-        """Whether people have to approve one of these calls."""
+        """Return True if people have to approve any of these calls."""
         return any(self._toolbox.needs_approval(str(block["name"])) for block in blocks)
 
     def ask_people(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
-        """Whether one of these calls asks a question."""
+        """Return True if any of these calls asks a question."""
         return any(str(block["name"]) in self._questions for block in blocks)
 
     async def wrong(self, conversation: Conversation, blocks: Iterable[Mapping[str, JsonValue]]) -> dict[str, str]:
-        """What the model is told of calls that need approval and could not run if they had it, by their ids."""
+        """Return error texts, by call id, for calls that need approval but could not run with their input."""
         calls = [one for one in map(_call, blocks) if self._toolbox.needs_approval(one.tool)]
         found = await asyncio.gather(*(self._toolbox.refusal(conversation, call) for call in calls))
         return {call.tool_use_id: why for call, why in zip(calls, found, strict=True) if why is not None}
@@ -68,7 +68,7 @@ class Calls:
     def called(
         self, conversation: Conversation, block: Mapping[str, JsonValue], requested: Requested, audience: Audience
     ) -> ToolCall:
-        """What a call becomes: one with an ask, one to be run, or one that failed at once and has its result."""
+        """Turn a call of the model into one with an ask, one to run, or a failed one with its result."""
         call = _call(block)
         question = self._questions.get(call.tool)
         if question is not None:
@@ -83,7 +83,7 @@ class Calls:
         return call
 
     def unread(self, block: Mapping[str, JsonValue], why: str) -> ToolCall:
-        """A call whose input could not be read: it fails at once, and the model hears how to call properly."""
+        """Return a failed call for an unreadable input. Its result tells the model how to call properly."""
         call = _call(block)
         log.warning(
             "The input of a call could not be read, and the model is told: %s",
@@ -122,13 +122,13 @@ class Calls:
             to=conversation.place,
             policy=policy,
             conversation_id=conversation.id,
-            # They may end what goes on in their conversation, also what others are asked.
+            # The starter may cancel anything in their conversation, including questions to others.
             asked_by=conversation.starter,
         )
         return call.evolve(ask=ask)
 
     def result(self, call: Call, ask: Ask | None, namer: Namer) -> dict[str, JsonValue]:
-        """What the model is told of a call that has ended: by its own result, or by the outcome of its ask."""
+        """Return the `tool_result` block of a call that ended, from its own result or its ask's outcome."""
         text, is_error = self._told(call, ask, namer)
         content: JsonValue = [*call.blocks] if call.blocks else text or ""
         block: dict[str, JsonValue] = {"type": "tool_result", "tool_use_id": call.tool_use_id, "content": content}
@@ -137,18 +137,18 @@ class Calls:
         return block
 
     def _told(self, call: Call, ask: Ask | None, namer: Namer) -> tuple[str | None, bool]:
-        """A text, and whether it tells of an error."""
+        """Return the text of a result, and True if it is an error."""
         outcome = None if ask is None else ask.outcome
         if ask is None or outcome is None:
             return call.result, call.is_error
         if approval.is_approval(ask):
-            # One that was approved has run, and has a result of its own.
+            # An approved call has run and has its own result.
             if call.result is not None:
                 return call.result, call.is_error
             return approval.refusal(call.tool, outcome, namer.name), True
         question = self._questions.get(call.tool)
         if question is None:
-            # Asked under another setting of ASKBACK_TOOLS: the answer is told all the same.
+            # Asked under another setting of ASKBACK_TOOLS. The model still gets the answer.
             return outcome.model_dump_json(include={"status", "answers", "reason"}), call.is_error
         result = question.result(call.input, outcome)
         return result.text, result.is_error
@@ -159,9 +159,9 @@ def _call(block: Mapping[str, JsonValue]) -> ToolCall:
 
 
 def refused(calls: tuple[ToolCall, ...], limit: int, free: int) -> tuple[ToolCall, ...]:
-    """Return the same calls where only so many more questions may be open: those beyond fail at once.
+    """Return the calls with all questions after the first `free` ones failed. The error names `limit`.
 
-    They are not kept for later: after so many answers the model may not need to ask them any more.
+    These questions are not kept for later, since the answers to the others may make them unnecessary.
     """
     wanted = [call.tool_use_id for call in calls if call.ask is not None]
     beyond = set(wanted[free:])

@@ -1,7 +1,7 @@
-"""What an agent does at this moment, conversation by conversation, so that a stop can end it.
+"""Tracks the running step of each conversation, so that a stop can end it.
 
-A stop is a commit; what runs is only told of it. Whatever a step that was stopped still wants to commit is
-refused by the store, so that it does not matter how far it got.
+A stop is a commit; the running step only gets a notification to check for it. The store refuses whatever a stopped step
+still tries to commit, so it does not matter how far the step got.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from askback.store.store import Store
 
 @dataclass(slots=True)
 class _Running:
-    """One step of one conversation."""
+    """One running step of one conversation."""
 
     task: asyncio.Task[bool]
     look: asyncio.Event = field(default_factory=asyncio.Event)
@@ -31,7 +31,8 @@ class Stepping:
         self._running: dict[str, _Running] = {}
 
     async def run(self, conversation_id: str, step: Callable[[str], Awaitable[bool]]) -> bool:
-        """Take a step to its end. Returns what it returns; True where a stop ended it: the next look decides."""
+        """Run a step to completion and return its result. Return True if a stop cancelled it, so that the caller checks
+        again."""
 
         async def whole() -> bool:
             return await step(conversation_id)
@@ -52,7 +53,7 @@ class Stepping:
         return True if running.task.cancelled() else running.task.result()
 
     async def _ended(self, running: _Running) -> bool:
-        """Wait for the end of the step, or until somebody says that there may have been a stop."""
+        """Wait until the step ends or `recheck` reports a possible stop. Return True if the step has ended."""
         looking = asyncio.create_task(running.look.wait(), name="askback look for a stop")
         try:
             await asyncio.wait({running.task, looking}, return_when=asyncio.FIRST_COMPLETED)
@@ -63,7 +64,8 @@ class Stepping:
         return running.task.done()
 
     def recheck(self, conversation_id: str | None = None) -> None:
-        """There may have been a stop, here or in another process: whoever runs, there or anywhere, looks for it."""
+        """Make running steps check for a stop that may have been made, here or in another process. None means all of
+        them."""
         for running_id, running in self._running.items():
             if conversation_id in (None, running_id):
                 running.look.set()

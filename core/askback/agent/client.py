@@ -1,5 +1,7 @@
-"""The client of the Messages API. Its package is loaded beside the event loop, while people can click already:
-that takes longer than all else at a start."""
+"""The client of the Messages API. A thread imports its package, while people can click already.
+
+The import takes longer than anything else at a start.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 Client = Callable[[], Awaitable["AsyncAnthropic"]]
-"""The client, as soon as there is one."""
+"""Returns the client once it is loaded."""
 
 
 class ModelClient:
-    """One for the whole process, closed when the block ends."""
+    """One client for the whole process, closed when the block ends."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -35,14 +37,14 @@ class ModelClient:
             await self._client.close()
 
     async def get(self) -> AsyncAnthropic:
-        """The client; whoever comes first waits until the package is loaded."""
+        """Return the client, once a thread has loaded the package."""
         async with self._opening:
             if self._client is None:
                 self._client = await asyncio.to_thread(_open, self._key)
             return self._client
 
     async def load(self) -> None:
-        """Be ready before the first turn wants it."""
+        """Load the client before the first turn needs it."""
         await self.get()
 
 

@@ -1,8 +1,8 @@
-"""When the Messages API is asked to keep a conversation within the model's window. Pure.
+"""Decides when the Messages API has to compact a conversation, so that it fits the model's window. Pure.
 
-The API does the work: from a size on, it puts a summary of what came before in front of its answer, as a
-block of its own. That block goes back with every later request, and the API leaves out what stands before
-it. Our rows keep everything, so no call is ever parted from its result.
+The API does the work. From a given size on, it puts a summary of the earlier conversation in front of its answer, as a
+separate block. Every later request sends that block back, and the API ignores everything before it. Our rows keep
+everything, so no call is ever separated from its result.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from askback.agent.budget import CHARACTERS
 
 BETA: Final = "compact-2026-01-12"
 COMPACT_AT: Final = 150_000
-"""Tokens from which on a conversation is compacted: the API's own default."""
+"""Number of tokens at which a conversation is compacted: the API's own default."""
 LEAST: Final = 50_000
-"""The least that the API takes for it."""
+"""The smallest such number that the API accepts."""
 
 
 def is_wanted(messages: tuple[dict[str, JsonValue], ...], at: int | None) -> bool:
-    """Whether a request has to speak of compaction: it may reach the size, or was compacted before.
+    """Return True if a request needs the compaction parameter: it may reach the size, or was compacted before.
 
-    All others go without, since not everything that speaks this API knows of it.
+    Other requests omit the parameter, since not every service with this API supports it.
     """
     if any(_is_compacted(message) for message in messages):
         return True
@@ -34,12 +34,12 @@ def is_wanted(messages: tuple[dict[str, JsonValue], ...], at: int | None) -> boo
 
 
 def characters(parts: tuple[dict[str, JsonValue], ...]) -> int:
-    """Return the size of parts of a request, as JSON."""
+    """Return the number of characters of parts of a request, as JSON."""
     return sum(len(json.dumps(part)) for part in parts)
 
 
 def edits(at: int | None) -> dict[str, JsonValue]:
-    """The parameter `context_management`. Without a size, what was compacted before is still understood."""
+    """Return the parameter `context_management`. Without a size, the API still understands earlier compactions."""
     if at is None:
         return {"edits": []}
     return {"edits": [{"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": at}}]}

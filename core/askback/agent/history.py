@@ -1,4 +1,4 @@
-"""What was said in a thread before the agent was called into it, and how much of that a model is told. Pure."""
+"""The messages in a thread from before the agent joined it, limited to what a model reads. Pure."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ CHARACTERS: Final = 30_000
 
 
 class Earlier(Value):
-    """What was said, or why that cannot be told."""
+    """The earlier messages, or the reason they cannot be read."""
 
     said: tuple[Said, ...] = ()
     problem: str | None = None
     left_out: int = 0
-    """How many messages were left out, since their authors may not talk to the bot."""
+    """Number of messages left out because their authors may not talk to the bot."""
 
 
 NOTHING: Final = Earlier()
 
 
 def newest(said: Iterable[Said]) -> tuple[Said, ...]:
-    """The end of it, oldest first: at most so many messages and characters; of a very long last one its beginning."""
+    """Return the last messages, oldest first, within `MESSAGES` and `CHARACTERS`. Cut the last one if it is too
+    long."""
     kept: list[Said] = []
     left = CHARACTERS
     for one in reversed(tuple(said)[-MESSAGES:]):

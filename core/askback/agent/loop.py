@@ -1,7 +1,7 @@
-"""The agent: a loop over the Messages API whose every pause is rows, so that a restart loses nothing.
+"""The agent: a loop over the Messages API that stores its state at every pause, so that a restart loses nothing.
 
-A turn is begun by committing the message to the model and ended by committing what it said, the
-asks that this led to, and what people are to read. Between the two nothing is kept but a stream.
+A turn begins when the message to the model is committed. It ends with one commit of the model's answer, the asks in it,
+and the texts for people. Between the two commits, memory holds nothing but a stream.
 """
 
 from __future__ import annotations
@@ -58,39 +58,39 @@ from askback.tools import QuestionTool, ToolInput
 log = logging.getLogger("askback.agent")
 
 PAUSES = 8
-"""How often in a row a paused turn is gone on with, before people are asked."""
+"""Times in a row that a paused turn continues, before people are asked."""
 LEFT_OUT = "I have not read {} here by others who may not talk with me. Whoever runs me can allow them."
 BUDGET_PAUSE = 1.0
-"""Seconds after which a turn is tried again that waits for what other calls leave of a budget."""
+"""Seconds before the retry of a turn that waits for budget which other calls may leave."""
 MISTAKES = 5
-"""How often in a row the model may call tools wrongly, before people are asked."""
+"""Turns in a row with only failed tool calls after which people are asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """How the agent behaves."""
+    """The agent's settings."""
 
     model: str
     tools: tuple[QuestionTool[ToolInput], ...]
     system_prompt: str = SYSTEM_PROMPT
     max_tokens: int = 8192
     timeout: float | None = None
-    """Seconds that a question waits for people. None: for ever."""
+    """Seconds that a question waits for people. None means no deadline."""
     patience: float = 120.0
     """Seconds that the model may be silent in the middle of an answer."""
     compact_at: int | None = COMPACT_AT
-    """Tokens from which on the API compacts a conversation. None: never."""
+    """Number of tokens at which the API compacts a conversation. None means never."""
     budget: Budget = field(default_factory=Budget)
     rounds: int = ROUNDS
-    """How often the model is called without a word from a person."""
+    """Most calls of the model without a message from a person."""
     approvals: ApprovalRules = field(default_factory=ApprovalRules)
-    """Who decides about own tools that need approval."""
+    """The rules for the operator's tools that need approval."""
     answerers: Answerers = field(default_factory=Answerers)
-    """Who may answer questions."""
+    """The people who may answer questions."""
 
 
 class Agent:
-    """Calls the model, and asks people for it."""
+    """Calls the model, and asks people on its behalf."""
 
     def __init__(
         self,
@@ -102,9 +102,10 @@ class Agent:
         toolbox: Toolbox | None = None,
         access: Mapping[str, Access] | None = None,
     ) -> None:
-        """`toolbox`: the operator's own tools, which the model is offered beside those of the settings.
+        """`toolbox` holds the operator's own tools, which the model gets in addition to those of the settings.
 
-        `access`: the rules by platform; without any for a platform, the model reads what everybody wrote in a thread.
+        `access` maps platforms to access rules. On a platform without rules, the model reads everyone's earlier
+        messages in a thread.
         """
         self._access: Mapping[str, Access] = access if access is not None else {}
         self._toolbox = toolbox or Toolbox(store)
@@ -116,21 +117,23 @@ class Agent:
         self._calls = Calls(manager, settings.tools, self._toolbox, settings.approvals, settings.timeout)
         self._steps = Stepping(store)
         self._working: dict[str, Conversation] = {}
-        """Where people see it at work."""
+        """Conversations in which people see the agent at work."""
         self._paused: dict[str, int] = {}
         self._mistakes: dict[str, int] = {}
 
     def recheck(self, conversation_id: str | None = None) -> None:
-        """Somebody stopped a conversation, here or in another process: what runs of it ends, since nothing counts."""
+        """Check for a stop, made here or in another process. A stop ends the running step, of which nothing counts.
+        None checks all conversations."""
         self._steps.recheck(conversation_id)
 
     def rests(self, conversation: Conversation) -> None:
-        """A commit of somebody's ended what goes on there: what runs of it ends, and people see that nothing does."""
+        """End the running step after a commit that ended the conversation's work, and show people that the agent is
+        idle."""
         self._steps.recheck(conversation.id)
         self._presence(conversation, "idle")
 
     async def advance(self, conversation_id: str, slot: Slot | None = None) -> None:
-        """Take turns until the conversation waits for people or is done. `slot`: others have it while tools run."""
+        """Take turns until the conversation waits for people or is done. Others may use `slot` while tools run."""
         held = slot or Slot()
 
         async def step(conversation_id: str) -> bool:
@@ -140,13 +143,14 @@ class Agent:
             while await self._steps.run(conversation_id, step):
                 pass
         finally:
-            # Between two steps it stays as it is, so that nothing flickers; a stop may have come in there.
+            # Between two steps the presence stays unchanged, so that nothing flickers. A stop may have arrived in
+            # between.
             working = self._working.get(conversation_id)
             if working is not None:
                 self._presence(working, "idle")
 
     async def _step(self, conversation_id: str, slot: Slot) -> bool:
-        """One turn. False: there is nothing to do for now."""
+        """Take one turn. Return False if there is nothing to do for now."""
         await self._run_tools(conversation_id, slot)
         await slot.take()
         earlier = await self._earlier(conversation_id)
@@ -158,7 +162,7 @@ class Agent:
 
         turn = await self._store.begin_turn(conversation_id, compose, _left_out(conversation_id, earlier))
         if turn is None:
-            # Unless people have approved a call since the tools were run.
+            # There is still work if people approved a call after the tools ran.
             return await self._store.calls_to_run(conversation_id) is not None
         if rounds_alone(turn.history) >= self._settings.rounds:
             await self._rest(
@@ -182,13 +186,13 @@ class Agent:
                     telemetry.told_result(call.tool, ask.status, ask.trace)
                 await self._take(turn, request, reservation, meter)
         except BaseException:
-            # To its end even if this is cancelled. Where the turn was committed, it does nothing.
+            # Runs to completion even if this task is cancelled. It does nothing if the turn was committed.
             await asyncio.shield(self._settle(reservation, meter))
             raise
         return True
 
     async def _reserve(self, conversation_id: str, reservation: str, request: Request, meter: Meter) -> Grant:
-        """Count a call of the model before it is made, if it may be made."""
+        """Reserve the tokens of a call of the model, if the budget allows the call."""
 
         def grant(spent: Spent) -> Grant:
             return self._settings.budget.grant(spent, meter.most, request.max_tokens)
@@ -197,7 +201,7 @@ class Agent:
         return grant(spent)
 
     async def _settle(self, reservation: str, meter: Meter) -> None:
-        """Count what a call of the model used up whose turn commits nothing."""
+        """Count the tokens of a call of the model whose turn commits nothing."""
         try:
             await self._store.settle(reservation, meter.tokens)
         except StoreError as error:
@@ -208,12 +212,12 @@ class Agent:
             )
 
     async def _adjust(self, reservation: str, request: Request, meter: Meter) -> None:
-        """Reserve what the service says that a call reads, and no longer what was estimated."""
+        """Replace the estimate in a reservation with the input tokens that the service has reported."""
         if self._settings.budget.is_set:
             await self._store.adjust(reservation, meter.read + meter.cached + request.max_tokens)
 
     async def _wait(self, conversation_id: str) -> None:
-        """Try again soon: calls of other conversations run, and may leave something of the budget."""
+        """Retry soon, since running calls of other conversations may leave some of the budget."""
         log.info(
             "A turn waits until others have ended: what they may use up is all that is left of the budget.",
             extra={"action": "budget_waits", "conversation_id": conversation_id},
@@ -221,7 +225,7 @@ class Agent:
         await self._store.put_off(conversation_id, timedelta(seconds=BUDGET_PAUSE))
 
     async def _run_tools(self, conversation_id: str, slot: Slot) -> None:
-        """Run what the model called. What a process before this one left is settled here as well."""
+        """Run the model's tool calls, including those that an earlier process left without a result."""
         work = await self._store.calls_to_run(conversation_id)
         if work is None:
             return
@@ -230,13 +234,13 @@ class Agent:
             slot.leave()
             await self._toolbox.run(work)
         finally:
-            # There may be a sentence about one of them.
+            # A call may have queued a text for people.
             self._manager.nudge()
         if await self._store.is_asking(conversation_id):
             self._presence(work.conversation, "waiting")
 
     async def _rest(self, turn: Turn, problem: str) -> None:
-        """Say why there is no further turn. What people wrote goes to the model with what they write next."""
+        """Tell people why no further turn follows. The model gets their messages together with their next one."""
         notice = Say(target=f"rest:{_name(turn)}", text=problem, markdown=False)
         end = TurnEnd(
             conversation_id=turn.conversation.id,
@@ -250,7 +254,7 @@ class Agent:
         self._manager.nudge()
 
     async def _earlier(self, conversation_id: str) -> Earlier:
-        """What was said in the thread before the conversation began, where there was something."""
+        """Return the messages in the thread from before the conversation began, if there can be any."""
         place = await self._store.begins_midway(conversation_id)
         platform = None if place is None else self._platforms.get(place.platform)
         if place is None or platform is None:
@@ -297,16 +301,17 @@ class Agent:
             self._presence(conversation, mood)
 
     async def _end_turn(self, end: TurnEnd) -> bool:
-        """Commit a turn. False: somebody stopped it."""
+        """Commit a turn. Return False if someone stopped it, or another process has ended it."""
         while True:
             try:
                 return await self._store.end_turn(end, self._manager.limits) is not None
             except TooManyOpen as error:
-                # Each time for fewer: somebody else may ask in this place meanwhile.
+                # Each retry asks fewer questions, since others may ask in this place at the same time.
                 end = end.evolve(calls=refused(end.calls, error.limit, error.free))
 
     async def _begun(self, platform: Platform, conversation: Conversation, name: str) -> Messages | None:
-        """Return what an ended process had shown of this text, and not recorded. None means unknown for now."""
+        """Return messages of this text that an earlier process posted but did not record. None means unknown for
+        now."""
         try:
             return await platform.find(conversation.place, f"{PROSE}{name}")
         except (Undeliverable, Gone, TryLater) as error:
@@ -314,7 +319,7 @@ class Agent:
             return None if isinstance(error, TryLater) else ()
 
     async def _prose(self, platform: Platform, conversation: Conversation, name: str, begun: Messages | None) -> Prose:
-        """Begin the text of a turn, behind whatever is still to be said before it."""
+        """Begin the text of a turn, after any earlier text that is still to be posted."""
         target = f"{PROSE}{name}"
 
         def begin() -> Prose:
@@ -347,7 +352,10 @@ class Agent:
         return follow
 
     async def _finish(self, prose: Prose, end: TurnEnd, taken_at: float) -> None:
-        """Bring the text to its end, leased since `taken_at`; what cannot be done now is the outbox's."""
+        """Post the complete text under the lease taken at `taken_at`, a time of the running loop.
+
+        The outbox delivers what cannot be posted now. Raises `LeaseLost`.
+        """
         if end.say is None:
             await prose.abandon()
             return
@@ -378,7 +386,7 @@ class Agent:
         )
 
     async def _requested(self, turn: Turn, said: ModelTurn) -> Requested:
-        """What whoever approves the calls of a turn has to know of it."""
+        """Collect the facts that the approval of a turn's calls depends on; empty if no call needs approval."""
         if not self._calls.need_approval(said.calls):
             return Requested()
         place, starter = turn.conversation.place, turn.conversation.starter
@@ -394,7 +402,7 @@ class Agent:
         )
 
     async def _audience(self, turn: Turn, said: ModelTurn) -> Audience:
-        """Return who may answer the questions of a turn."""
+        """Return the people who may answer the questions of a turn."""
         if not self._calls.ask_people(said.calls):
             return NOBODY
         conversation, rules = turn.conversation, self._settings.answerers
@@ -418,7 +426,7 @@ class Agent:
             else self._calls.called(conversation, block, requested, those)
             for number, block in enumerate(said.calls)
         )
-        # Calls that failed at once go straight back to the model: it must not go on like that for ever.
+        # Calls that failed at once go straight back to the model. This must not repeat without end.
         mistaken = bool(calls) and all(call.result is not None for call in calls)
         rest = _in_a_row(self._mistakes, conversation.id, mistaken) >= MISTAKES
         if rest:
@@ -441,7 +449,7 @@ class Agent:
         )
 
     def _compose(self, earlier: Earlier, news: News) -> Message:
-        """The next message to the model: exactly one result for each call, then what people wrote."""
+        """Compose the next message to the model: exactly one result for each call, then people's messages."""
         keys = {one.key for one in news.written}
         earlier = earlier.evolve(said=tuple(one for one in earlier.said if one.key not in keys))
         halt = news.halt if news.written else None
@@ -466,7 +474,7 @@ class Agent:
 
 
 def _left_out(conversation_id: str, earlier: Earlier) -> Say | None:
-    """What people are told where messages of theirs were not read."""
+    """Return the notice to people about messages that the model has not read; None if there are none."""
     if not earlier.left_out:
         return None
     text = LEFT_OUT.format("1 message" if earlier.left_out == 1 else f"{earlier.left_out} messages")
@@ -474,14 +482,14 @@ def _left_out(conversation_id: str, earlier: Earlier) -> Say | None:
 
 
 def _mood(end: TurnEnd) -> Mood:
-    """What the agent does after a turn. Tools that are to run come before what people are asked."""
+    """Return the agent's presence after a turn. Tools to run take precedence over open questions."""
     if any(call.ask is None and call.result is None for call in end.calls):
         return "working"
     return "waiting" if any(call.ask is not None for call in end.calls) else "idle"
 
 
 def _in_a_row(counts: dict[str, int], conversation_id: str, happened: bool) -> int:
-    """Count something that a conversation must not do for ever. How often it did so in a row, this time included."""
+    """Return how often something has happened in a row, this time included, so that the caller can limit it."""
     before = counts.pop(conversation_id, 0)
     if not happened:
         return 0
@@ -490,5 +498,5 @@ def _in_a_row(counts: dict[str, int], conversation_id: str, happened: bool) -> i
 
 
 def _name(turn: Turn) -> str:
-    """The seq of the message that the model answers names everything that this turn says."""
+    """Return the name for all texts of this turn: the conversation's id and the seq of the model's answer."""
     return f"{turn.conversation.id}:{turn.history[-1].seq + 1}"

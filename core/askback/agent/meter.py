@@ -1,4 +1,4 @@
-"""What one call of the model uses up, known at every moment: it may end at any."""
+"""Counts the tokens of one call of the model. The count is valid at any moment, since the call may end at any."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from typing import TYPE_CHECKING, Any, cast
 
 from askback.agent.budget import CHARACTERS
 
-# Loading it takes longer than all else at a start (`askback.agent.client`).
+# Importing it is the slowest part of a start (`askback.agent.client`).
 if TYPE_CHECKING:
     from anthropic import APIRequest, AsyncAPIResponse, AsyncCallNext
 
 _NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol"})
-"""What the transport raises, of whichever package it is, where nothing reached the service."""
+"""Names of transport errors after which nothing has reached the service, whichever package raises them."""
 
 
 class Meter:
-    """Counts tokens as the service bills them, and estimates what it has not told, rather too many than too few."""
+    """Counts tokens as the service bills them. It estimates what the service has not reported yet, on the high side."""
 
     def __init__(self, most: int) -> None:
-        """`most`: tokens that a request reads, in an estimate that is not too low."""
+        """`most` is a high estimate of the tokens that a request reads."""
         self.most = most
         self._lost = 0
-        """Attempts that may have reached the service and got no answer: the client repeats those by itself."""
+        """Attempts that may have reached the service but got no answer. The client retries them automatically."""
         self._answered = False
         self._told = False
-        """Whether the service has said what the request reads."""
+        """True once the service has reported the request's input tokens."""
         self._fresh = self._stored = 0
-        """What the request reads anew, and what of it is kept in the cache."""
+        """Input tokens read without the cache, and input tokens written to the cache."""
         self._written = 0
         self._characters = 0
-        """What was written since the service last said how much that is."""
+        """Characters written since the service last reported output tokens."""
         self._is_compacting = False
         self._compactions: tuple[int, int] | None = None
-        """What they read and wrote, once the service has said so."""
+        """Tokens that compactions read and wrote, once the service has reported them."""
         self.cached = 0
-        """Tokens that were read from the cache."""
+        """Tokens read from the cache."""
 
     @property
     def read(self) -> int:
-        """Tokens that were read, but for those from the cache."""
+        """Input tokens, without those read from the cache."""
         read = 0
         if self._answered:
             read = self._fresh + self._stored if self._told else self.most
@@ -52,17 +52,17 @@ class Meter:
 
     @property
     def written(self) -> int:
-        """Tokens that were written."""
+        """Output tokens."""
         compacted = 0 if self._compactions is None else self._compactions[1]
         return self._written + compacted + -(-self._characters // CHARACTERS)
 
     @property
     def tokens(self) -> int:
-        """Everything so far."""
+        """All tokens so far, read and written."""
         return self.read + self.cached + self.written
 
     async def attempt(self, request: APIRequest, call_next: AsyncCallNext) -> AsyncAPIResponse[Any]:
-        """Count one attempt of the client: the package's own middleware."""
+        """Count one attempt of the client, as middleware of the SDK."""
         try:
             response = await call_next(request)
         except BaseException as error:
@@ -73,7 +73,7 @@ class Meter:
         return response
 
     def hear(self, event: Any) -> None:
-        """Count what an event of the stream tells."""
+        """Count the tokens and characters that an event of the stream reports."""
         if event.type == "message_start":
             self._use(event.message.usage)
         elif event.type == "message_delta":
@@ -86,7 +86,8 @@ class Meter:
             self._characters += sum(len(part) for part in parts if isinstance(part, str))
 
     def _use(self, usage: Any) -> None:
-        """Take over what the service says: sums over the answer so far, the input only where it has changed."""
+        """Take over the service's figures: totals of the answer so far. Input figures come only if they have
+        changed."""
         self._told = True
         fresh, stored, cached = (
             getattr(usage, name, None)
@@ -96,7 +97,7 @@ class Meter:
         self._stored = self._stored if stored is None else stored
         self.cached = self.cached if cached is None else cached
         self._written = usage.output_tokens
-        # What a compaction took stands beside the sums and not in them.
+        # The totals do not include a compaction's tokens; `iterations` reports them separately.
         rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
         if compactions := [one for one in rounds if one.type == "compaction"]:
             self._compactions = sum(map(_input, compactions)), sum(one.output_tokens for one in compactions)

@@ -1,4 +1,4 @@
-"""One call of the model: a stream in, a whole turn or a sentence about what went wrong out."""
+"""One call of the model. It turns a stream into a whole turn, or into a sentence about the failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from askback.observability import telemetry
 from askback.observability.telemetry import ModelCall
 from askback.store.errors import StoreError
 
-# Loading it takes longer than all else at a start (`askback.agent.client`): whoever has a client has loaded it.
+# Importing it is the slowest part of a start (`askback.agent.client`). A client exists only after the import.
 if TYPE_CHECKING:
     import anthropic
     from anthropic import AsyncAnthropic
@@ -40,7 +40,7 @@ NOT_ACCEPTED = (
 
 
 class Request(Value):
-    """What the model is asked."""
+    """The parameters of one call of the model."""
 
     model: str
     system: str
@@ -48,32 +48,33 @@ class Request(Value):
     messages: tuple[dict[str, JsonValue], ...]
     tools: tuple[dict[str, JsonValue], ...]
     compact_at: int | None = None
-    """Tokens from which on the API puts a summary in the place of the conversation's beginning. None: never."""
+    """Number of tokens at which the API replaces the beginning of the conversation with a summary. None means never."""
     patience: float = 120.0
-    """Seconds of silence after which the stream counts as broken; the service sends signs of life meanwhile."""
+    """Seconds of silence after which the stream counts as broken. A working service sends keep-alive events
+    meanwhile."""
     is_rationed: bool = False
-    """Whether `max_tokens` is what is left of a budget."""
+    """True if `max_tokens` is what is left of a budget."""
 
     @property
     def most_read(self) -> int:
-        """Tokens that it reads, in an estimate that is not too low. A compaction reads it once more."""
+        """An estimate of the input tokens, on the high side. A compaction reads the input twice."""
         read = -(-(characters(self.messages) + characters(self.tools) + len(self.system)) // CHARACTERS)
         return 2 * read if is_wanted(self.messages, self.compact_at) else read
 
 
 class ModelTurn(Value):
-    """What came of it."""
+    """The result of one call of the model."""
 
     content: Blocks = ()
-    """What the model said, for the transcript; its tool calls among it."""
+    """The model's content blocks for the transcript, tool calls included."""
     text: str = ""
-    """The part for people."""
+    """The text for people."""
     problem: str | None = None
-    """A sentence for people about what went wrong."""
+    """A sentence for people about the failure, if any."""
     forget: Literal["nothing", "last", "all"] = "nothing"
     paused: bool = False
     unreadable: Mapping[int, str] = Field(default_factory=dict[int, str])
-    """Why the input of a call could not be read, by the number of the call; `content` has none for it."""
+    """Parse errors of inputs, by index in `calls`. Such an input is an empty object in `content`."""
 
     @property
     def calls(self) -> Blocks:
@@ -81,7 +82,7 @@ class ModelTurn(Value):
 
 
 class _Stream(Protocol):
-    """What the package's two streams, plain and beta, have in common."""
+    """The common interface of the SDK's two streams, plain and beta."""
 
     def __aiter__(self) -> AsyncIterator[Any]: ...
     async def close(self) -> None: ...
@@ -109,9 +110,10 @@ async def _opened(client: AsyncAnthropic, request: Request) -> _Stream:
 async def stream_turn(
     client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]], meter: Meter
 ) -> ModelTurn:
-    """Call the model once; `follow` gets its text as it is written, and `meter` what it uses up.
+    """Call the model once. `follow` receives its text while it streams, and `meter` counts its tokens.
 
-    Never raises for the model's sake.
+    A failure of the model or its service never raises; the result's `problem` describes it. Raises `StoreError` if
+    `follow` does.
     """
     with telemetry.calling_model(request.model) as call:
         return await _stream(client.with_middleware(meter.attempt), request, follow, meter, call)
@@ -146,10 +148,10 @@ async def _stream(
             return _broken(call, error, "".join(written).strip())
         log.warning("The model's service knows no compaction; going on without.", extra={"action": "no_compaction"})
         return await _stream(client, request.evolve(compact_at=None), follow, meter, call)
-    except Exception as error:  # noqa: BLE001 - a stream that is no proper one surfaces as nearly anything in the SDK
+    except Exception as error:  # noqa: BLE001 - a malformed stream surfaces as nearly any exception in the SDK
         return _broken(call, error, "".join(written).strip())
     if answer.stop_reason is None:
-        # The connection ended as if all were well, but before the end of the answer.
+        # The connection closed cleanly, but before the end of the answer.
         return _broken(call, ConnectionError("The stream ended before the message did."), "".join(written).strip())
     return _said(call, request, answer, answer.stop_reason, meter)
 
@@ -204,7 +206,7 @@ def _text(content: Blocks) -> str:
 
 
 def _block(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """A block as it may be sent back: without what only answers carry."""
+    """Return a block as the API accepts it back, without fields that only answers carry."""
     match block.get("type"):
         case "text":
             return {"type": "text", "text": block.get("text", "")}
@@ -219,7 +221,8 @@ def _is_about_compaction(error: anthropic.BadRequestError) -> bool:
 
 
 def _broken(call: ModelCall, error: Exception, written: str) -> ModelTurn:
-    """A call that failed. What people have read of it stays in the transcript."""
+    """Return the turn of a failed call. Text that people have read stays in the transcript, unless all of it is
+    forgotten."""
     import anthropic
 
     call.failed(error)
@@ -239,7 +242,8 @@ def _broken(call: ModelCall, error: Exception, written: str) -> ModelTurn:
 
 
 def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
-    """The sentence for people. Nothing of the error's own text: it may hold what is not theirs."""
+    """Return the sentence for people, and how much to forget. It quotes nothing of the error, which may hold private
+    data."""
     import anthropic
 
     again = "Write “go on” and I try again."
@@ -252,7 +256,7 @@ def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
     if isinstance(error, anthropic.APIStatusError):
         if error.status_code == 413 or (error.status_code == 400 and "too long" in str(error)):
             return TOO_LONG, "all"
-        # An error in the middle of a stream has the status of the stream; then its kind tells.
+        # An error in the middle of a stream has the stream's status, so its kind decides.
         kind = _kind(error)
         if error.status_code == 429 or kind == "rate_limit_error":
             return f"The model's service asks me to slow down. Please wait a minute. {again}", "nothing"
@@ -262,7 +266,7 @@ def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
             return f"The model's service has a fault at the moment. {again}", "nothing"
         return NOT_ACCEPTED, "nothing"
     if isinstance(error, (anthropic.APITimeoutError, TimeoutError)) or "Timeout" in type(error).__name__:
-        # In the middle of a stream it is the transport's own error, of whichever package that is.
+        # In the middle of a stream, the transport raises its own error, whichever package it comes from.
         return f"The model did not answer in time. {again}", "nothing"
     if isinstance(error, anthropic.AnthropicError) and not isinstance(error, anthropic.APIError):
         return "The model cannot be called with these settings. Whoever runs me: check ANTHROPIC_API_KEY.", "nothing"
@@ -270,7 +274,7 @@ def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
 
 
 def _kind(error: anthropic.APIStatusError) -> str | None:
-    """The service's own name for the error: one that comes in mid-stream has the status of the stream."""
+    """Return the service's own name for the error, since a mid-stream error has the status of the stream."""
     body = error.body
     if isinstance(body, dict):
         detail = cast("dict[str, object]", body).get("error")

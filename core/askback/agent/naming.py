@@ -1,7 +1,7 @@
-"""What people are called towards the model: on one line, and told apart where names look alike. Pure.
+"""The names of people as the model reads them: on one line, and distinct where names look alike. Pure.
 
-Anybody can choose the display name of somebody else, or one that reads like a line of a conversation. Nobody can
-choose their id, so it follows the name wherever the name alone may mislead.
+A person can choose someone else's display name, or one that reads like a line of a conversation. Nobody can choose
+their id, so the id follows the name wherever the name alone may mislead.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from askback.domain.identity import Actor, each
 from askback.text.literal import one_line
 
 LONGEST: Final = 80
-"""Characters of a name."""
+"""Most characters of a name; a longer one is cut."""
 INDENT: Final = "  "
 
 _MISLEADING: Final = re.compile(r"[:;\[\](){}<>|\"“”„«»`]")
-"""What our own lines are made of."""
+"""Punctuation that our own lines to the model use."""
 _BREAKS: Final = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SPEAKING: Final = re.compile(r"\s*(?:\[|[^:]{1,120}:)")
 """The beginning of a line that could pass for another person's message, or for a remark of ours."""
 _ALIKE: Final = str.maketrans("аеорсухіјѕһԁԛԝкмтвнοανρτυικ01i|", "aeopcyxljshdqwkmtbhoavptulkolll")
-"""Letters and digits of other scripts that look like a Latin one, after case and marks are gone."""
+"""Maps letters and digits to the Latin letters that they look like, after case and marks are removed."""
 
 
 class Namer:
     """Names the people of one conversation."""
 
     def __init__(self, people: Iterable[Actor]) -> None:
-        """`people`: everybody who may be named, or was named before."""
+        """`people` is everyone who may be named now, or was named before."""
         self._accounts: dict[str, set[tuple[str, str]]] = {}
         for person in people:
             self._accounts.setdefault(_look(person.name), set()).add((person.platform, person.id))
 
     def name(self, person: Actor) -> str:
-        """Return the name, with the id behind it where the name could be taken for something else."""
+        """Return the name, followed by the id if the name alone may mislead."""
         name = one_line(person.name)
         if not name:
             return person.id
@@ -49,12 +49,12 @@ class Namer:
         return f"{name} ({person.id})" if alike or _is_misleading(person.name) else name
 
     def names(self, people: Iterable[Actor]) -> str:
-        """Return several names, each person once."""
+        """Return several names, separated by commas, each person once."""
         return ", ".join(map(self.name, each(people)))
 
 
 def body(text: str) -> str:
-    """Return what somebody wrote; its further lines are indented where one could pass for another person's message."""
+    """Return a person's text. Indent its further lines if one of them could pass for another person's message."""
     first, *more = _BREAKS.split(text)
     if not any(map(_SPEAKING.match, more)):
         return text
@@ -66,6 +66,6 @@ def _is_misleading(name: str) -> bool:
 
 
 def _look(name: str) -> str:
-    """Return what a reader makes of a name: names that look alike have the same."""
+    """Return the shape of a name, which is equal for names that look alike."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
     return "".join(letter for letter in plain.translate(_ALIKE) if letter.isalnum())

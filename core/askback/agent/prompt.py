@@ -1,4 +1,4 @@
-"""What the model is told about its situation."""
+"""The default system prompt of the model."""
 
 from __future__ import annotations
 

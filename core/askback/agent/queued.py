@@ -1,4 +1,4 @@
-"""The agent's text while an earlier one is still to be said: nothing of it is shown before that."""
+"""Holds back the agent's text until earlier texts of the conversation are posted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from askback.internal import clock
 from askback.ports.platform import Messages, Prose, TryLater
 
 LOOK_SECONDS = 0.5
-"""Between two looks whether the earlier text was said."""
+"""Seconds between two checks for an earlier text that is not posted yet."""
 EARLIER = "an earlier text of this conversation is still to be said."
 
 
 class QueuedProse:
-    """A text that begins once nothing waits before it. See `askback.platform.Prose`."""
+    """A text that begins once no earlier text is pending. See `askback.ports.platform.Prose`."""
 
     def __init__(self, waits: Callable[[], Awaitable[bool]], begin: Callable[[], Prose]) -> None:
         self._waits = waits
@@ -25,14 +25,14 @@ class QueuedProse:
         self._look_at = 0.0
 
     async def start(self) -> Prose | None:
-        """Begin, where nothing waits before it. None: something does."""
+        """Begin the text if no earlier one is pending. Return None if one is."""
         self._look_at = clock.monotonic() + LOOK_SECONDS
         if not await self._waits():
             self._prose = self._begin()
         return self._prose
 
     async def append(self, text: str) -> None:
-        """Show more of it, or hold it back for as long as something waits before it."""
+        """Show more of the text, or buffer it while an earlier text is pending."""
         if self._prose is not None:
             await self._prose.append(text)
             return
@@ -43,7 +43,8 @@ class QueuedProse:
                 await begun.append(self._text)
 
     async def finish(self, text: str) -> Messages:
-        """Show all of it. Raises `TryLater` where something waits before it: the outbox keeps the order."""
+        """Show the complete text. Raises `TryLater` while an earlier text is pending, since the outbox keeps the
+        order."""
         if self._prose is None:
             if await self._waits():
                 raise TryLater(EARLIER)
@@ -53,11 +54,11 @@ class QueuedProse:
         return await self._prose.finish(text)
 
     async def abandon(self) -> None:
-        """Take nothing further."""
+        """Accept no further text."""
         if self._prose is not None:
             await self._prose.abandon()
 
     @property
     def messages(self) -> Messages:
-        """Return where it stands so far."""
+        """The messages that hold the text so far."""
         return () if self._prose is None else self._prose.messages

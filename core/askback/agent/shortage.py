@@ -1,4 +1,4 @@
-"""Where too few approvers are left once those whose own request it is are taken out. Pure."""
+"""Finds calls with too few approvers left once the requesters are excluded. Pure."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from askback.domain.policy import Approval, Policy
 from askback.internal.values import Value
 
 NAMED = 5
-"""People who are named: more are counted."""
+"""Most people that a sentence names; the rest are counted."""
 
 
 class Shortage(Value):
-    """Why a call cannot be decided, whoever is asked."""
+    """The reason a call cannot be decided, no matter who is asked."""
 
     needed: int
     left: int
     verb: str
-    """What so many would have to do: agree, or refuse."""
+    """The action that too few people can take: "agree" or "refuse"."""
     starter: Actor | None = None
-    """Who began the conversation, where they would decide otherwise."""
+    """The person who began the conversation, if they are an approver who is excluded."""
     authors: tuple[Actor, ...] = ()
-    """Who would decide otherwise, but wrote what the call may follow."""
+    """Other approvers who are excluded because the call may follow their words."""
     can_restart: bool = False
-    """Whether enough would be left in a new conversation of the same person."""
+    """True if a new conversation of the same person would leave enough approvers."""
 
     def told(self, acted_on: str) -> str:
-        """Return the reason in sentences. `acted_on`: "I act on", or "you act on" towards the model."""
+        """Return the reason in sentences. `acted_on` is "I act on", or "you act on" towards the model."""
         if self.left == 0:
             said = "nobody is left to decide."
         else:
@@ -43,16 +43,16 @@ class Shortage(Value):
 
     @property
     def cure(self) -> str:
-        """Return what people can do about it, in a sentence or two."""
+        """Return advice for people, in a sentence or two."""
         settings = "`approvers` and `approval_own`" if self.starter or self.authors else "`approvers`"
         said = f"Whoever runs me can change that: the settings are {settings}."
         return f"{said} Or write “new”, and ask me again without their words." if self.can_restart else said
 
 
 def of(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]]) -> Shortage | None:
-    """Return the shortage of approvers, escalations included. None: enough are left, or that cannot be told.
+    """Return the shortage of approvers, escalations included. None means that enough are left, or that it is unknown.
 
-    `members`: who is in the groups, by group; a group that is missing may have any number.
+    `members` maps groups to the people in them; a missing group may have any number.
     """
     approval = policy.approval or Approval()
     everybody = policy.everybody

@@ -1,4 +1,4 @@
-"""Slots for what runs at the same time, shared fairly between people."""
+"""Slots that limit concurrent work, shared fairly between people."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from contextlib import asynccontextmanager
 from askback.domain.identity import Actor
 
 AT_ONCE = 16
-"""Slots of a process: turns of the model that are under way, and calls of tools that run."""
+"""Slots of one pool. Turns of the model have one pool in a process, and running tool calls another."""
 EACH = AT_ONCE // 2
-"""Slots that one person's conversations have at most: half of them, so that nobody alone holds up all others."""
+"""Most slots that one person's conversations hold. It is half of them, so that no single person blocks all others."""
 
 
 class Closed(Exception):
-    """No further slot is given: the process is about to end."""
+    """Raised because no further slot is given: the process is shutting down."""
 
 
 class Slots:
-    """A number of slots. The next free one goes to the person who has fewest."""
+    """A fixed number of slots. The next free one goes to the person who holds the fewest."""
 
     def __init__(self, most: int = AT_ONCE, each: int = EACH) -> None:
         self._free = most
         self._each = each
         self._held: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        """By person, those who wait longest first."""
+        """Waiters by person, the longest waiting first."""
         self._is_closed = False
 
     @asynccontextmanager
@@ -43,7 +43,7 @@ class Slots:
             slot.leave()
 
     def close(self) -> None:
-        """Give no further slot. Those that are held stay so."""
+        """Give no further slot, and make all waiters raise `Closed`. Held slots stay held."""
         self._is_closed = True
         for waiting in self._waiting.values():
             for future in waiting:
@@ -52,7 +52,7 @@ class Slots:
         self._waiting.clear()
 
     async def take(self, person: str) -> None:
-        """Wait for a slot. Raises `Closed`."""
+        """Wait for a slot for a person. Raises `Closed`."""
         if self._is_closed:
             raise Closed
         if self._free and self._held[person] < self._each:
@@ -68,7 +68,7 @@ class Slots:
             raise
 
     def give_back(self, person: str) -> None:
-        """Give the slot of a person to whoever waits."""
+        """Release a person's slot and pass it to the next waiter."""
         self._free += 1
         self._held[person] -= 1
         if not self._held[person]:
@@ -86,7 +86,8 @@ class Slots:
                 future.set_result(None)
 
     def _next(self) -> str | None:
-        """The person with fewest slots who waits for one; of several, the one who began to wait first."""
+        """Return the waiting person with the fewest slots; of several, the one who has waited longest. None if nobody
+        can take one."""
         able = [person for person in self._waiting if self._held[person] < self._each]
         return min(able, key=lambda person: self._held[person], default=None)
 
@@ -96,27 +97,27 @@ class Slots:
 
 
 class Slot:
-    """A slot that somebody holds."""
+    """A slot that a person holds."""
 
     def __init__(self, slots: Slots | None = None, person: str = "") -> None:
-        """Without `slots`, nothing is held: for what runs alone."""
+        """Without `slots`, nothing is held; this is for work that runs alone."""
         self._slots = slots
         self._person = person
         self._is_held = slots is not None
 
     async def take(self) -> None:
-        """Wait for it again after `leave`. Does nothing where it is held. Raises `Closed`."""
+        """Take the slot again after `leave`. Does nothing if it is held. Raises `Closed`."""
         if not self._is_held and self._slots is not None:
             await self._slots.take(self._person)
             self._is_held = True
 
     def leave(self) -> None:
-        """Let others have it. Does nothing where it is not held."""
+        """Release the slot for others. Does nothing if it is not held."""
         if self._is_held and self._slots is not None:
             self._is_held = False
             self._slots.give_back(self._person)
 
 
 def person_of(actor: Actor) -> str:
-    """Return the name under which somebody's slots are counted."""
+    """Return the key under which a person's slots are counted."""
     return f"{actor.platform}:{actor.id}"

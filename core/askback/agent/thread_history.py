@@ -1,4 +1,4 @@
-"""Reads the thread that the agent was called into the middle of."""
+"""Reads the earlier messages of a thread that the agent joins."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from askback.ports.platform import Gone, Platform, TryLater, Undeliverable
 log = logging.getLogger("askback.agent")
 
 SECONDS = 20.0
-"""How long it is tried: the model is told it now or never."""
+"""Seconds for all attempts together. The model gets the messages now or never."""
 PAUSE = 1.0
-"""Between two tries, where the platform names no time of its own."""
+"""Seconds between two attempts if the platform gives no Retry-After."""
 
 
 async def read_earlier(platform: Platform, place: Place, access: Access | None) -> Earlier:
-    """What was said there earlier by people who may talk to the bot, and by itself.
+    """Return the earlier messages of the bot and of people who may talk to it.
 
-    Where that cannot be read, the model and the log are told why. `access` None: everybody may talk.
+    A failure is logged, and `Earlier.problem` reports it to the model. `access` None means that everyone may talk.
     """
     try:
         async with asyncio.timeout(SECONDS):
@@ -37,7 +37,7 @@ async def read_earlier(platform: Platform, place: Place, access: Access | None) 
 
 
 async def _without_strangers(platform: Platform, place: Place, access: Access, said: tuple[Said, ...]) -> Earlier:
-    """What is left without the words of people who may not talk to the bot, and of programs that are not allowed."""
+    """Leave out messages of people who may not talk to the bot, and of programs that are not allowed."""
     if not access.judges_people:
         return Earlier(said=said)
     authors = each(one.author for one in said if not one.ours)

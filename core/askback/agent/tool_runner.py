@@ -1,8 +1,8 @@
-"""Runs the operator's own tools: each call at most once, whatever it does.
+"""Runs the operator's own tools, each call at most once unless the tool is idempotent.
 
-A call is committed as started before it runs, and its result after. One that was started without a result when
-a process ended is not run again, unless it is declared idempotent: its outcome is unknown, and the model and
-people are told so. What a tool raises goes to the model and into the log, never into a channel.
+The store commits a call as started before it runs, and its result afterwards. If a process ends in between, the call is
+not run again, unless the tool is declared idempotent. Its outcome is unknown, which the model and people learn. A
+tool's exception goes to the model and into the log, never into a channel.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ log = logging.getLogger("askback.toolbox")
 T = TypeVar("T")
 
 THREADS = 32
-"""Threads for functions that are no coroutines: as many again may hang as run at the same time."""
+"""Threads for functions that are not coroutines. Twice `AT_ONCE`, so that as many may hang as run at the same time."""
 TIMEOUT = 60.0
 CHECK_SECONDS = 5.0
-"""How long it may take to see whether an input is right, before people are asked about it."""
+"""Most seconds for checking an input before people are asked about it."""
 RESULT_LIMIT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How a call ended."""
+    """The end of a call."""
 
     told: Told
     error: BaseException | None = None
-    """What the tool raised."""
+    """The exception that the tool raised."""
     refused: bool = False
-    """Whether the input was wrong, so that it was not called."""
+    """True if the input was wrong, so that the tool was not called."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How the tools of a process are, in words for the operator."""
+    """The state of a process's tools, in words for the operator."""
 
     refused: str | None = None
-    """Why calls are refused."""
+    """The reason calls are refused; None if they are not."""
     hung: tuple[str, ...] = ()
-    """What keeps a loop or a thread."""
+    """The activity of each blocked event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class _Late:
     """A call that did not end in time."""
 
     is_begun: bool
-    """Whether it has begun; else it never will."""
+    """True if the call has begun; if not, it never will."""
 
 
 class Toolbox:
-    """The own tools of one process. Close it when nothing calls `run` any more."""
+    """The operator's tools in one process. Close it when nothing calls `run` any more."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Toolbox:
         result_limit: int = RESULT_LIMIT,
         threads: int = THREADS,
     ) -> None:
-        """`timeout`: seconds for a tool that names none; `result_limit`: characters of a result."""
+        """`timeout` is in seconds, for tools that name none. `result_limit` is in characters of a result."""
         self._store = store
         self._tools = {tool.name: tool for tool in tools}
         self._timeout = timeout
@@ -100,7 +100,8 @@ class Toolbox:
         self._idle.set()
         self._closing = False
         self._unrecorded: dict[tuple[str, int, str], Told] = {}
-        """Results that the store could not take: told when it can, rather than called unknown."""
+        """Results that the store could not commit yet. A retry commits them, so that no outcome is reported as
+        unknown."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -115,19 +116,19 @@ class Toolbox:
         return tuple(self._tools)
 
     def needs_approval(self, name: str) -> bool:
-        """Whether people have to approve each call of this tool."""
+        """Return True if people have to approve each call of this tool."""
         tool = self._tools.get(name)
         return tool is not None and tool.approval
 
     @property
     def definitions(self) -> tuple[dict[str, JsonValue], ...]:
-        """What the model is offered."""
+        """The tool definitions that the model gets."""
         return tuple(dict(tool.definition) for tool in self._tools.values())
 
     async def refusal(self, conversation: Conversation, call: ToolCall) -> str | None:
-        """Why a call of a tool could not run with its input, in words for the model. None: it could, and did not.
+        """Return the reason a call could not run with its input, in words for the model. None means that it could.
 
-        Runs what the types of the tool's parameters bring with them, such as validators of the operator's.
+        It does not run the tool, only the code of its parameters' types, such as the operator's validators.
         """
         tool = self._tools[call.tool]
         seconds = min(CHECK_SECONDS, self._timeout if tool.timeout is None else tool.timeout)
@@ -148,7 +149,7 @@ class Toolbox:
         return ended.told.text or "\n".join(str(block.get("text")) for block in ended.told.blocks)
 
     async def finish(self, seconds: float) -> None:
-        """Begin no further call, and give those that run so many seconds to end. For the end of the process."""
+        """Start no further call, and wait at most `seconds` for running ones to end. Used at shutdown."""
         self._closing = True
         try:
             async with asyncio.timeout(seconds):
@@ -161,13 +162,13 @@ class Toolbox:
             )
 
     async def run(self, work: CallsToRun) -> None:
-        """Bring every call to its result. Raises `StoreError`; the calls are to be brought here again then.
+        """Run each call until its result is stored. Raises `StoreError`; the caller then has to pass the calls again.
 
-        Cancelled, it ends at once, and the tools are cancelled: a stop has given them results already, and a
-        process that ends leaves them to the next one.
+        If cancelled, it ends at once and cancels the tools. A stop has given them results already, and a process that
+        ends leaves them to the next one.
         """
         if self._closing:
-            # There is no next step in this process: it waits for its end.
+            # No step follows in this process, so wait for its end.
             await asyncio.Event().wait()
         tasks = [
             asyncio.create_task(self._bring(work, call), name=f"askback tool {call.tool_use_id}") for call in work.calls
@@ -182,7 +183,7 @@ class Toolbox:
             task.result()
 
     async def _bring(self, work: CallsToRun, call: Call) -> None:
-        """One call to its result."""
+        """Produce and store the result of one call."""
         key = (work.conversation.id, work.seq, call.tool_use_id)
         tool = self._tools.get(call.tool)
         known = self._unrecorded.get(key)
@@ -191,10 +192,10 @@ class Toolbox:
         elif call.started and (tool is None or not tool.idempotent or _is_unapproved(tool, call)):
             await self._interrupted(work, call)
         elif tool is None:
-            # Called under another setting of ASKBACK_TOOLS.
+            # The model called it under another setting of ASKBACK_TOOLS.
             await self._record(work, call, Told(text=f"There is no tool {call.tool!r} any more.", is_error=True))
         elif _is_unapproved(tool, call):
-            # Called before it was to be approved.
+            # The model called it before the tool needed approval.
             why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
             await self._record(work, call, Told(text=why, is_error=True))
         else:
@@ -204,7 +205,7 @@ class Toolbox:
                 with self._counted():
                     if await self._store.start_call(*key, again=call.started):
                         result = await self._run(tool, call, work)
-                        # To its end even if this is cancelled: the tool has run.
+                        # Runs to completion even if this task is cancelled, since the tool has run.
                         await asyncio.shield(self._record(work, call, result))
 
     @contextmanager
@@ -287,7 +288,7 @@ class Toolbox:
     async def _in_loop(
         self, tool: OwnTool, work: Callable[[], Coroutine[object, object, T]], seconds: float
     ) -> T | _Late:
-        """Run a coroutine beside this loop, for so long at most. Raises `NoThread`."""
+        """Run a coroutine outside this event loop, for at most `seconds`. Raises `NoThread`."""
         call = AsyncCall(tool.name, getattr(inspect.unwrap(tool.function), "__code__", None), work)
         self._loops.submit(call)
         end = time.monotonic() + seconds
@@ -301,7 +302,7 @@ class Toolbox:
         return call.done.result() if call.done.done() else _Late(call.give_up())
 
     def state(self) -> State:
-        """Look whether tools are blocked, or hang."""
+        """Check for tools that are blocked or hang."""
         self._loops.watch()
         hung = self._loops.hung
         if self._threads.is_full:
@@ -310,7 +311,7 @@ class Toolbox:
 
 
 async def _within(future: asyncio.Future[T], seconds: float) -> T | _Late:
-    """Wait for a call in a thread, which has begun."""
+    """Wait at most `seconds` for a call that has begun in a thread."""
     try:
         async with asyncio.timeout(seconds):
             return await future
@@ -338,12 +339,13 @@ def _log(ended: _Ended, fields: dict[str, object]) -> None:
 
 
 def _is_unapproved(tool: OwnTool, call: Call) -> bool:
-    """Whether a call that needs approval has none."""
+    """Return True if a call needs approval and has none."""
     return tool.approval and call.approved is None
 
 
-# Everything that is the operator's code happens in these four, off the bot's event loop: validators, the function
-# itself, and what is asked of its result. Nothing that it raises comes out, not even what would end a thread or a loop.
+# These four functions run all of the operator's code: validators, the tool itself, and the conversion of its result.
+# They run off the bot's event loop. No exception of that code leaves them, not even one that would end a thread or a
+# loop.
 
 
 async def _contained(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended:
@@ -356,7 +358,7 @@ async def _contained(tool: OwnTool, data: object, context: ToolContext, limit: i
         return _Ended(told(await function(**arguments), limit))
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and task.cancelling():
-            raise  # by us, not by itself
+            raise  # cancelled by us, not by the tool
         return _Ended(told_error(error, limit), error=error)
 
 
@@ -380,7 +382,7 @@ async def _checked(tool: OwnTool, data: object, context: ToolContext, limit: int
 
 
 def _checked_in_thread(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
-    """How a call would end since there are no arguments for it. None: there are."""
+    """Return how the call would end because its input is wrong; None if the input is right."""
     try:
         arguments = _arguments(tool, data, context, limit)
     except BaseException as error:  # noqa: BLE001 - see above
@@ -389,7 +391,7 @@ def _checked_in_thread(tool: OwnTool, data: object, context: ToolContext, limit:
 
 
 def _arguments(tool: OwnTool, data: object, context: ToolContext, limit: int) -> dict[str, object] | _Ended:
-    """The arguments, or how the call ends since there are none."""
+    """Return the arguments, or the end of a call whose input is wrong."""
     try:
         return tool.arguments(data, context)
     except ModelError as error:

@@ -1,7 +1,8 @@
-"""The transcript as the Messages API takes it.
+"""The transcript in the format of the Messages API.
 
-The API refuses a history for ever once one message in it is wrong: ids that repeat or have other
-characters than its own, inputs that are no objects, results behind texts. So what goes in is made right here.
+The API permanently refuses a history once one message in it is wrong. Examples are repeated ids, ids with characters
+that it does not allow, inputs that are not objects, and results after texts. So this module corrects messages before
+the API gets them.
 """
 
 from __future__ import annotations
@@ -28,19 +29,21 @@ from askback.agent.naming import Namer, body
 from askback.domain.conversation import Blocks, Halt, Message, Said, Written
 from askback.text.literal import fit
 
-# https://docs.anthropic.com/en/api/messages: what ids and names of calls may be
+# https://docs.anthropic.com/en/api/messages describes valid ids and names of calls.
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME: Final = 64
 BEFORE: Final = 2_000
-"""Characters of the version of an edited message that the model has read before."""
+"""Most characters of the version of an edited message that the model has read before."""
 
 LEFT_OUT: Final = "Of what was written in this thread before, {} by others who may not talk with you were left out."
 
 
 def with_new_ids(said: ModelTurn, history: tuple[Message, ...]) -> ModelTurn:
-    """The same with new ids for calls whose ids were there before, or are none of the API's: it refuses those,
-    and with them the whole conversation from then on."""
+    """Return the turn with new ids for calls whose ids occurred before or are invalid.
+
+    The API refuses such ids, and with them the whole conversation from then on.
+    """
     seen = {str(block["id"]) for message in history for block in message.content if block.get("type") == "tool_use"}
     content: list[dict[str, JsonValue]] = []
     for block in said.content:
@@ -53,7 +56,8 @@ def with_new_ids(said: ModelTurn, history: tuple[Message, ...]) -> ModelTurn:
 
 
 def sendable(content: Blocks) -> Blocks:
-    """What the model said as the API takes it back: it refuses inputs that are no objects, and some names."""
+    """Return the model's blocks as the API accepts them back. It refuses inputs that are not objects, and some
+    names."""
     return tuple(_sendable_call(block) if block.get("type") == "tool_use" else block for block in content)
 
 
@@ -65,7 +69,7 @@ def _sendable_call(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def merged(history: tuple[Message, ...]) -> tuple[dict[str, JsonValue], ...]:
-    """The history as the API takes it: what came from people in one message between two answers, results first."""
+    """Return the history in the format of the API. Consecutive messages to the model become one, with results first."""
     turns: list[tuple[str, list[dict[str, JsonValue]]]] = []
     for message in history:
         if turns and turns[-1][0] == message.role == "user":
@@ -80,7 +84,7 @@ def _results_first(content: list[dict[str, JsonValue]]) -> Blocks:
 
 
 def spoken(written: Written, namer: Namer) -> dict[str, JsonValue]:
-    """What a person wrote, with who wrote it."""
+    """Return a person's message as a text block, with the author's name."""
     edit = ""
     if written.before is not None:
         edit = f"[edited a message that you have read. Before: “{fit(written.before, BEFORE)}”. Now:] "
@@ -88,7 +92,7 @@ def spoken(written: Written, namer: Namer) -> dict[str, JsonValue]:
 
 
 def spoken_earlier(earlier: Earlier, namer: Namer) -> dict[str, JsonValue] | None:
-    """What stood in the thread before the first message to the model; None: nothing did."""
+    """Return the thread's earlier messages as a text block; None if there are none."""
     if earlier.problem is not None:
         return _note("People wrote in this thread before. You cannot read that: " + earlier.problem)
     left_out = LEFT_OUT.format(_messages(earlier.left_out)) if earlier.left_out else ""
@@ -102,13 +106,13 @@ def spoken_earlier(earlier: Earlier, namer: Namer) -> dict[str, JsonValue] | Non
 
 
 def stopped(halt: Halt, namer: Namer) -> dict[str, JsonValue]:
-    """That somebody ended a turn: what was to be done then is not to be taken up again by itself."""
+    """Return a note that someone stopped a turn, so that the model does not resume that work on its own."""
     by = "Whoever runs you" if halt.by is None else namer.name(halt.by)
     return _note(f"{by} stopped you here. What was asked before is off, unless they ask for it again.")
 
 
 def rounds_alone(history: tuple[Message, ...]) -> int:
-    """How often the model spoke since a person last wrote something."""
+    """Count the model's messages since a person last wrote something."""
     rounds = 0
     for message in reversed(history):
         if message.role == "assistant":

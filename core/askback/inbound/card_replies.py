@@ -1,4 +1,4 @@
-"""Takes what people type under cards that programs posted, where no agent listens."""
+"""Handles messages that people type under cards that programs posted, where no agent listens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("askback.replies")
 
 LABELS = 3
-"""Most options that are named there."""
+"""Most option labels in a hint."""
 LABEL = 40
 REMEMBERED = 5000
 
@@ -38,12 +38,12 @@ WHICH = "That could answer several questions here. Please use the card of the on
 
 
 class CardReplies:
-    """Answers by label, and what else people write there. A label counts as a click by its author does."""
+    """Takes typed labels as answers, and explains how to answer. A typed label counts like a click by its author."""
 
     def __init__(
         self, store: Store, manager: QuestionManager, typed_replies: TypedReplies, cards: Cards, *, agent: bool
     ) -> None:
-        """`agent`: one listens here, and takes what is meant for the bot and is no answer."""
+        """`agent` is True if an agent runs here and takes messages to the bot that are not answers."""
         self._store = store
         self._manager = manager
         self._typed = typed_replies
@@ -52,16 +52,16 @@ class CardReplies:
         self._told: Recent[tuple[str, str], None] = Recent(REMEMBERED)
 
     async def hear(self, heard: Heard, *, begin: bool) -> Taken | None:
-        """Take a message as an answer, or say how to answer. None means it is for whoever else listens.
+        """Take a message as an answer, or explain how to answer. None leaves the message to other listeners.
 
-        When this returns, it is committed. Raises `StoreError`.
+        The answer is committed when this returns. Raises `StoreError`.
         """
         under = _under(await self._store.asked_near(heard.place), heard, begin=begin)
         if not under:
             return None
         conversation = await self._store.conversation(heard.place)
         if conversation is not None:
-            # What is asked in the conversation's own place is read with the message.
+            # Questions in the conversation's own place are read together with the message.
             under = tuple(ask for ask in under if ask.place != heard.place)
         exact = [(ask, deeds) for ask in under if (deeds := self._meant(ask, heard))]
         if len(exact) == 1:
@@ -75,7 +75,7 @@ class CardReplies:
         return Taken(new=False, notice=self._once(ask, heard, WHICH if exact else self._how(ask, heard)))
 
     def _meant(self, ask: Ask, heard: Heard) -> tuple[Deed, ...]:
-        """Return what a message does to a question that its author may answer. Empty means nothing certain."""
+        """Return the deeds by which a message answers a question. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return ()
         if self._manager.refusal(ask, heard.author) is not None:
@@ -98,7 +98,7 @@ class CardReplies:
                     pass
                 case Notice(text=why):
                     return Taken(new=False, notice=why)
-                case _:  # it takes a field, such as for a reason
+                case _:  # the answer needs a text field, such as for a reason
                     return Taken(new=False, notice=NOT_COUNTED.format(question=quoted(ask)))
         log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
         return Taken(new=False)
@@ -115,7 +115,7 @@ class CardReplies:
         return BY_LABEL.format(question=quoted(ask), labels=", ".join([*labels, *more]))
 
     def _once(self, ask: Ask, heard: Heard, words: str) -> str | None:
-        """The words, unless this person was told something of this question before."""
+        """Return the words, or None if this person has received a notice about this question before."""
         key = (ask.id, heard.author.id)
         if key in self._told:
             return None
@@ -126,8 +126,8 @@ class CardReplies:
 def _under(asks: tuple[Ask, ...], heard: Heard, *, begin: bool) -> tuple[Ask, ...]:
     """Return the questions of programs to whose cards a message belongs.
 
-    It stands in the same place as the card, in the thread that hangs from it, or refers to it; or it is written to the
-    bot in the channel of the card, outside of any thread.
+    The message is in the same place as the card, in the thread under it, or refers to it. Or it is written to the bot
+    in the card's channel, outside of any thread.
     """
     alone = begin and not heard.midway
     return tuple(

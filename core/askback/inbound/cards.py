@@ -1,4 +1,4 @@
-"""Brings back cards that people deleted, as long as their questions are open."""
+"""Reposts cards that people deleted, as long as their questions are open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from askback.store.store import Store
 log = logging.getLogger("askback.cards")
 
 LOOK_SECONDS = 1.0
-"""How long a platform is asked about a card: the ack of what a person wrote waits for it."""
+"""Most seconds to look up a card on a platform. The ack of a person's message waits for it."""
 
 HERE = "The question is here:"
 ABOVE = "The question is above. I could not look it up just now."
@@ -31,20 +31,20 @@ class CardGone(Gone):
     def __init__(self, ask: Ask, why: Gone) -> None:
         super().__init__(str(why))
         self.ask = ask
-        """As it was when it was to be drawn."""
+        """The ask as it was when the card should have been drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is known of a card."""
+    """The result of looking up a card."""
 
     posted_again: bool = False
     link: str | None = None
-    """Where it stands; None: that could not be looked up."""
+    """The card's permalink; None if it could not be looked up."""
 
 
 class Cards:
-    """The cards of open questions, and whether people can see them."""
+    """Checks and restores the cards of open questions."""
 
     def __init__(self, store: Store, manager: QuestionManager, platforms: Mapping[str, Platform]) -> None:
         self._store = store
@@ -52,7 +52,7 @@ class Cards:
         self._platforms = platforms
 
     async def lost(self, ask: Ask, messages: Messages | None = None) -> bool:
-        """Have a card posted again of which these messages are gone, by default the first. False: the ask is over."""
+        """Repost a card of which these messages are gone, by default the first. Return False if the ask has ended."""
         messages = ask.messages[:1] if messages is None else messages
         if await self._store.lost(ask.id, messages):
             log.warning(
@@ -64,19 +64,19 @@ class Cards:
         now = await self._store.get(ask.id)
         if now is None or now.outcome is not None:
             return False
-        # Another process has seen to it.
+        # Another process has handled it.
         await self._manager.hand_over(ask.id)
         return True
 
     async def deleted(self, ask_id: str, messages: Messages) -> None:
-        """Have a card posted again, the deletion of which was heard."""
+        """Repost a card after the platform reported that messages of it were deleted."""
         ask = await self._store.get(ask_id)
         gone = () if ask is None else tuple(message for message in messages if message in ask.messages)
         if ask is not None and ask.outcome is None and gone:
             await self.lost(ask, gone)
 
     async def look(self, ask: Ask) -> Sight:
-        """Look whether a card stands, for a second at most, and have it posted again where it does not."""
+        """Check that a card exists, within `LOOK_SECONDS`, and repost it if it does not."""
         platform = self._platforms.get(ask.place.platform)
         if platform is None or not ask.messages:
             return Sight()
@@ -95,7 +95,7 @@ class Cards:
         return Sight(link=link)
 
     async def show(self, heard: Heard) -> bool:
-        """Show the open questions of a place to somebody who asks for them. False: none is open there."""
+        """Show the open questions of a place to a person who asks for them. Return False if none is open there."""
         asks = await self._open_in(heard.place)
         for ask in asks:
             if not ask.messages:
@@ -112,7 +112,7 @@ class Cards:
         return bool(asks)
 
     async def _open_in(self, place: Place) -> tuple[Ask, ...]:
-        """Return the open asks of a thread, else those of its channel; programs leave the tenant out."""
+        """Return the open asks of a thread, else those of its channel. Programs may omit the tenant."""
         threads = dict.fromkeys((place, place.evolve(thread=None)))
         for where in dict.fromkeys(one for thread in threads for one in (thread, thread.evolve(tenant=None))):
             asks = await self._manager.pending(where)

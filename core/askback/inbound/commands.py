@@ -1,4 +1,4 @@
-"""The few words that are meant for the bot itself and not for the model. Pure."""
+"""Recognises commands that are meant for the bot itself and not for the model. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SHOW: Final = re.compile(r"(?:show (?:me )?(?:the )?|where(?: is|'s|’s| are) 
 
 
 def command_of(text: str) -> Command | None:
-    """Return what a message orders, if it is nothing but that: "Stop!" is an order, "stop the server" is not."""
+    """Return the command that makes up a whole message. "Stop!" is a command, "stop the server" is not."""
     words = text.strip().removeprefix("/").casefold()
     plain = " ".join(words.rstrip(".!? ").split())
-    # "Card" alone may well be an answer.
+    # "Card" alone may be an answer.
     if plain != "card" and _SHOW.fullmatch(plain):
         return "show"
     return _WORDS.get(words.rstrip(".! "))

@@ -1,4 +1,4 @@
-"""Lets the same thing through once, however often it is announced, and also when that is at the same time."""
+"""Deduplicates events within a process, including events that arrive at the same time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMEMBERED = 2000
 
 
 class Once:
-    """By key. What failed counts as not done, so that it may come again. In this process: rows keep the rest apart."""
+    """Deduplicates by key, in this process only; rows deduplicate across processes. A failed attempt does not count."""
 
     def __init__(self) -> None:
         self._done: Recent[str, None] = Recent(REMEMBERED)
@@ -23,13 +23,13 @@ class Once:
 
     @asynccontextmanager
     async def after(self, key: str) -> AsyncGenerator[None]:
-        """Come after whoever is at work on that key, and before whoever comes for it meanwhile."""
+        """Wait for current work on the key, and make later work on it wait until the block ends."""
         async with self._at_work.setdefault(key, asyncio.Lock()):
             yield
 
     @asynccontextmanager
     async def entered(self, key: str) -> AsyncGenerator[bool]:
-        """Whether this one is the first; a second one waits for the first, and is the first where that failed."""
+        """Yield True for the first attempt. Others wait for it, and the next one gets True only if it failed."""
         async with self._at_work.setdefault(key, asyncio.Lock()):
             if key in self._done:
                 yield False

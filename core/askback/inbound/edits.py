@@ -1,4 +1,4 @@
-"""Takes what people change or delete after they wrote it."""
+"""Handles edits and deletions of messages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from askback.text.literal import fit
 log = logging.getLogger("askback.reception")
 
 TOLD_AGAIN_SECONDS = 60.0
-"""Authors hear once in this time that the agent sees edits of one message."""
+"""Seconds between two notices to an author that the agent sees edits of one message."""
 REMEMBERED = 5000
 ANSWER = 100
-"""Characters of an answer that are quoted in a sentence."""
+"""Most characters of an answer that a sentence quotes."""
 
 SEEN = "Got it: the agent will see your edit."
 ANSWERED = "That question was answered already{answer}. Your edit changes nothing."
@@ -31,10 +31,10 @@ COUNTED = "Your message counted as an answer already. To change it, please use t
 
 
 class Changes:
-    """The door for edits and deletions. What it returns is committed."""
+    """Takes edits and deletions from the bots. Their effects are committed when a method returns."""
 
     def __init__(self, store: Store, manager: QuestionManager, cards: Cards, reception: Reception | None) -> None:
-        """`reception`: None where no agent runs: then only cards matter."""
+        """`reception` is None where no agent runs; then only cards matter."""
         self._store = store
         self._manager = manager
         self._cards = cards
@@ -42,15 +42,15 @@ class Changes:
         self._told: Recent[str, float] = Recent(REMEMBERED)
 
     async def is_kept(self, key: str) -> bool:
-        """Return whether an edit of this message can change anything: one indexed look."""
+        """Return True if an edit of this message can change anything. It costs one indexed query."""
         return self._reception is not None and await self._store.is_kept(key)
 
     async def talks_in(self, place: Place) -> bool:
-        """Return whether an agent talks in a place, so that what people write there is kept."""
+        """Return True if an agent has a conversation in a place, so that people's messages there are kept."""
         return self._reception is not None and await self._store.conversation(place) is not None
 
     async def edited(self, edited: Edited) -> Taken:
-        """Take the edit of a message. When this returns, it is stored."""
+        """Take the edit of a message. Its effect is committed when this returns."""
         reception, heard = self._reception, edited.heard
         if reception is None or reception.refusal(heard) is not None:
             return Taken(new=False)
@@ -64,7 +64,7 @@ class Changes:
         return Taken(new=revised.how == "heard", notice=self._notice(revised, heard.dedupe_key))
 
     async def deleted(self, deleted: Deleted) -> None:
-        """Take a deletion: cards of open questions come back, and what the agent has not read is taken out."""
+        """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read."""
         for message in deleted.messages:
             self._manager.deleted[message] = None
         concerned = await self._store.concerned(deleted)
@@ -92,7 +92,7 @@ class Changes:
 
 
 def _answer(ask: Ask) -> str:
-    """Return what was answered, to end a sentence with."""
+    """Return the answer as the end of a sentence; empty unless there is exactly one."""
     answers = () if ask.outcome is None else ask.outcome.answers
     if len(answers) != 1:
         return ""

@@ -1,4 +1,4 @@
-"""Takes what people write: who may talk, what is an order to the bot itself, and what goes to the agent."""
+"""Routes people's messages: it refuses strangers, runs commands, and passes the rest to the agent."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from askback.text.literal import fit
 log = logging.getLogger("askback.reception")
 
 REFUSED_AGAIN_SECONDS = 3600.0
-"""Whoever may not talk is told so once in this time."""
+"""Seconds between two refusals to a person who may not talk to the bot."""
 NAMED = 10
-"""People, or files, that are named in a sentence: more are counted."""
+"""Most people or files that a sentence names; the rest are counted."""
 LONGEST_FILE = 80
-"""Characters of a file's name in a sentence: it has to fit into a message, whoever chose it."""
+"""Most characters of a file's name in a sentence, so that any name fits into a message."""
 
 NOTHING_TO_STOP = "There is nothing to stop here."
 NOT_STOPPED = NotStopped(notice=NOTHING_TO_STOP, nothing=True)
@@ -43,7 +43,7 @@ FILES = "I cannot read files, so I do not know what is in {names}. If it matters
 
 
 class Reception:
-    """The door for messages of people. What it returns is committed."""
+    """Takes people's messages from the bots. Their effects are committed when a method returns."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Reception:
         typed: TypedReplies = "offer",
         cards: Cards | None = None,
     ) -> None:
-        """`access`: the rules by platform; without any for a platform, whoever the bot hears may talk."""
+        """`access` maps platforms to access rules. On a platform without rules, anyone may talk to the bot."""
         self.replies = Replies(store, manager, typed)
         self._store = store
         self._manager = manager
@@ -65,7 +65,8 @@ class Reception:
         self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
 
     async def hear(self, heard: Heard, *, begin: bool) -> Taken:
-        """Take a message from a person. When this returns, it is stored. `begin`: start a conversation if need be."""
+        """Take a message from a person. Its effect is committed when this returns. `begin` permits a new
+        conversation."""
         refusal = self.refusal(heard)
         if refusal is not None:
             return Taken(new=False, notice=self._once(heard, refusal) if begin else None)
@@ -93,7 +94,7 @@ class Reception:
         return Taken(new=True)
 
     async def _start_over(self, heard: Heard, hearing: telemetry.Hearing, *, begin: bool) -> Taken:
-        """Another conversation in the place of the present one. That ends what goes on, so it takes the same right."""
+        """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.conversation(heard.place)
         if before is not None and not self._may_stop(before, heard.author):
             return Taken(new=False, notice=_not_yours(before, "begin anew here"))
@@ -107,9 +108,10 @@ class Reception:
         return Taken(new=True)
 
     async def stop(self, place: Place, by: Actor, *, key: str) -> NotStopped | None:
-        """End what goes on in a place: the turn, its tools and its questions. Returns why not, for this person.
+        """End the turn, tools and questions of a place. Return None, or the reason for this person that nothing was
+        stopped.
 
-        `key`: the platform's own name for this stop, which may be delivered again, also to another process.
+        `key` is the platform's own name for this stop. It deduplicates repeated deliveries, also across processes.
         """
         conversation = await self._store.conversation(place)
         if conversation is None:
@@ -124,7 +126,7 @@ class Reception:
         if stopped is None:
             return NOT_STOPPED
         if stopped.duplicate:
-            return None  # what goes on now began after it
+            return None  # the current work began after this stop
         self._manager.settled(stopped.asks)
         self._agent.rests(conversation)
         return None
@@ -141,12 +143,12 @@ class Reception:
         return conversation.starter.is_same_person(by) or (access is not None and access.is_admin(by))
 
     def refusal(self, heard: Heard) -> str | None:
-        """Return why this person may not talk to the bot there; None if they may."""
+        """Return the reason this person may not talk to the bot there; None if they may."""
         access = self._access.get(heard.place.platform)
         return None if access is None else access.refusal(heard.author, heard.place, direct=heard.direct)
 
     def _once(self, heard: Heard, refusal: str) -> str | None:
-        """The refusal, unless this person was told lately."""
+        """Return the refusal, or None if this person has received it lately."""
         author, access = heard.author, self._access.get(heard.place.platform)
         if not self._refused.allows((author.platform, author.id)):
             return None
@@ -165,10 +167,10 @@ class Reception:
         await self._store.queue(say, conversation.id)
 
     async def _tell_waiting(self, received: Received, heard: Heard) -> None:
-        """Say once what the conversation waits for: what people write meanwhile is kept for later."""
+        """Tell people once which answer the conversation waits for. Their messages are kept for later."""
         ask = received.waiting_for[0]
         who = ask.policy.who
-        # Where many may answer, the one in front is only the first of them.
+        # If many may answer, the first person named is only one of them.
         whose = "your" if who.names(heard.author) else _whose(who.people if who.open_to is None else ())
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""

@@ -1,4 +1,4 @@
-"""What stands in several messages: those that are there are changed, what is missing is posted, the rest goes."""
+"""Shows content in several messages: it changes existing ones, posts missing ones and removes surplus ones."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ async def bring(
     remove: Callable[[MessageRef], Awaitable[None]],
     done: Messages = (),
 ) -> Messages:
-    """Bring the parts into the messages that are `known`, but for the first ones, which are `done` already.
+    """Bring the parts into the `known` messages, except the first parts, whose messages are `done` already.
 
-    One that was deleted is posted anew, with its number; where it is the first, `Gone` is raised. Raises besides what
-    the three functions raise.
+    Return the messages that hold the parts. A deleted message is posted again, with its number. Raises `Gone` if the
+    first message was deleted, `Undeliverable` if `post` raises `Gone`, and whatever else the three functions raise.
     """
     shown = list(done)
     for number, part in enumerate(parts[len(done) :], len(done)):
@@ -41,7 +41,7 @@ async def bring(
         try:
             shown.append(await post(part, number))
         except Gone as gone:
-            # What it was to be posted to, such as a thread: the messages of the card themselves may stand.
+            # The target of the post is gone, such as a thread. The card's own messages may still exist.
             raise Undeliverable(str(gone)) from gone
     for surplus in known[len(parts) :]:
         await remove(surplus)

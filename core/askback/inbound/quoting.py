@@ -1,4 +1,4 @@
-"""Names a question in a sentence about it."""
+"""Quotes a question in a sentence about it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from askback.domain.ask import Ask
 from askback.text.literal import fit
 
 LONGEST = 100
-"""Characters of a question that are quoted."""
+"""Most characters of a question that are quoted."""
 
 
 def quoted(ask: Ask) -> str:

@@ -1,4 +1,4 @@
-"""Takes messages as answers: those that equal an option, and those whose authors say so."""
+"""Takes messages as answers if they equal an option, or if their authors say so."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ UNKNOWN = (
     "I don't know what this is about. It may belong to another bot of this app: if nothing changes, click again. If "
     "that does not help, it is over."
 )
-"""True also where another process of the app, with another database, takes the same click."""
+"""Also true if another process of the app, with another database, takes the same click."""
 NOT_YOURS = "Only {name}, who wrote that, can choose here."
 TAKEN = "The agent has read that as a message already. To answer, please use the card."
 OVER = "That question is closed already, so this stays a message."
@@ -55,7 +55,7 @@ Kind = Literal["answer", "message"]
 
 
 class Replies:
-    """What people write where questions are open."""
+    """Handles people's messages in places with open questions."""
 
     def __init__(self, store: Store, manager: QuestionManager, typed_replies: TypedReplies = "offer") -> None:
         self._store = store
@@ -63,9 +63,9 @@ class Replies:
         self._typed: TypedReplies = typed_replies
 
     async def receive(self, heard: Heard, *, begin: bool) -> Received | None:
-        """Keep a message, as the answer to an open question where it is one. When this returns, it is committed.
+        """Store a message, as the answer to an open question if it is one. It is committed when this returns.
 
-        None: there is no conversation in this place, and `begin` does not start one.
+        None means that this place has no conversation and `begin` does not start one.
         """
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return await self._store.receive(heard, begin=begin)
@@ -77,7 +77,7 @@ class Replies:
         return received
 
     async def edit(self, edited: Edited) -> Revised:
-        """Take the new version of a message: as the answer where it is one and the message was offered as one."""
+        """Store the new version of a message. It is the answer if it fits and the message was offered as one."""
         heard = edited.heard
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return await self._store.edit(edited)
@@ -87,9 +87,9 @@ class Replies:
         return revised
 
     async def choose(self, offer_id: str, by: Actor, *, use: bool) -> Chosen:
-        """What somebody chose on an offer: to use their message as the answer, or to leave it one.
+        """Apply a person's choice on an offer: use their message as the answer, or leave it a message.
 
-        When this returns, it is committed. Raises `StoreBusy` when it cannot be committed within 2 s.
+        The choice is committed when this returns. Raises `StoreBusy` if it cannot be committed within 2 s.
         """
         ask_id, counts = "", False
 
@@ -112,7 +112,7 @@ class Replies:
         return answer
 
     async def names_option(self, heard: Heard) -> bool:
-        """Whether a message that could be an order to the bot is an option of a question that its author may answer."""
+        """Return True if a message that could be a command is an option of a question that its author may answer."""
         if self._typed == "off":
             return False
         asks = await self._store.pending(heard.place)
@@ -128,14 +128,17 @@ class Replies:
 
 
 def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> Reading:
-    """What a message is to the open asks of its place, oldest first. Pure; runs inside the commit.
+    """Classify a message by the open asks of its place, oldest first. Pure; runs inside the commit.
 
-    With it, its author takes part in the thread.
+    By writing it, its author becomes a participant of the thread.
 
-    The answer where it answers exactly one of them. Otherwise, with `answer`, the written answer where the agent waits
-    for one alone. Of what is left, its author is asked about the oldest that it could be an answer to. Where a program
-    asks, and the agent does not wait, people go on talking to the agent: then only an exact answer is one. So do people
-    whom the card does not name: among several who may answer, what one says is seldom the answer.
+    A message that answers exactly one ask is its answer. Otherwise, in mode `answer`, it is the written answer if the
+    agent waits for exactly one ask that names its author. Otherwise its author is asked about the oldest ask that it
+    could answer.
+
+    If a program asks and the agent does not wait, people continue to talk to the agent. Then only an exact answer
+    counts. The same holds for people whom the card does not name, unless it asks for a text. Among several who may
+    answer, one person's message is seldom the answer.
     """
     asks = tuple(ask.joined_by(heard.author) for ask in asks)
     mine = tuple(ask for ask in asks if _may_answer(ask, heard.author, admits))
@@ -173,7 +176,10 @@ def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits
 def chosen(
     offered: Offered | None, ask: Ask | None, by: Actor, admits: Admits, *, use: bool
 ) -> tuple[Chosen, Kind | None, tuple[Step, ...]]:
-    """What a choice on an offer leads to, and what the message counts as from then on. Pure; runs inside the commit."""
+    """Return the response to a choice on an offer, the message's kind from then on, and the steps of an answer.
+
+    Pure; runs inside the commit.
+    """
     if offered is None:
         return Chosen(over=False, notice=UNKNOWN, known=False), None, ()
     if not offered.author.is_same_person(by):
@@ -196,20 +202,20 @@ def chosen(
 
 
 def _may_answer(ask: Ask, author: Actor, admits: Admits) -> bool:
-    """Whether this person is asked, by a card whose time has come: what nobody saw cannot be answered."""
+    """Return True if this person may answer and the card is posted or due. An unseen card cannot be answered."""
     return ask.refusal(author, admits) is None and (bool(ask.messages) or ask.post_after <= utc_now())
 
 
 def _may_mean(ask: Ask, author: Actor) -> bool:
-    """Return whether what this person writes may be meant as an answer although it equals no option."""
+    """Return True if this person's text may be meant as an answer although it equals no option."""
     interview = ask.interview
     return ask.policy.who.names(author) or (interview.phase == "asking" and not interview.question.options)
 
 
 def _is_certain(ask: Ask, text: str) -> bool:
-    """Whether the text is surely meant for the current question, and not for the one before it.
+    """Return True if the text surely belongs to the current question, and not to the one before it.
 
-    While the card that has moved on is still being drawn, what fits another question of the form may be either.
+    While the card is being redrawn for the next question, a text that fits another question of the form is ambiguous.
     """
     interview = ask.interview
     if ask.is_drawn or interview.form.is_single:
@@ -223,13 +229,13 @@ def _at(interview: Interview, index: int) -> Interview:
 
 
 def _meant(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ...] | str:
-    """What follows if this is meant as the answer, or why it cannot be one."""
+    """Return the steps that follow if this text is the answer, or the reason it cannot be one."""
     exact = typed_text.answer(ask.interview, text)
     return _steps(ask, exact or typed_text.written(ask.interview, text), author, admits)
 
 
 def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
-    """What follows from these deeds, by the same rules as for a click; the reason where one of them changes nothing."""
+    """Return the steps of these deeds, by the same rules as for a click, or the reason one of them changes nothing."""
     if not deeds:
         return USE_CARD
     steps: list[Step] = []
@@ -250,7 +256,7 @@ def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> 
 
 
 def _refused_vote(mine: tuple[Ask, ...], heard: Heard, admits: Admits) -> Say | None:
-    """What its author is told of a typed vote that does not count, such as one that needs a reason."""
+    """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
         deeds = () if ask.policy.approval is None else typed_text.answer(ask.interview, heard.text)
         if any(isinstance(deed, Choose) for deed in deeds):

@@ -1,7 +1,7 @@
-"""What a typed message says to a question: one of its options, "not now", or nothing that is certain. Pure.
+"""Reads a typed message as an option of a question, as "not now", or as nothing certain. Pure.
 
-People type what they see: a label, the number in front of it, or both. What fits more than one option is no
-answer: whoever wrote it is asked.
+People type what they see: a label, the number in front of it, or both. A text that fits several options is not an
+answer; the bot asks its author.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from askback.domain.form import Option
 from askback.domain.interview import LONGEST_REASON, Interview
 
 TypedReplies: TypeAlias = Literal["answer", "offer", "off"]
-"""What becomes of a message to an open question: an answer, whatever it says; where that is not certain, its author
-is asked; or never anything but a message."""
+"""The handling of a message to an open question. `answer` takes any text as the answer, `offer` asks the author if it
+is unclear, and `off` always keeps it a message."""
 
 LONGEST: Final = 20_000
-"""Characters of a message that is looked at: more than the labels of many options together."""
+"""Longest message to examine, in characters. The labels of many options together are shorter."""
 
 _RECOMMENDED: Final = re.compile(r"\(\s*recommended\s*\)")
 _QUOTES: Final = "\"'`´“”„‟«»‘’‚‛‹›「」『』"
@@ -38,14 +38,14 @@ _PARTINGS: Final = (
     re.compile(r"[,;\n]"),
     re.compile(r"[,;\n&+]|\sand\s|(?<=[,;])\s*and\s"),
 )
-"""What parts several answers, the surest first: a label may hold a comma, or an "and"."""
+"""Separators between several answers, the surest first. A label may hold a comma or an "and"."""
 _NOT_NOW: Final = re.compile(
     r"\s*not\s+now(?:\s*[:,;–—-]\s*(?P<why>.+)|\s+(?P<because>because\b.+))", re.IGNORECASE | re.DOTALL
 )
 
 
 def answer(interview: Interview, text: str) -> tuple[Deed, ...]:
-    """What somebody who types this does to the question that the card shows. Nothing: it says nothing certain."""
+    """Return the deeds by which a text answers the question on the card; empty if that is unclear."""
     if len(text) > LONGEST or interview.phase == "closed":
         return ()
     if interview.phase == "reviewing":
@@ -56,17 +56,17 @@ def answer(interview: Interview, text: str) -> tuple[Deed, ...]:
         chosen = names.several(text) if question.multi_select else names.one(text)
         if chosen:
             return _choosing(interview, chosen)
-    # Where a text is asked for, "later" may well be the answer; "not now" is hardly one.
+    # If the question asks for a text, "later" may be the answer, but "not now" hardly is.
     return _postponed(text, later=bool(question.options))
 
 
 def written(interview: Interview, text: str) -> tuple[Deed, ...]:
-    """The message as the written answer to the question that the card shows, whether or not one is asked for."""
+    """Return the deeds that give the text as a written answer, even if the card offers options."""
     return (Write(text=text), *_onward(interview)) if interview.phase == "asking" else ()
 
 
 def names_option(interview: Interview, text: str) -> bool:
-    """Whether this is the label of an option that people have before them, as they would type it."""
+    """Return True if the text is the label of an option on the card, as a person would type it."""
     if interview.phase != "asking" or len(text) > LONGEST:
         return False
     return any(_plain(option.label) == _plain(text) for option in interview.question.options)
@@ -79,7 +79,7 @@ def _choosing(interview: Interview, chosen: tuple[int, ...]) -> tuple[Deed, ...]
 
 
 def _onward(interview: Interview) -> tuple[Deed, ...]:
-    """Beside the options of a question of several, an answer stays open until somebody goes on."""
+    """Return the deed that confirms a multi-select answer; empty if the answer needs no confirmation."""
     if not (interview.question.multi_select and interview.question.options):
         return ()
     return (Submit(),) if interview.form.is_single else (Next(),)
@@ -98,17 +98,17 @@ def _postponed(text: str, *, later: bool) -> tuple[Deed, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """By what the options of a question are known."""
+    """Indexes of a question's options by the names that people may type."""
 
     letters: Mapping[str, tuple[int, ...]]
-    """Labels as they stand on the card."""
+    """Labels exactly as the card shows them."""
     labels: tuple[str, ...]
     by_label: Mapping[str, tuple[int, ...]]
     by_value: Mapping[str, tuple[int, ...]]
     numbers: Mapping[str, tuple[int, ...]]
-    """The numbers that stand in labels."""
+    """Numbers that labels contain."""
     counts: bool
-    """Whether a number can only be the one in front of a label: where labels are numbers themselves, it cannot."""
+    """True if a number can mean an option's position. False if a label is a number itself."""
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> _Names:
@@ -123,7 +123,7 @@ class _Names:
         )
 
     def several(self, text: str) -> tuple[int, ...]:
-        """The options that a text names, if every part of it names one."""
+        """Return the options that a text names, if every part of it names one."""
         whole = self.one(text)
         if whole:
             return whole
@@ -138,12 +138,13 @@ class _Names:
         return ()
 
     def one(self, text: str) -> tuple[int, ...]:
-        """The option that a text names. What people read goes first: a label, then the number in front of it."""
+        """Return the option that a text names. Visible names take precedence: a label, then the number in front of
+        it."""
         folded, plain = _folded(text), _plain(text)
         number = _NUMBER.fullmatch(_unquoted(folded))
         found = self.letters.get(text.strip()) or self.by_label.get(plain) or self._numbered(folded)
         if found is None and number is not None:
-            # A bare number is never a value: those nobody sees, and they often count from 0.
+            # A bare number never means a value: people do not see values, and these often count from 0.
             found = self._number(int(number[1]))
         elif found is None:
             found = self.by_value.get(plain)
@@ -152,12 +153,13 @@ class _Names:
     def _number(self, number: int) -> tuple[int, ...]:
         if not self.counts or not 1 <= number <= len(self.labels):
             return ()
-        # "5" in front of "8 replicas", while another label is "5 replicas", says nothing certain.
+        # "5" is unclear if option 5 is "8 replicas" and another label is "5 replicas".
         elsewhere = any(index != number - 1 for index in self.numbers.get(str(number), ()))
         return () if elsewhere else (number - 1,)
 
     def _numbered(self, folded: str) -> tuple[int, ...] | None:
-        """As it stands on the card, number and label: "2. Production"."""
+        """Return the option that is typed as the card shows it, with number and label: "2. Production". None if the
+        text has another form."""
         match = _NUMBERED.fullmatch(folded)
         if match is None:
             return None
@@ -166,7 +168,7 @@ class _Names:
 
 
 def _indexed(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
-    """Which options have a name."""
+    """Return the indexes of the options that have each name."""
     found: dict[str, list[int]] = {}
     for index, own in enumerate(names):
         for name in dict.fromkeys(own):
@@ -175,7 +177,7 @@ def _indexed(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
 
 
 def _plain(text: str) -> str:
-    """A text without what people leave out or add when they type it. Of one that is nothing else, all is kept."""
+    """Return a text without what people omit or add when they type it. If nothing else is left, keep everything."""
     folded = _folded(text)
     bare = _unquoted(" ".join(_RECOMMENDED.sub(" ", folded).split()))
     return bare or folded
@@ -192,5 +194,6 @@ def _unquoted(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """The same for full-width and other shapes of the same letters and digits, and for both cases."""
+    """Return a text with case and shapes of letters unified, such as full-width ones, and without invisible
+    characters."""
     return _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().strip()

@@ -1,1 +1,1 @@
-"""Texts of models and people, made fit to be shown: literal, cut into messages, without secrets."""
+"""Prepares texts of models and people for display: literal, cut into messages, without secrets."""

@@ -1,6 +1,6 @@
-"""Texts of models and people, made literal: nothing in them hides or reorders what stands around it.
+"""Makes texts of models and people literal, so that they cannot hide or reorder the text around them.
 
-What is the same on every platform; each bot adds the escapes of its own mark-up.
+This module holds the part common to every platform. Each bot also escapes its own mark-up.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
 def size(text: str) -> int:
-    """How long a text is in UTF-16 units, which are never fewer than the characters that a platform counts."""
+    """Return the length of a text in UTF-16 units, never less than a platform's own count of characters."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def visible(text: str) -> str:
-    """Control characters as their pictures, half characters as U+FFFD, Windows line ends as line ends."""
+    """Return a text with control characters as pictures, half surrogate pairs as U+FFFD, and CRLF as LF."""
     return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").translate(_PICTURES))
 
 
 def isolated(text: str) -> str:
-    """Text with direction controls, closed off so that it cannot reorder what stands around it."""
+    """Return a text with its direction controls closed, so that it cannot reorder the text around it."""
     if not _BIDI.search(text):
         return text
     unmatched, still_open = 0, list[str]()
@@ -55,29 +55,29 @@ def isolated(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text of a model or a person as it is shown."""
+    """Return a text of a model or a person as it is shown."""
     return isolated(visible(text))
 
 
 def one_line(text: str) -> str:
-    """A text on one line, for labels of controls."""
+    """Return a text on one line, for labels of controls."""
     return " ".join(visible(text).split())
 
 
 def fit(text: str, longest: int) -> str:
-    """As much of a text as a control's label holds, on one line; what was left off is told by "…"."""
+    """Return as much of a text as fits in `longest` UTF-16 units, on one line. A cut text ends with "…"."""
     line = one_line(text)
     whole = isolated(line)
     if size(whole) <= longest:
         return whole
     room = longest
     while size(short := isolated(cut(line, room - 1).rstrip() + "…")) > longest:
-        room -= max((size(short) - longest) // 2, 1)  # a direction that begins takes its end along
+        room -= max((size(short) - longest) // 2, 1)  # an opened direction also needs its closing character
     return short
 
 
 def pieces(text: str, longest: int) -> Iterator[str]:
-    """A text in parts of at most `longest`, broken at lines or words. Together they are the whole text."""
+    """Yield parts of at most `longest` UTF-16 units, cut at lines or words. Together they are the whole text."""
     rest = text
     while size(rest) > longest:
         at = breaking(rest, _holding(rest, longest))
@@ -88,12 +88,12 @@ def pieces(text: str, longest: int) -> Iterator[str]:
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a text, not ending inside a character that is written as several."""
+    """Return the beginning of a text, at most `longest` UTF-16 units, without cutting a combined character."""
     return text[: _between_characters(text, _holding(text, longest))]
 
 
 def breaking(text: str, at: int) -> int:
-    """Where best to break a text whose first `at` characters there is room for: after a line, a word, a character."""
+    """Return the best index up to `at` to break a text: after a line, a word, or a character."""
     at = _between_characters(text, at)
     if at == len(text):
         return at
@@ -101,7 +101,7 @@ def breaking(text: str, at: int) -> int:
 
 
 def _holding(text: str, longest: int) -> int:
-    """How many characters of the text are at most `longest` UTF-16 units."""
+    """Return the number of leading characters that fit in `longest` UTF-16 units."""
     longest = max(longest, 0)
     at = min(longest, len(text))
     while size(text[:at]) > longest:

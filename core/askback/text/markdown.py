@@ -1,4 +1,4 @@
-"""Markdown cut into messages."""
+"""Splits Markdown into messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Fence: TypeAlias = tuple[str, str]
 
 
 def prose_parts(text: str, longest: int) -> list[str]:
-    """Markdown in parts of at most `longest` characters, broken between paragraphs where possible.
+    """Return Markdown in parts of at most `longest` UTF-16 units, split between paragraphs where possible.
 
     A code fence that is cut is closed at the end of one part and opened again in the next.
     """
@@ -36,7 +36,7 @@ def prose_parts(text: str, longest: int) -> list[str]:
 
 
 def _head(text: str, longest: int) -> tuple[str, Fence | None]:
-    """The beginning of a text that goes into one part, and the code fence that the cut goes through."""
+    """Return the beginning of a text for one part, and the code fence that the cut splits, if any."""
     paragraph = line_end = inside = at = used = 0
     fence: Fence | None = None
     cut_fence: Fence | None = None
@@ -64,7 +64,7 @@ def _head(text: str, longest: int) -> tuple[str, Fence | None]:
 
 
 def _mid_line(text: str, longest: int, at: int, fence: Fence | None) -> tuple[str, Fence | None]:
-    """A line that is longer than a part: broken at a space, or wherever it must be."""
+    """Cut a line that is longer than a part, at a space if possible. Return what `_head` returns."""
     opened = fence if at else None
     head = cut(text, longest - (len(opened[1]) + 1 if opened else 0))
     space = text.rfind(" ", max(at, len(head) // 2), len(head))
@@ -72,7 +72,7 @@ def _mid_line(text: str, longest: int, at: int, fence: Fence | None) -> tuple[st
 
 
 def _after(line: str, fence: Fence | None) -> tuple[Fence | None, Fence | None]:
-    """The fence that is open after a line, and the one that the line closed."""
+    """Return the fence that is open after a line, and the fence that the line closed."""
     found = _FENCE_LINE.match(line)
     if fence is None:
         is_info = found is not None and not (found[1][0] == "`" and "`" in found[2])

@@ -1,4 +1,4 @@
-"""What must never be shown: secrets that are known, and whatever has the shape of one."""
+"""Hides secrets in texts: known ones, and everything that has the form of one."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from urllib.parse import quote
 
 HIDDEN = "[hidden]"
 SHORTEST = 6
-"""A shorter secret is none, and to hide it would only make texts unreadable."""
+"""Fewest characters of a secret to hide. Hiding shorter ones would only make texts unreadable."""
 
-# Everything below is bounded and begins with a fixed text: a hostile one must not take its length squared in time.
+# All patterns below are bounded and begin with a fixed text, so that a hostile text cannot cause quadratic time.
 _KEY = (
     r"(?:token|(?:secret|password|passwd|cookie|signature)(?:[_-][\w-]{0,40})?|passphrase|api[_-]?key|access[_-]?key"
     r"|account[_-]?key|signing[_-]?key|private[_-]?key|credentials?|authorization|ticket|trigger_id|response_url)"
 )
 _STEPS = r"\\{0,8}"
-"""The backslashes before a quote, where JSON stands in JSON."""
+"""Backslashes before a quote, as in JSON inside JSON."""
 _QUOTED = r"""(?P<esc>\\{0,8})(?P<quote>["'])(?P<hidden>(?:(?!(?<!\\)(?P=esc)(?P=quote))[^\r\n])+)"""
-"""A value in quotes, up to the quote that ends it, or the end of the line."""
+"""A value in quotes, up to the closing quote or the end of the line."""
 _SCHEME = r"(?:basic|bearer|bot|token|negotiate|ntlm|apikey|aws4-hmac-sha256)"
 _START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
-"""Where a word begins, also behind an end of line that was escaped."""
+"""The beginning of a word, also after an escaped line end."""
 _PREFIXED = (
     r"gh[pousr]_[a-z0-9]{20,255}",
     r"github_pat_\w{20,255}",
@@ -48,7 +48,7 @@ _PREFIXED = (
     r"eyJ[\w-]{8,4000}\.[\w-]+\.[\w-]*",
     r"(?-i:(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})(?!\w)",
 )
-"""Tokens that services mark by how they begin."""
+"""Tokens that services mark with a prefix."""
 _PRIVATE_KEY = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
     r"(?:[^-]|-(?!----END))*(?:-----END [A-Z0-9 ]{0,40}-----)?"
@@ -56,7 +56,7 @@ _PRIVATE_KEY = (
 _SHAPES = [
     re.compile(shape, re.IGNORECASE)
     for shape in (
-        # A private key, also on one line, and where its end was cut off.
+        # A private key, also on one line, and also if its end was cut off.
         _PRIVATE_KEY,
         # In JSON, in JSON within JSON, in Python's dictionaries and pairs: "token": "…", (b'x-key', b'…')
         rf"""(?P<keep>{_KEY}{_STEPS}["']\s{{0,4}}[:,]\s{{0,4}}b?){_QUOTED}""",
@@ -74,12 +74,12 @@ _SHAPES = [
         r"(?P<keep>\bbearer\s{1,4})[\w.~+/=-]{6,}",
         r"(?P<keep>\b(?:basic|bot)\s{1,4})(?:[\w.~+/=-]{20,}|[\w+/]{6,}={1,2}(?!\w))",
         rf"{_START}(?:{'|'.join(_PREFIXED)})",
-        # https://user:password@host, where the password may hold anything; a port is no password.
+        # https://user:password@host, where the password may hold anything; a port is not a password.
         r"""(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)(?:[^\s/@:"']{0,200}:(?!\d{1,5}[/?#])[^\s"']{1,500}|[^\s/@:"']{20,200})(?=@)""",
     )
 ]
 _ADDRESS = re.compile(r"""\b(?:https?|wss?):(?:\\{0,8}/){2}[^\s"'<>]+""", re.IGNORECASE)
-# Authority that is part of an address: something long and random between slashes. Plain numbers are ids.
+# A secret in the path of an address: something long and random between slashes. Plain numbers are ids.
 _RANDOM = re.compile(r"(?<=/)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{16,}")
 
 _known: frozenset[str] = frozenset()
@@ -87,7 +87,10 @@ _any_known: re.Pattern[str] | None = None
 
 
 def hide(*secrets: str) -> None:
-    """From now on, never show these, nor as they stand in an address, in JSON or in what Python shows of a text."""
+    """Hide these secrets from now on, also as they appear in an address, in JSON, or in a `repr` of Python.
+
+    Forms shorter than `SHORTEST` are not hidden.
+    """
     global _known, _any_known
     given = [secret.strip() for secret in secrets]
     forms = {form for one in given for form in (one, quote(one, safe=""), json.dumps(one)[1:-1], repr(one)[1:-1])}
@@ -99,14 +102,14 @@ def hide(*secrets: str) -> None:
 
 
 def hide_shape(pattern: str) -> None:
-    """Never show what matches this; of the match, only its group `keep` is shown. Whoever knows a form calls."""
+    """Hide every match of this pattern, except its group `keep`. For callers that know the form of a secret."""
     shape = re.compile(pattern)
     if shape not in _SHAPES:
         _SHAPES.append(shape)
 
 
 def redacted(text: str) -> str:
-    """Return the text with each secret replaced by `HIDDEN`, and all of a secret that holds a shorter one."""
+    """Return the text with each secret replaced by `HIDDEN`. Secrets that overlap are hidden as one."""
     shown, at = list[str](), 0
     for start, end in sorted(_secrets(text)):
         if start > at or not shown:
@@ -116,7 +119,7 @@ def redacted(text: str) -> str:
 
 
 def _secrets(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where secrets begin and end. They may overlap."""
+    """Yield the start and the end of each secret. They may overlap."""
     if _any_known is not None:
         yield from (match.span() for match in _any_known.finditer(text))
     for shape in _SHAPES:

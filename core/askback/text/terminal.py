@@ -1,4 +1,4 @@
-"""Texts of people and models on a terminal: shown as they are, and never obeyed by it."""
+"""Shows texts of people and models on a terminal, which must not obey control characters in them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pydantic import JsonValue
 from askback.text.literal import literal, one_line
 
 _EIGHT_BIT: Final = dict.fromkeys(range(0x80, 0xA0), "\ufffd")
-"""The control characters above ASCII: terminals obey them as they obey the escape sequences."""
+"""The control characters above ASCII, which terminals obey like escape sequences."""
 _OBEYED: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def harmless(text: str, *, lines: bool = False) -> str:
-    """A text that a terminal does not obey, on one line or, with `lines`, on as many as it has."""
+    """Return a text without anything that a terminal obeys, on one line or, with `lines`, on its own lines."""
     return literal((text.replace("\t", "    ") if lines else one_line(text)).translate(_EIGHT_BIT))
 
 
 def json_line(value: JsonValue) -> str:
-    """One line of JSON, readable in every language; what a terminal obeys stands in it as an escape."""
+    """Return one line of JSON, readable in every language. Characters that a terminal obeys are escaped."""
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The question tools, by the names under which models call them."""
+"""The question tools, by the names that models call."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
 
 
 def is_import_path(name: str) -> bool:
-    """Whether a name is none of these, but `module:attribute`, where a tool of the operator's own is."""
+    """Return True if a name has the form `module:attribute`, the location of a tool of the operator."""
     return _IMPORT_PATH.fullmatch(name) is not None
 
 
 def tool_named(name: str) -> QuestionTool[ToolInput]:
-    """The tool of that name. Raises `CallerError` with the names that there are."""
+    """Return the question tool of that name. Raises `CallerError`, which lists the existing names."""
     try:
         return TOOLS[name]
     except KeyError:

@@ -16,7 +16,7 @@ from askback.tools.lenient import TO, LenientBool, Names, Text, ToolInput, as_li
 
 
 def _labels(value: object) -> object:
-    """Options as texts, also where objects with a label were sent."""
+    """Return options as texts, also if the model sent objects with a label."""
     listed = as_list(value)
     return [_label(one) for one in cast("list[object]", listed)] if isinstance(listed, list) else listed
 
@@ -132,7 +132,7 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
 
 
 def _told_apart(labels: list[str]) -> list[str]:
-    """A value for each label; equal labels get a number, so that no value stands for two."""
+    """Return a value for each label. Equal labels get a number, so that each value is unique."""
     values: dict[str, None] = {}
     for number, label in enumerate(labels):
         value = label

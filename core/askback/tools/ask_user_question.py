@@ -1,4 +1,4 @@
-"""`AskUserQuestion`: the tool that models know from Claude Code."""
+"""`AskUserQuestion`: up to four questions at once, in a format that models know well."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class AskUserQuestionInput(ToolInput):
 
 
 class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
-    """1-4 questions with 2-4 options each; answers by the question's own text."""
+    """The tool named `AskUserQuestion`. Its result gives the answers by the text of their questions."""
 
     name: ClassVar[str] = "AskUserQuestion"
     description: ClassVar[str] = (
@@ -197,7 +197,7 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
 
 
 def _unused(question: str, taken: dict[str, JsonValue]) -> str:
-    """The question's text; a text that was asked before gets a number, so that no answer hides another."""
+    """Return the question's text. A repeated text gets a number, so that no answer hides another."""
     key, number = question, 1
     while key in taken:
         number += 1

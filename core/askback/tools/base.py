@@ -1,4 +1,4 @@
-"""What a question tool is: one schema, one way in, one way out."""
+"""The base class of question tools: a schema, a parser of inputs, and a format of results."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Input = TypeVar("Input", bound=ToolInput)
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model is told about one tool call."""
+    """The result of one tool call, for the model."""
 
     text: str
     data: Mapping[str, JsonValue]
-    """The same for programs."""
+    """The same result for programs."""
     is_error: bool = False
 
 
@@ -36,32 +36,33 @@ class QuestionTool(ABC, Generic[Input]):
     name: ClassVar[str]
     description: ClassVar[str]
     example: ClassVar[str]
-    """A proper input, shown to a model whose input was not understood."""
+    """A valid input, shown to a model whose input was not understood."""
     input_type: type[Input]
 
     @property
     def input_schema(self) -> dict[str, JsonValue]:
-        """The JSON Schema for the model."""
+        """The JSON Schema of the tool's input."""
         return schema_of(self.input_type)
 
     def parse(self, data: object) -> Form:
-        """The form that the model asks for. Raises `ModelError`, whose text tells it how to ask."""
+        """Return the form that the model asks for. Raises `ModelError`, whose text tells the model how to ask."""
         return self._understood(self.form, self.read(data))
 
     def result(self, data: object, outcome: Outcome) -> ToolResult:
-        """The outcome in this tool's own convention. Never raises for an input that `parse` accepts."""
+        """Return the outcome in this tool's own format. Never raises for an input that `parse` accepts."""
         return self.report(self.read(data), outcome)
 
     def read(self, data: object) -> Input:
-        """The typed input. Raises `ModelError`."""
+        """Return the typed input. Raises `ModelError`."""
         return self._understood(self.input_type.model_validate, decoded(data))
 
     def addressees(self, data: object) -> tuple[str, ...]:
-        """Return the names of the people to ask, as the model wrote them. Raises `ModelError`. Empty means nobody's."""
+        """Return the names of the people to ask, as the model wrote them; empty if it named nobody. Raises
+        `ModelError`."""
         return tuple(self.addressed(self.read(data)))
 
     def refusal(self, error: ModelError) -> ToolResult:
-        """What the model is told when its input was not understood."""
+        """Return the result for an input that was not understood."""
         text = str(error)
         return ToolResult(text=text, data={"error": text}, is_error=True)
 
@@ -78,12 +79,12 @@ class QuestionTool(ABC, Generic[Input]):
         raise ModelError(f"{self.name} could not be understood, and nobody was asked: {told}", example=self.example)
 
     def field_name(self, field: str) -> str:
-        """What the model knows a field of the form as; empty where it stands under another name as well."""
+        """Return the model's name for a field of the form; empty if another field reports the same problem."""
         return field
 
     @abstractmethod
     def form(self, parsed: Input) -> Form:
-        """The form of an understood input."""
+        """Return the form of a typed input."""
 
     @abstractmethod
     def addressed(self, parsed: Input) -> list[str]:
@@ -91,21 +92,21 @@ class QuestionTool(ABC, Generic[Input]):
 
     @abstractmethod
     def report(self, parsed: Input, outcome: Outcome) -> ToolResult:
-        """The outcome, for the model."""
+        """Return the outcome for the model."""
 
     @abstractmethod
     def gist(self, parsed: Input) -> str:
-        """What is asked, in a few words."""
+        """Return the questions in a few words."""
 
     def call_summary(self, data: object) -> str:
-        """One line about the call, for logs and transcripts. Never raises."""
+        """Return one line about the call, for logs and transcripts. Never raises."""
         try:
             return shortened(f"{self.name} · {self.gist(self.read(data))}", 200)
         except ModelError:
             return f"{self.name} · not understood"
 
     def result_summary(self, outcome: Outcome) -> str:
-        """One line about the result, for logs and transcripts."""
+        """Return one line about the result, for logs and transcripts."""
         match outcome.status:
             case "answered":
                 said = "; ".join(
@@ -126,7 +127,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 TOLD_PROBLEMS = 50
-"""Problems that the model reads of at once, each on a line: a longer list says nothing new."""
+"""Most problems that the model reads at once, each on a line. A longer list would add nothing."""
 
 
 def _quoted(text: str) -> str:
@@ -134,18 +135,18 @@ def _quoted(text: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """One line of at most `longest` characters, for logs; never for people's answers."""
+    """Return one line of at most `longest` characters, for logs; never use it for people's answers."""
     line = " ".join(text.split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def timestamp_ms(outcome: Outcome) -> int:
-    """Milliseconds since 1970, as JavaScript's conventions have it."""
+    """Return the outcome's time in milliseconds since 1970, the convention of JavaScript."""
     return to_micros(outcome.at) // 1000
 
 
 def waited(outcome: Outcome) -> str:
-    """How an ask ended that has no answer, in words for a model."""
+    """Return the way an unanswered ask ended, in words for a model."""
     why = f' They wrote: "{outcome.reason}"' if outcome.reason else ""
     match outcome.status:
         case "timed_out":

@@ -1,4 +1,4 @@
-"""Reading what models really send: generous where the meaning is clear."""
+"""Parses the inputs that models really send, leniently where the meaning is clear."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 from askback.internal.values import whole
 
 MAX_DEPTH = 2
-"""How many times JSON inside a JSON string is unpacked: models do it once, seldom twice."""
+"""Levels of JSON inside JSON strings that are unpacked. Models nest once, seldom twice."""
 
 
 class ToolInput(BaseModel):
-    """Base of the tools' inputs. Keys that nobody knows are ignored."""
+    """The base class of the tools' inputs. Unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
 def decoded(value: object) -> object:
-    """Unpack JSON that came as a string; anything else is returned as it is."""
+    """Unpack JSON that came as a string. Anything else is returned unchanged."""
     found = value
     for _ in range(MAX_DEPTH):
         if not isinstance(found, str) or found.lstrip(' \t\r\n"')[:1] not in {"[", "{"}:
@@ -40,7 +40,7 @@ def decoded(value: object) -> object:
 
 
 def as_list(value: object) -> object:
-    """A list, also where a JSON string, a single entry, or nothing was sent. Empty entries are left out."""
+    """Return a list, also for a JSON string, a single entry, or nothing. Null entries are left out."""
     value = decoded(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return []
@@ -52,21 +52,24 @@ def as_list(value: object) -> object:
 
 
 def rename(value: object, /, *, text: str | None = None, **names: tuple[str, ...]) -> object:
-    """Move the values of other names that models use to ours; a bare text becomes the field `text`.
+    """Rename fields that models send under other names to ours. A bare text becomes the field `text`.
 
-    Names are alike whatever their case and separators. A name of ours that was sent wins over every
-    alias. What is null counts as not sent.
+    Case and separators of names do not matter. One of our names takes precedence over every alias. A null field counts
+    as not sent.
     """
     found = decoded(value)
     known = _known(found, names)
-    # A text that happens to be JSON, but not ours, is what people are to read.
+    # A text that is JSON, but has none of our fields, is for people to read.
     if text is not None and isinstance(value, str | int | float) and not known:
         return {text: value}
     return known if isinstance(found, Mapping) else found
 
 
 def wrapped(value: object, name: str, *marks: str) -> object:
-    """A bare list, a single entry (told by one of its keys), or a bare text, where an object with `name` is due."""
+    """Wrap a bare list, a single entry or a bare text into an object with the field `name`.
+
+    A single entry is recognised by one of the keys in `marks`.
+    """
     value = decoded(value)
     if isinstance(value, list | tuple) or (isinstance(value, str) and value.strip() and not _is_broken_json(value)):
         return {name: cast("object", value)}
@@ -100,7 +103,7 @@ def _plain(name: object) -> str:
 
 
 def _is_broken_json(text: str) -> bool:
-    """Whether this was meant as JSON, cut off or mistyped, and is no text for people."""
+    """Return True if the text is cut off or mistyped JSON, rather than text for people."""
     return re.match(r"""\s*(\{\s*["'}]|\[\s*["'\[{\]])""", text) is not None
 
 
@@ -113,16 +116,16 @@ def _text(value: object) -> object:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
-"""A text, also where a number was sent. Half characters are mended: the model cannot see them."""
+"""A text, also if a number was sent. Half surrogate pairs are repaired, since the model cannot see them."""
 
 
 def filled(text: str | None) -> str | None:
-    """The text; None for one that says nothing."""
+    """Return the text; None if it is blank."""
     return text if text and text.strip() else None
 
 
 def _names(value: object) -> object:
-    """Names, also where people were sent as objects."""
+    """Return names, also if people were sent as objects."""
     listed = as_list(value)
     if not isinstance(listed, list | tuple):
         return listed
@@ -135,17 +138,17 @@ def _name(value: object) -> object:
 
 
 Names = Annotated[list[Text], BeforeValidator(_names)]
-"""Names of people, also where one text was sent."""
+"""Names of people, also if one text was sent."""
 
 TO: Final = (
     "Optional: names of the people to ask, as they stand in front of their messages. Only those then answer, and are "
     "notified. Leave it out where it does not matter who answers."
 )
-"""What the model reads about `to`."""
+"""The description of `to` for the model."""
 
 
 def with_names(value: object, understood: object) -> object:
-    """Return what was understood of an input, with the names in its `to`."""
+    """Return the parsed input with the names in `to` added."""
     names = _known(decoded(value), {"to": ()})
     return {**cast("Mapping[str, object]", understood), **names} if isinstance(understood, Mapping) else understood
 
@@ -162,15 +165,15 @@ LenientBool = Annotated[bool, BeforeValidator(_bool)]
 
 
 def up_to(most: int, *, least: int = 0) -> dict[str, JsonValue]:
-    """Return what the schema says of a text's length: a model that keeps to it wastes no call.
+    """Return the limits of a text's length for the schema, so that the model wastes no call on a longer one.
 
-    The form refuses a longer one; its sentence names every field that is wrong.
+    The form refuses a longer text, with an error that names every wrong field.
     """
     return {"maxLength": most, "minLength": least} if least else {"maxLength": most}
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, JsonValue]:
-    """The JSON Schema of a tool's input, with nothing to look up elsewhere in it."""
+    """Return the JSON Schema of a tool's input, with every reference inlined."""
     schema = cast("dict[str, JsonValue]", model.model_json_schema(by_alias=True))
     definitions = cast("dict[str, JsonValue]", schema.pop("$defs", {}))
     return cast("dict[str, JsonValue]", _inlined(schema, definitions))
@@ -184,7 +187,7 @@ def _inlined(node: JsonValue, definitions: dict[str, JsonValue]) -> JsonValue:
     reference = node.get("$ref")
     if isinstance(reference, str):
         return _inlined(definitions[reference.removeprefix("#/$defs/")], definitions)
-    # Titles repeat the names of the fields; they cost the model tokens and say nothing.
+    # Titles repeat the names of the fields; they cost the model tokens and add nothing.
     return {
         key: _inlined(part, definitions) for key, part in node.items() if not (key == "title" and isinstance(part, str))
     }

@@ -170,7 +170,7 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
 
 
 def _ids(questions: list[QuestionInput]) -> list[str]:
-    """The ids that were given; a question without one gets its number, or what is not taken yet."""
+    """Return the ids of the questions. A question without one gets its number, with underscores if that is taken."""
     ids: list[str] = []
     given = {question.id for question in questions}
     for number, question in enumerate(questions, 1):
@@ -184,7 +184,7 @@ def _ids(questions: list[QuestionInput]) -> list[str]:
 
 
 def _echo(question: QuestionInput, identity: str, number: int) -> JsonValue:
-    """The question as it was asked, every default filled in."""
+    """Return the question as it was asked, with every default filled in."""
     options: list[JsonValue] = []
     for option in question.options:
         told: dict[str, JsonValue] = {"value": option.sent_value, "label": option.label}
