@@ -216,7 +216,7 @@ def catch_crashes() -> None:
 
 
 def _follows_outage(record: logging.LogRecord) -> bool:
-    """Return True if a record only repeats that the database is down, since everything that needs it fails meanwhile."""
+    """Return True if a record only repeats that the database is down: everything that needs it fails meanwhile."""
     if not is_away() or record.levelno >= logging.CRITICAL or not _is_ours(record):
         return False
     error = record.exc_info[1] if record.exc_info else None

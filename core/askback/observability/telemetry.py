@@ -227,7 +227,7 @@ def counting_open_asks(count: Count) -> Generator[None]:
 
 
 def _open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Observation]:
-    """Return the number of open questions. An exporter calls this in any thread; the event loop may be waiting for it."""
+    """Return the number of open questions. Exporters call this in any thread; the event loop may wait for them."""
     del options
     if not _counts:
         return []

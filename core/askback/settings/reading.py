@@ -58,7 +58,7 @@ class TomlSettings(BaseSettings):
 
     @classmethod
     def anchored(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
-        """Return what the file in `folder` sets, with relative paths taken from that folder."""
+        """Return the values of the file in `folder`, with relative paths resolved from that folder."""
         del folder
         return values
 
@@ -93,7 +93,10 @@ def given(kind: type[TomlSettings]) -> frozenset[str]:
 
 
 def load(kind: type[S], **fixed: str | None) -> S:
-    """Read settings. `fixed` values take precedence. Raises `OperatorError` with a line for each missing or wrong one."""
+    """Read settings; `fixed` values take precedence.
+
+    Raises `OperatorError` with one line for each setting that is missing or wrong.
+    """
     try:
         return cast("Callable[..., S]", kind)(**{name: value for name, value in fixed.items() if value is not None})
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Report files in the working directory that earlier releases used but this one does not trust, and how to keep them."""
+"""Report files in the working directory that earlier releases used and this one ignores, with ways to use them."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ class _Loop:
         )
 
     def _blocked_by(self) -> tuple[str, str]:
-        """Return the tool that runs now, and its current line. If no frame belongs to a tool, name all that have begun."""
+        """Return the tool that runs now, and its current line. If no frame is a tool's, name all that have begun."""
         frame: FrameType | None = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented
         where = "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
         with self._changing:
