@@ -21,7 +21,7 @@ FORMS: Final = "a person (PLATFORM:U… or PLATFORM:NUMBER) nor a group (PLATFOR
 
 
 def approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
-    """Return one entry's platform, and the person or group on it. Raises a `ValueError` that continues "an entry that"."""
+    """Return one entry's platform, and its person or group. Raises a `ValueError` that continues "an entry that"."""
     platform, _, name = entry.strip().partition(":")
     if _PERSON.fullmatch(name):
         who = Who.only(Actor(platform=platform or "?", id=name))
