@@ -62,7 +62,7 @@ class AskRequest(Value):
     """The caller's names for these parameters, for error messages."""
 
     def form(self) -> Form:
-        """Return the question's form. Raises `CallerError` at the first problem."""
+        """Return the question's form. Raises `CallerError`."""
         if not self.question.strip():
             raise CallerError("The question is empty: write what people are asked.")
         for option in self.options:

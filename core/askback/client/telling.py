@@ -59,7 +59,7 @@ class Telling(Progress):
         self._say(sentence)
 
     def end(self, outcome: AskOutcome) -> str:
-        """Return the outcome in words. A question that was never posted did not just go unanswered."""
+        """Return the outcome in words. A timeout before the question was posted is reported as such."""
         if outcome.status == "timed_out" and self._key is not None and not self._is_posted:
             return "It could not be posted in time, so nobody was asked."
         return sentence(outcome)

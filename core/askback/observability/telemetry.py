@@ -106,7 +106,7 @@ class Hearing:
         self._attributes: Attributes = {"askback.platform": platform}
         self._span = _begin("askback.message", SpanKind.SERVER, None, self._attributes, at=self._began)
         self.trace = _traceparent(self._span)
-        """The traceparent for a conversation that this message continues, if that is not part of another trace."""
+        """The traceparent for a conversation that this message begins or continues, unless that has another trace."""
 
     def end(self, belongs_to: str | None) -> None:
         """End the span: the message was stored in a conversation of this trace."""

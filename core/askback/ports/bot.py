@@ -163,7 +163,7 @@ class Bot(Protocol):
     async def examine(self, scene: Scene) -> Sequence[Finding]:
         """Check everything that the bot needs from its platform, each call within `scene.seconds`.
 
-        Connections and locks of a running bot are not opened a second time. A finding never contains a secret.
+        Nothing that a running bot holds is opened a second time. A finding never contains a secret.
         """
         ...
 

@@ -313,8 +313,8 @@ class JobTurns:
         now = time.monotonic()
         self._still_since = now if self._still_since is None else self._still_since
         if beats is None:
-            # This process stalled so long that others declared it dead. Restart, or its heartbeats would be ignored
-            # until the next job.
+            # This process stalled so long that others declared it dead. Restart the worker: otherwise its heartbeats
+            # would be ignored until the next job.
             worker.stop()
         elif now - self._still_since >= STILL_SECONDS:
             # Its connections lead nowhere. The process did not stall, since this code runs.

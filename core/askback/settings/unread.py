@@ -36,7 +36,7 @@ def unread_file(command: str = "") -> str | None:
 def unread_database(settings: Settings) -> str | None:
     """Say that `askback.db` of the working directory is not used, and how to keep using it.
 
-    None means that there is no such file, that it is empty, or that another setting decides the database.
+    None means that there is no such file, that it is empty or in use already, or that a setting names the database.
     """
     try:
         if settings.database_url != default_database() or os.lstat(DATABASE).st_size == 0:
