@@ -129,8 +129,7 @@ def _by_key(where: Where, key: str, *, alone: bool) -> Ask | None:
     """Return the ask with this key, or None. `alone` means that the request has no question to ask instead.
 
     If `alone`, this raises `Older` for a database of an earlier release, since the ask may be in it. Otherwise the key
-    is
-    looked up again once the database is up to date.
+    is looked up again once the database is up to date.
     """
     try:
         return look(where, lambda connection: asks.by_key(connection, key))
@@ -173,8 +172,8 @@ class _Waiting:
         """Return True if another process can deliver the question and receive its answers.
 
         On PostgreSQL, that process must serve the question's platform. With `surely`, one that has not announced its
-        platforms
-        does not count. Raises `OperatorError` if the only process that may open the file serves other platforms.
+        platforms does not count. Raises `OperatorError` if the only process that may open the file serves other
+        platforms.
         """
         if not isinstance(self._where, PostgresAddress):
             return worker_of(self._where) is not None and self._serves_it(self._where)
@@ -228,8 +227,7 @@ class _Waiting:
         bot.check()
         serving = [bot]
         if not isinstance(self._where, PostgresAddress):
-            # No other process can open the file. So serve the other platforms, too, with the questions that are open
-            # there.
+            # No other process can open the file. So serve the open questions of the other platforms, too.
             serving += [other for other in bots().values() if other.name != bot.name and _is_whole(other)]
         try:
             async with running(serving, self._settings, agent=False, holder=ASKING) as host:

@@ -1,7 +1,7 @@
 """Logs: a sentence for people and fields for machines in each record, without secrets and without people's texts.
 
 Secrets are hidden at every level. Texts of people and of the model appear at DEBUG only. Above DEBUG, a library's error
-is shown by its type and its place in the code, since its text may quote the data that caused it.
+is shown by its type and its place in the code. Its text may quote the data that caused it.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class _Output(logging.Handler):
     def _emit(self, record: logging.LogRecord) -> None:
         try:
             _write(self.format(record))
-        except Exception:  # noqa: BLE001 - as every handler of logging's: a log must not end what it tells of
+        except Exception:  # noqa: BLE001 - as in every handler of logging: a log record must not fail its caller
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
@@ -181,7 +181,7 @@ class _Output(logging.Handler):
         try:
             _write(f"A log record of {_harmless(record.name)} cannot be written ({kind}).")
         except (OSError, ValueError):
-            return  # the reader closed the stream, so there is no place to report this
+            return  # the reader closed the stream, so this cannot be reported anywhere
 
 
 def _write(line: str) -> None:
@@ -194,8 +194,7 @@ def configure_logging(level: str, form: str = "text") -> None:
     """Log to standard error in one of `FORMATS`: askback's records from `level` on, and the warnings of libraries.
 
     At DEBUG, all records of libraries are shown, and repeated records are not left out. Python's warnings are logged
-    the
-    same way, and so are errors of the running event loop that no code awaited.
+    the same way, and so are errors of the running event loop that no code awaited.
     """
     texts = level == "DEBUG"
     root = logging.getLogger()

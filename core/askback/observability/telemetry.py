@@ -1,6 +1,6 @@
 """Metrics and traces through the API of OpenTelemetry; its SDK is optional.
 
-Attributes contain types, ids and numbers, but no person and no text of a person or the model. Errors are named by their
+Attributes contain categories and counts, but no person and no text of a person or the model. Errors are named by their
 type. A span does not survive a restart. So a conversation or a question stores the traceparent of its beginning in its
 row, and later events join the trace through that.
 """

@@ -53,8 +53,7 @@ class Directory(Protocol):
     """The names of one platform.
 
     Both methods raise `UnknownName`, `OperatorError` if the bot lacks the permission to look, and the errors of
-    `Platform`
-    if the platform cannot be reached.
+    `Platform` if the platform cannot be reached.
     """
 
     async def place(self, name: str) -> Found:

@@ -57,9 +57,7 @@ class Scene:
     """The surroundings that a bot needs to know before it examines itself."""
 
     worker: int | None = None
-    """Process id of the bot that runs on the same database, 0 if unknown; None if no bot runs. What it holds is left
-    alone.
-    """
+    """Process id of the bot on the same database, 0 if unknown; None if no bot runs. What it holds is left alone."""
     tenants: frozenset[str] = field(default_factory=frozenset[str])
     """The teams or guilds of this platform that have open questions."""
     seconds: float = SECONDS

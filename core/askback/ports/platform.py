@@ -76,8 +76,7 @@ class Platform(Protocol):
         """Begin a streamed text, or continue one that a restart interrupted.
 
         `messages` are those that already exist. None means that this could not be looked up; nothing of the text is
-        posted
-        before it has been.
+        posted before it has been.
 
         `name` is the text's own name, as in `find`.
         """

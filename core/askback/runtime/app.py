@@ -80,8 +80,7 @@ async def running(
     """Run these bots until the block ends, then stop everything that was started.
 
     Without `agent`, people are only asked through `Host.manager`, and their own messages are ignored. `holder` names
-    this
-    process to others that try to open the same database file.
+    this process to others that try to open the same database file.
     Raises `OperatorError` when settings are missing, when another process works on the same database, or when a bot
     cannot continue; the block is cancelled then.
     """

@@ -26,8 +26,7 @@ PATIENCE_SECONDS = 0.25
 MOST = 256
 """Maximum number of connections that one listener keeps at a time."""
 SHARE = 4
-"""A listener uses at most one in this many of the process's descriptors. The others are for its database and its calls.
-"""
+"""A listener uses at most one in this many file descriptors. The others are for the database and outgoing calls."""
 FEWEST = 8
 
 

@@ -14,8 +14,7 @@ LONGEST = 10.0
 """Lower and upper limits, in seconds, for the interval between probes and the time to answer one."""
 ROUNDS_BETWEEN = 60
 ROUNDS_OF_PATIENCE = 20
-"""Interval and patience in round trips. On one machine a dead line is noticed within a second; a far server is spared.
-"""
+"""Interval and patience in round trips. On one machine a dead line is noticed within a second."""
 SLICES = 6
 """Number of slices of the wait for an answer. A stall of this process counts as one slice at most."""
 KEPT = 16

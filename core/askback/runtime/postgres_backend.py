@@ -105,8 +105,7 @@ class _Hearing:
             while True:
                 async for notify in connection.notifies():
                     self._recheck(Signal.decoded(notify.payload))
-                # Repeat the statement: the server shows a connection's last query, which tells the others that this one
-                # listens.
+                # Repeat the statement: the others see in a connection's last query that it listens.
                 await connection.execute(self._listening.encode())
 
     def _failed(self, why: str) -> None:

@@ -73,8 +73,8 @@ class Advancing:
         """Advance a conversation. One that fails is put off, longer after each failure.
 
         If the conversation already runs here, wait until that has ended. After a long stall, other processes may take
-        this
-        process for dead, and its own jobs may then come back to it. Raises `Closed` if the process is about to end.
+        this process for dead, and its own jobs may then come back to it. Raises `Closed` if the process is about to
+        end.
         """
         while (other := self._under_way.get(conversation_id)) is not None:
             await other.wait()

@@ -1,7 +1,7 @@
 """Nudge the running worker after a command changed something, through a datagram socket next to the database.
 
-The datagram only means "look again", so nothing depends on it. The worker also finds each commit when it next looks,
-or at the next start.
+The datagram only means "look again", so nothing depends on it. The worker also finds each commit when it next looks, or
+at the next start.
 """
 
 from __future__ import annotations

@@ -74,10 +74,8 @@ class Worker:
         """`alone` means that no other process works on this store, so a process that has ended took every lease.
 
         `look_again`: longest sleep in seconds. `give_up`: time limit for something new that a fault in askback keeps
-        from
-        being shown. `first_pause`: seconds before the first retry. `retention`: how long inactive conversations are
-        kept;
-        None means permanently.
+        from being shown. `first_pause`: seconds before the first retry. `retention`: how long inactive conversations
+        are kept; None means permanently.
         """
         self._retention = retention
         self._give_up = give_up
@@ -444,8 +442,10 @@ class Worker:
         return ask is not None and ask.outcome is None
 
     async def _later(self, item: OutboxItem, error: str, seconds: float | None, pause: float | None = None) -> None:
-        """Retry a delivery later. A platform's Retry-After (`seconds`) is used as it is and does not count as a
-        failure.
+        """Retry a delivery later.
+
+        `seconds` is the platform's Retry-After, which does not count as a failure. None means to use `pause` or
+        back-off.
         """
         growing = self._first_pause * 2 ** min(item.attempts - 1, 16)
         after = next(one for one in (seconds, pause, min(growing, LONGEST_PAUSE.total_seconds())) if one is not None)

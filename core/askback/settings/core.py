@@ -157,7 +157,7 @@ class Settings(TomlSettings):
 
     @property
     def folder(self) -> Path | None:
-        """The settings file's folder, for importing the operator's tools; None if there is no such file."""
+        """The settings file's folder, for importing the operator's tools; None if the file does not exist."""
         path = file()
         return path.parent if path is not None and path.exists() else None
 

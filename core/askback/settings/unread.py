@@ -17,7 +17,7 @@ from askback.settings.reading import file
 def unread_file(command: str = "") -> str | None:
     """Say that `askback.toml` of the working directory is not read, and how `command` would read it.
 
-    None means that there is no such file, or that it is read, or that --config or ASKBACK_CONFIG names a file.
+    None means that the file does not exist, that it is read, or that --config or ASKBACK_CONFIG names a file.
     """
     read = file()
     if os.environ.get("ASKBACK_CONFIG") or not os.path.lexists(FILE) or (read is not None and _is_same(read, FILE)):
@@ -36,7 +36,7 @@ def unread_file(command: str = "") -> str | None:
 def unread_database(settings: Settings) -> str | None:
     """Say that `askback.db` of the working directory is not used, and how to keep using it.
 
-    None means that there is no such file, that it is empty or in use already, or that a setting names the database.
+    None means that the file does not exist, that it is empty or in use already, or that a setting names the database.
     """
     try:
         if settings.database_url != default_database() or os.lstat(DATABASE).st_size == 0:

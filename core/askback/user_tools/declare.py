@@ -59,8 +59,7 @@ def tool(
 
     `idempotent` means that running it twice has the same effect as once, so it is run again after a crash. `timeout` is
     its time limit in seconds. `approval` means that people have to approve each call before it runs. Raises
-    `CallerError`
-    if `timeout` is not a finite number above 0, or if the object is not a function.
+    `CallerError` if `timeout` is not a finite number above 0, or if the object is not a function.
     """
     if timeout is not None and not (isfinite(timeout) and timeout > 0):
         raise CallerError(f"@tool(timeout={timeout!r}) is no time: give seconds greater than 0.")

@@ -124,8 +124,7 @@ def _definition(declared: _Declared) -> dict[str, JsonValue]:
 
 
 def _probe(function: Function, *, free: bool) -> tuple[Callable[..., str], str | None]:
-    """Return a function that returns its own arguments, with the same parameters, and the name of the context's
-    parameter.
+    """Return a function with the same parameters that returns its arguments, and the context's parameter.
 
     With it, an input is validated before the real function is called. A `ValidationError` in the real function is then
     that function's own. `free` allows any further arguments, since another schema describes them. Raises `CallerError`.

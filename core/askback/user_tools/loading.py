@@ -36,8 +36,7 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
     """Import the named tools. Modules in `folder` can be imported from then on; with None, only installed ones can.
 
     `approval` are names of own tools whose calls people have to approve, or patterns such as `db_*`. Raises
-    `OperatorError`
-    with one line for each tool that cannot be loaded.
+    `OperatorError` with one line for each tool that cannot be loaded.
     """
     if folder is not None and any(map(is_import_path, names)) and (path := str(folder.resolve())) not in sys.path:
         sys.path.insert(0, path)

@@ -22,8 +22,7 @@ class Threads(ThreadPoolExecutor):
     """A daemon thread for each call, up to a limit. A function that hangs keeps its thread, but not the process.
 
     It is a `ThreadPoolExecutor` only because event loops accept nothing else. The interpreter would wait for the
-    threads
-    of a real one at exit.
+    threads of a real one at exit.
     """
 
     def __init__(self, most: int) -> None:
@@ -48,7 +47,7 @@ class Threads(ThreadPoolExecutor):
                 return
             try:
                 result = context.run(fn, *args, **kwargs)
-            except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            except BaseException as error:  # noqa: BLE001 - the receiver of the result gets it
                 self._give_back()
                 future.set_exception(error)
             else:

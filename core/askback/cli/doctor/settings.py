@@ -24,8 +24,9 @@ OTHERS = ("ASKBACK_CONFIG",)
 
 
 def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding]]:
-    """Return the settings, if they can be read, and findings about them. `bots` are the prefixes of the bots' own
-    settings.
+    """Return the settings, if they can be read, and findings about them.
+
+    `bots` are the names of all bots, with which the variables of their own settings begin.
     """
     path = file()
     named = "the environment" if path is None else str(path)
