@@ -1,13 +1,13 @@
-"""Lets an AI agent stop and ask people, and hands the structured answer back.
+"""Let an AI agent stop and ask people, and return their structured answers to it.
 
-Everything here is loaded when it is first used, so that `import askback` costs nothing.
+Every name is loaded at its first use, so `import askback` costs almost nothing.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-# Not from `typing`: `python -m askback` would look for that in the working directory, which is not trusted.
+# Not imported from `typing`: `python -m askback` would search the untrusted working directory for that module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from askback.client.api import ask, ask_async

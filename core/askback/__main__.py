@@ -1,4 +1,4 @@
-"""`python -m askback`: the command line."""
+"""Run the command line: `python -m askback`."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ try:
 except FileNotFoundError:
     here = ""
 if not sys.flags.safe_path and sys.path[:1] in ([""], [here]):
-    # `python -m` puts the working directory there, and with it whatever others wrote into it.
+    # `python -m` adds the working directory there, and with it any files that others wrote into it.
     del sys.path[0]
 
 from askback.cli.main import main

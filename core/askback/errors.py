@@ -34,7 +34,7 @@ class ModelError(AskbackError):
 
     @property
     def advice(self) -> str:
-        """How to ask properly; empty where the problem says it."""
+        """An example of a proper call; empty if there is none."""
         return "" if self.example is None else f"Call it again like this: {self.example}"
 
 
@@ -43,16 +43,16 @@ class PersonError(AskbackError):
 
 
 class OperatorError(AskbackError):
-    """Whoever runs askback must act: settings, tokens, database. The text says the next step."""
+    """The operator must act on settings, tokens or the database. The text says the next step."""
 
 
 class CallerError(AskbackError, ValueError):
-    """Whoever calls the library must act: the call itself is wrong."""
+    """The caller of the library must act: the call itself is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a value: where, what, and how to mend it."""
+    """One problem with a value: the field, the problem, and its fix."""
 
     field: str
     message: str
@@ -62,7 +62,7 @@ class Problem:
 
 
 class InvalidValue(CallerError):
-    """A value that cannot be built. `problems` names every field that is wrong, not only the first."""
+    """A value that cannot be built. `problems` has every wrong field, not only the first."""
 
     def __init__(self, what: str, problems: tuple[Problem, ...]) -> None:
         self.what = what
@@ -71,7 +71,7 @@ class InvalidValue(CallerError):
 
     @classmethod
     def of(cls, what: str, error: ValidationError) -> InvalidValue:
-        """Read every problem out of a pydantic error."""
+        """Return the error with every problem in a pydantic error."""
         return cls(what, problems_of(error))
 
 
@@ -89,11 +89,11 @@ _ADVICE = {
     "too_short": "is too short: give at least {min_length}",
     "string_unicode": "has half a character in it (a lone surrogate): give whole Unicode text",
 }
-"""What to say in place of pydantic's words, where those do not say how to mend it."""
+"""Replacements for pydantic's messages that do not say how to fix the problem."""
 
 
 def problems_of(error: ValidationError) -> tuple[Problem, ...]:
-    """Everything that a pydantic error complains about."""
+    """Return every problem in a pydantic error."""
     return tuple(
         problem_of(
             entry["loc"],
@@ -104,7 +104,7 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
 
 
 def problem_of(loc: tuple[int | str, ...], message: str) -> Problem:
-    """`('questions', 0, 'prompt')` becomes `questions[0].prompt`."""
+    """Return a problem whose field is a path: `('questions', 0, 'prompt')` becomes `questions[0].prompt`."""
     path = ""
     for part in loc:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part

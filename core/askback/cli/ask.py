@@ -1,4 +1,4 @@
-"""`askback ask`, as it is typed, and what the terminal shows while it waits."""
+"""The command `askback ask`, and its reports on the terminal while it waits."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def ask(
 ) -> None:
     """Ask people in Slack or Discord from a script, wait, and print the outcome.
 
-    Works beside a running bot on the same database, or by itself. No key for a model is needed.
+    Works next to a running bot on the same database, or without one. No key for a model is needed.
 
     Trusts the environment, the settings file that --config or ASKBACK_CONFIG names (else the one in your configuration folder), and the database that they name (else the one in your state folder). Nothing in the working directory is read: neither askback.toml nor askback.db, .env or a module.
     """  # noqa: E501 - typer keeps line breaks
@@ -185,7 +185,7 @@ def _say(sentence: str) -> None:
     try:
         print(f"askback: {harmless(sentence, lines=True)}", file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
     except OSError:
-        return  # nobody reads it: the outcome counts
+        return  # standard error is closed, but the outcome counts
 
 
 def _code_of(error: AskbackError) -> int:

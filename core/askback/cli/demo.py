@@ -1,4 +1,4 @@
-"""`askback demo`: the real bots and the real agent against services on this machine."""
+"""Run `askback demo`: the real bots and the real agent against services on this machine."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from askback.tools import TOOLS
 PORT = 8800
 DEPLOY = "askback.cli.demo_tools:deploy"
 ASKING = "AskUserQuestion,question"
-"""What the scripted model chooses between: the one that models know, and the one that takes long lists."""
+"""The question tools of the scripted model: the one that models know, and the one that takes long lists."""
 
 
 class Services(Protocol):
-    """What the package behind the entry point `askback.local` gives."""
+    """The services that the package behind the entry point `askback.local` provides."""
 
     @property
     def url(self) -> str: ...
     @property
     def environment(self) -> Mapping[str, str]: ...
     def trouble(self, scenario: Path) -> str | None:
-        """Why a scenario file cannot be played, line by line; None if it can."""
+        """Return the reasons why a scenario file cannot be played, one a line; None if it can be played."""
         ...
 
     def platforms(self, scenario: Path | None) -> Collection[str]:
-        """The names of the bots that a scenario, the built-in one if none is given, wants to be played with."""
+        """Return the bots that a scenario needs. None means the built-in scenario."""
         ...
 
     def tools(self, scenario: Path | None) -> Collection[str]:
-        """The tools that its model calls by name."""
+        """Return the names of the tools that the scenario's model calls."""
         ...
 
     def approvals(self, scenario: Path | None) -> Mapping[str, str]:
-        """The settings for who decides about the tools that need approval."""
+        """Return the settings that say who approves tool calls."""
         ...
 
     async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
-        """Play it on those of these platforms that it wants to be played on; returns what was wrong."""
+        """Play the scenario on those of these platforms that it needs. Return the problems found."""
         ...
 
 
@@ -72,10 +72,10 @@ async def run_demo(
     scripted: bool,
     platform: str | None = None,
 ) -> int:
-    """Run the demo until it is ended, or play a scenario in it, on one platform or on all. Returns the exit code."""
+    """Run the demo until a signal ends it, or play a scenario on one platform or on all. Return the exit code."""
     console = Console(highlight=False)
     known = {**{name: name for name in TOOLS}, "deploy": DEPLOY}
-    # A scenario says what the model says, so it is always the scripted one that plays.
+    # A scenario contains the model's answers, so only the scripted model can play it.
     real_model = bool(os.environ.get("ANTHROPIC_API_KEY")) and not (scripted or play)
     with tempfile.TemporaryDirectory(prefix="askback-demo-", ignore_cleanup_errors=True) as folder:
         async with AsyncExitStack() as stack:
@@ -85,7 +85,7 @@ async def run_demo(
                 raise OperatorError(trouble)
             kept = {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"} if real_model else set[str]()
             os.environ.update({name: value for name, value in services.environment.items() if name not in kept})
-            # The settings of a bot that runs here are not the demo's, unless they are named.
+            # Ignore the settings file of a bot on this machine, unless it is named.
             os.environ.setdefault("ASKBACK_CONFIG", os.devnull)
             os.environ["ASKBACK_DATABASE_URL"] = str(database or Path(folder) / "demo.db")
             chosen = bots()
@@ -99,7 +99,7 @@ async def run_demo(
             settings = load(Settings)
             level = "WARNING" if settings.log_level == "INFO" else settings.log_level
             configure_logging(level, settings.log_format)
-            # A player is quicker than people are: it would only wait for the pause between two questions.
+            # A scenario's player answers faster than people do, and would only wait for the pause between questions.
             limits = Limits(seconds_between_asks=0) if play else None
             async with running(list(chosen.values()), settings, limits=limits):
                 if play:
@@ -111,7 +111,7 @@ async def run_demo(
 
 
 def _playing(services: Services, file: Path | None, platform: str | None) -> dict[str, Bot]:
-    """The bots to play with. Raises `OperatorError` where there is none."""
+    """Return the bots for a scenario. Raises `OperatorError` if there is none."""
     wanted = [name for name in services.platforms(file) if platform in (None, name)]
     if not wanted:
         raise OperatorError(f"This scenario is not played on {platform}: leave --platform out, or change its platform.")

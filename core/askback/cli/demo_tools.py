@@ -1,4 +1,4 @@
-"""A tool of the demo, loaded as the operator's are: it deploys nothing, and says so to the demo's ledger."""
+"""A tool of the demo, loaded like the operator's tools. It only records each call in the demo's ledger."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import aiohttp
 from askback.user_tools.declare import tool
 
 LEDGER: Final = "DEMO_LEDGER"
-"""The environment variable with the address of the ledger. It is there while a demo runs."""
+"""The environment variable with the ledger's address. It is set while a demo runs."""
 SECONDS: Final = 5.0
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from askback.ports.bot import Bot
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What writing to standard output fails with, where that is a file. Other files are named in their errors."""
+"""Errors of writing to standard output if that is a file. Errors about other files contain their names."""
 
 app = typer.Typer(
     name="askback",
@@ -155,7 +155,7 @@ def preview(
 
     text = _stdin() if file is None or str(file) == "-" else _read(file)
     out = cast("TextIOWrapper", sys.stdout)
-    out.reconfigure(encoding="utf-8")  # it is JSON, whatever the terminal is
+    out.reconfigure(encoding="utf-8")  # the output is JSON, whatever the terminal's encoding
     raise typer.Exit(preview_lines(text, platform, tool, all_steps=all_steps, out=out))
 
 
@@ -223,7 +223,7 @@ async def _invite(name: str) -> int:
     invitation = await bot_named(name).invite()
     typer.echo(invitation.address)
     if invitation.remark:
-        typer.echo(invitation.remark, err=True)  # a script reads the address alone
+        typer.echo(invitation.remark, err=True)  # a script reads only the address
     return 0
 
 
@@ -232,13 +232,13 @@ app.add_typer(commands)
 
 
 def main() -> None:
-    """The entry point `askback`."""
+    """Run the command `askback`."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            # Closed by whoever called, as `2>&-` does: else `print` takes the other one.
+            # The caller closed it, as `2>&-` does. Otherwise `print` would write to the other stream.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     quiet_interrupt()
-    # By their names alone: loading every platform's library would make each command wait for them.
+    # Use only the names: loading every platform's library would slow each command down.
     for bot in entry_points(group="askback.bots"):
         title = bot.name.title()
         app.command(
@@ -255,7 +255,7 @@ def main() -> None:
         _complain(*str(error).splitlines())
         sys.exit(2)
     except BrokenPipeError:
-        # Whoever read this has gone, as `head` does.
+        # The reader has closed the pipe, as `head` does.
         _write_no_more()
         sys.exit(1)
     except OSError as error:
@@ -269,13 +269,13 @@ def main() -> None:
 def _complain(*lines: str) -> None:
     from askback.text.terminal import harmless
 
-    with contextlib.suppress(OSError):  # nobody reads it: the exit code tells
+    with contextlib.suppress(OSError):  # standard error is closed, but the exit code is clear
         for line in lines:
             print(f"askback: {harmless(line, lines=True)}", file=sys.stderr)  # noqa: T201 - this is the command line
 
 
 def _write_no_more() -> None:
-    """What is still to be written is given up: flushing it at the exit would only fail again."""
+    """Discard the remaining output: flushing it at exit would only fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""`askback preview`: what a bot would post, without posting it."""
+"""Run `askback preview`: print the messages that a bot would post, without posting them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from askback.text.terminal import json_line
 from askback.tools import tool_named
 
 ASK_ID = "preview-preview-previe"
-"""Stands for the random id of a real ask; as long as one."""
+"""Replaces the random id of a real ask, and has the same length."""
 
 
 def preview_lines(text: str, platform: str, tool_name: str, *, all_steps: bool, out: TextIO) -> int:
-    """Write one line for each input. Returns the exit code."""
+    """Write one line for each input. Return the exit code."""
     bot, tool = bot_named(platform), tool_named(tool_name)
     code = 0
     for data in _inputs(text):
@@ -50,7 +50,7 @@ class _NoJson:
 
 
 def _inputs(text: str) -> Iterator[object]:
-    """One JSON document, or one a line."""
+    """Yield one JSON document, or one for each line."""
     try:
         whole = cast("object", json.loads(text))
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def _parsed(text: str) -> object:
 
 
 def _is_begun(line: str) -> bool:
-    """Whether a line is the beginning of a longer document."""
+    """Return True if a line is the beginning of a longer document."""
     try:
         json.loads(line)
     except json.JSONDecodeError as error:

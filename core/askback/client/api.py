@@ -1,4 +1,4 @@
-"""`askback.ask`: a question to people in one call, for scripts that are no bot themselves."""
+"""`askback.ask` asks people a question in one call, for scripts that run no bot."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ async def ask_async(
     key: str | None = None,
     progress: Progress | None = None,
 ) -> AskOutcome:
-    """Ask people and wait for the outcome, beside a running bot or by itself; as `askback ask --help` tells.
+    """Ask people and wait for the outcome, next to a running bot or without one. See `askback ask --help`.
 
-    `to`: `slack:#deploys`. `wait`, `remind` and the times of `escalate` are seconds or such as `2h`; `wait=None` is
-    for ever. With a `key`, a script that was started again gets the question that it asked before, and its outcome;
-    the question need not be given then. Cancelling it leaves the question open. Raises `CallerError` where the call is
-    wrong, and `OperatorError` where settings, database or platform do not let it.
+    `to` is such as `slack:#deploys`. `wait`, `remind` and the times of `escalate` are seconds or a text such as `2h`;
+    `wait=None` means no deadline. With a `key`, a restarted script gets the question that it asked before, and its
+    outcome.
+    It may then leave the question out. Cancelling the call leaves the question open.
+    Raises `CallerError` if the call is wrong, and `OperatorError` if settings, database or platform prevent it.
     """
     progress = progress or Progress()
     terms = progress.terms
@@ -99,11 +100,11 @@ def _blocking(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> C
 
 
 ask = _blocking(ask_async)
-"""The same where no event loop runs; it raises `CallerError` where one does."""
+"""Ask and wait as `ask_async` does, outside an event loop. Raises `CallerError` inside one."""
 
 
 def _wait(duration: Duration | None, terms: Terms) -> float | None:
-    """Return the wait in seconds; None means for ever. Raises `CallerError`."""
+    """Return the wait in seconds; None means no deadline. Raises `CallerError`."""
     if duration is None or (isinstance(duration, str) and duration.strip().casefold() in {"forever", "never"}):
         return None
     return _some("wait", duration, terms)

@@ -1,4 +1,4 @@
-"""What a script wants to ask: read from its words, and its names looked up."""
+"""Check a script's request for a question, and look up the names in it."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from askback.manager import QuestionManager
 
 NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
-"""Options that are a "no" where nothing is said, in any case of letters."""
+"""Options that count as "no" if the caller names none, in upper or lower case."""
 YES: Final = frozenset({"yes", "yep", "ok", "okay", "approve", "allow", "accept", "agree", "confirm"})
-"""Options that are a "yes" where nothing is said. One that is alone beside a "no" is one, too."""
+"""Options that count as "yes" if the caller names none. A single option next to those for "no" also counts as "yes"."""
 QUESTION_ID: Final = "answer"
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class AskRequest(Value):
-    """One question to people, in the words of whoever asks."""
+    """One question to people, in the caller's words."""
 
     question: str
     to: str
-    """Where: `slack:#deploys`, `discord:@ada`; the platform may be left out where one alone has a token."""
+    """The place, such as `slack:#deploys` or `discord:@ada`. The platform may be left out if only one has a token."""
     options: tuple[str, ...] = ()
-    """None: people write their answer."""
+    """The options to choose from. Empty if people write their answer."""
     no: tuple[str, ...] | None = None
-    """Which options are a "no". None: those that are called so."""
+    """The options that mean "no". None means those whose label is in `NO`."""
     yes: tuple[str, ...] | None = None
-    """Which options are a "yes". None: those that are called so, or the only one that is no "no"."""
+    """The options that mean "yes". None means the only one that is not a "no", or those whose label is in `YES`."""
     approvers: tuple[str, ...] = ()
     quorum: int = Field(default=1, ge=1)
     refusals: int = Field(default=1, ge=1)
@@ -54,15 +54,15 @@ class AskRequest(Value):
     requested_by: tuple[str, ...] = ()
     own: bool = False
     wait: Seconds | None = 7200.0
-    """Seconds until nobody's answer is waited for. None: for ever."""
+    """Seconds until the question times out. None means no deadline."""
     remind: tuple[Seconds, ...] = ()
     escalate: Mapping[Seconds, tuple[str, ...]] = Field(default_factory=dict[float, tuple[str, ...]])
     details: str | None = None
     terms: Terms = PYTHON
-    """What the caller calls all this."""
+    """The caller's names for these parameters, for error messages."""
 
     def form(self) -> Form:
-        """The question itself. Raises `CallerError` with everything that is wrong with it."""
+        """Return the question's form. Raises `CallerError`."""
         if not self.question.strip():
             raise CallerError("The question is empty: write what people are asked.")
         for option in self.options:
@@ -91,7 +91,7 @@ class AskRequest(Value):
         return Form(questions=(question,))
 
     def refusing(self) -> tuple[str, ...]:
-        """The options that are a "no". Raises `CallerError` where something is said about those and there is none."""
+        """Return the options that mean "no". Raises `CallerError` if other parameters need one and there is none."""
         found = self._refusing()
         if self.options and not found:
             for given, name in (
@@ -112,7 +112,7 @@ class AskRequest(Value):
         return tuple(option for option in self._called(NO) if option not in yes)
 
     def approving(self) -> tuple[str, ...]:
-        """The options that are a "yes"; none where nothing says so. Raises `CallerError`."""
+        """Return the options that mean "yes"; empty if there are none. Raises `CallerError`."""
         refusing = self.refusing()
         if self.yes is not None:
             both = [option for option in self._named("yes", self.yes) if option in refusing]
@@ -137,7 +137,7 @@ class AskRequest(Value):
         return tuple(known.get(name) or known[plain(name)] for name in names)
 
     def approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
-        """The rules by which people decide. None: they write their answer. Raises `CallerError`."""
+        """Return the rules of the vote; None if people write their answer. Raises `CallerError`."""
         if not self.options:
             return None
         return Approval(
@@ -153,7 +153,7 @@ class AskRequest(Value):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request whose names are known."""
+    """A request with all names looked up."""
 
     form: Form
     found: Found
@@ -164,16 +164,16 @@ class Prepared:
     escalate: Mapping[float, Who]
     key: str
     asked: str
-    """Who is asked, in words."""
+    """The people and groups that are asked, in words."""
 
     def ask(self, manager: QuestionManager) -> Ask:
-        """The ask, from now on. Raises `CallerError` where it cannot be decided so."""
+        """Return the ask; its times count from now. Raises `CallerError` if no one could decide it."""
         policy = manager.policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
         return manager.new_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
 def address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:
-    """The platform (None: it is not said) and the name of a place there."""
+    """Return the platform, or None if none is given, and the name of the place. Raises `CallerError`."""
     platform, colon, name = to.partition(":")
     if colon and platform.casefold() in platforms:
         platform = platform.casefold()
@@ -190,10 +190,11 @@ def address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[s
 
 
 async def prepare(request: AskRequest, place: str, directory: Directory, key: str, *, again: bool = False) -> Prepared:
-    """Look the names up. `place`: where, without the platform. `again`: it was asked already, so that whether it can
-    be decided, such as with those who are in a group by now, is no question any more.
+    """Look up the names of a request. `place` is its address without the platform.
 
-    Raises `UnknownName`, `CallerError` where it cannot be decided so, `Undeliverable` and `TryLater`.
+    `again` means that the question was asked before, so this does not check that anyone could decide it.
+
+    Raises `UnknownName`, `CallerError` if no one could decide it, `Undeliverable` and `TryLater`.
     """
     form = request.form()
     with _looking_up(place):
@@ -227,7 +228,7 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
 
 
 async def _named(names: Iterable[str], found: Found, directory: Directory) -> list[Named | None]:
-    """None stands for anyone. The platform may stand in front of a name, as it does in settings."""
+    """Look up the names; None means anyone. A name may have the platform's prefix, as in settings."""
     named: list[Named | None] = []
     for given in names:
         name = given.strip().removeprefix(f"{found.place.platform}:").strip()
@@ -240,7 +241,7 @@ async def _named(names: Iterable[str], found: Found, directory: Directory) -> li
 
 @contextmanager
 def _looking_up(name: str) -> Generator[None]:
-    """What the platform says against it is told with the name that it is about."""
+    """Add the name to the errors that its look-up raises."""
     try:
         yield
     except (Gone, TryLater) as error:
@@ -264,7 +265,7 @@ def _listed(named: Iterable[Named | None]) -> str:
 
 
 def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found, terms: Terms) -> None:
-    """Raises `CallerError` where these could never decide."""
+    """Raise `CallerError` if these people could never decide."""
     if approval is None and _possible(named, ()) == 0:
         raise CallerError(f"Nobody is in {_listed(named)}: name others who may answer.")
     if approval is not None:
@@ -274,7 +275,7 @@ def _check_possible(named: Sequence[Named | None], approval: Approval | None, fo
 
 
 def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
-    """Groups are counted here, where they are known; the policy counts people alone."""
+    """Raise `CallerError` if too few could vote. Groups are counted here; the policy counts only people."""
     count = _possible(named, () if approval.own else approval.requesters)
     if count is None:
         return
@@ -292,7 +293,7 @@ def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
 def _check_alone(
     named: Sequence[Named | None], approval: Approval | None, person: Actor, name: str, terms: Terms
 ) -> None:
-    """Only this person sees the question: it has to be for them to decide."""
+    """Raise `CallerError` unless this person could decide alone: only they see the question."""
     groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
     person = person.evolve(groups=tuple(group for group in groups if group is not None))
     why = Policy(who=_who(named), approval=approval).refusal_alone(person)
@@ -304,7 +305,7 @@ def _check_alone(
 
 
 def _possible(named: Sequence[Named | None], requesters: Sequence[Actor]) -> int | None:
-    """How many could decide, at most. None: nobody can tell."""
+    """Return the maximum number of people who could decide; None if it is unknown."""
     people: set[str] = set()
     others = 0
     for one in named:

@@ -1,4 +1,4 @@
-"""What came of a question, as a script reads it. Pure."""
+"""The outcome of a question, as a script reads it. Pure functions and values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from askback.text.terminal import harmless
 Status = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
 
 NEITHER = 6
-"""The exit code of an answer that is no "yes", where an option is one, and no "no"."""
+"""Exit code of an answer that is neither a "yes" nor a "no", if some option is a "yes"."""
 _CODES: dict[Status, int] = {
     "answered": 0, "refused": 3, "declined": 3, "cancelled": 3, "timed_out": 4, "undeliverable": 5,
 }  # fmt: skip
 
 
 class AskVote(Value):
-    """What one of several people decided."""
+    """One person's vote."""
 
     by: str
     id: str
@@ -34,18 +34,18 @@ class AskVote(Value):
 
 
 class AskOutcome(Value):
-    """How a question ended. `askback ask` prints it as JSON, with these very names."""
+    """The outcome of a question. `askback ask` prints it as JSON, with these very names."""
 
     id: str
     key: str | None
     status: Status
-    """`refused`: they decided for an option that is a "no"."""
+    """`refused` means that they decided for an option that means "no"."""
     approved: bool | None
-    """Whether a "yes" was chosen. None: it was answered, and no option is a "yes"."""
+    """True if a "yes" was chosen. None if it was answered and no option is a "yes"."""
     answer: str | None
-    """The option that was chosen, or the text that was written; also of a refusal. None: nobody answered."""
+    """The chosen option or the written text, also of a refusal. None if no one answered."""
     by: str | None
-    """Who settled it, by name; the name alone proves nothing."""
+    """The name of the person who settled it. A name alone proves nothing."""
     by_id: str | None
     reason: str | None
     votes: tuple[AskVote, ...]
@@ -53,7 +53,7 @@ class AskOutcome(Value):
 
 
 def outcome_of(ask: Ask) -> AskOutcome | None:
-    """The outcome of an ask; None while it is open."""
+    """Return the outcome of an ask; None while it is open."""
     outcome = ask.outcome
     if outcome is None:
         return None
@@ -72,20 +72,20 @@ def outcome_of(ask: Ask) -> AskOutcome | None:
 
 
 def approving(ask: Ask) -> tuple[str, ...]:
-    """The options that are a "yes", as people see them."""
+    """Return the labels of the options that mean "yes"."""
     approval, options = ask.policy.approval, ask.interview.form.questions[0].options
     return () if approval is None else tuple(one.label for one in options if approval.approves(one, options))
 
 
 def exit_code(outcome: AskOutcome) -> int:
-    """What a shell is told."""
+    """Return the exit code for a shell."""
     if outcome.status == "answered" and outcome.approved is False:
         return NEITHER
     return _CODES[outcome.status]
 
 
 def sentence(outcome: AskOutcome) -> str:
-    """The outcome in words, for whoever looks at the terminal."""
+    """Return the outcome in words, for a person at a terminal."""
     by = "" if outcome.by is None else f" by {harmless(outcome.by)}"
     why = "" if not outcome.reason else f": {harmless(outcome.reason)}"
     match outcome.status:

@@ -1,4 +1,4 @@
-"""Whether what is asked by a key that is taken is what was asked by it before: else its answer is to something else."""
+"""Reject a key that was used for a different question: that question's answer is not an answer to this one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from askback.errors import CallerError
 
 OWN_KEY = "Give this one a key of its own; to come back to that one, leave the question out."
 SECONDS = 1.0
-"""By how much two waits may differ and be the same: an ask is made a moment after its deadline was reckoned."""
+"""Difference in seconds up to which two waits are equal: an ask is made a moment after its deadline was computed."""
 
 
 def other_wait(terms: Terms) -> str:
-    """Say that another wait changes nothing any more."""
+    """Return the note that a different wait has no effect."""
     return (
         f"When this was first asked, its {terms.name('wait')} was another one, which stays: this one changes nothing."
     )
 
 
 def check_question(known: Ask, form: Form, approval: Approval | None, terms: Terms) -> None:
-    """Raises `CallerError` where another question was asked, or the same one under other rules."""
+    """Raise `CallerError` if the key was used for another question, or for the same one with other rules."""
     if form != known.interview.form:
         raise CallerError(
             f"By the key {known.key!r}, another question was asked ({known.interview.form.questions[0].prompt!r}, or "
@@ -40,10 +40,10 @@ def check_question(known: Ask, form: Form, approval: Approval | None, terms: Ter
 
 
 def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
-    """Raises `CallerError` where it was asked in another place, for other people, or at the request of others.
+    """Raise `CallerError` if the question was asked in another place, of other people, or for other requesters.
 
-    Compared is what the names stood for then and stand for now. Who is asked later on counts as asked: once the time
-    for that has come, they are.
+    This compares the ids that the names had then with those that they have now. People of later escalations count as
+    asked: once their time has come, they are.
     """
     asked = f"By the key {known.key!r}, this question was asked"
     if wanted.found.place != known.place:
@@ -62,7 +62,7 @@ def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
 
 
 def waits_otherwise(known: Ask, wait: float | None) -> bool:
-    """Whether another wait, in seconds, was said when it was asked."""
+    """Return True if the question was first asked with another wait. `wait` is in seconds."""
     deadline = known.policy.deadline
     if wait is None or deadline is None:
         return wait is not None or deadline is not None
@@ -70,10 +70,10 @@ def waits_otherwise(known: Ask, wait: float | None) -> bool:
 
 
 def _rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval | None:
-    """Without whose request it is: their names are looked up later."""
+    """Return the rules without the requesters, whose names are looked up later."""
     if approval is None:
         return None
-    # One that was asked before an option could be named as a "yes" names none, and may have one all the same.
+    # Asks of releases without named "yes" options store none, but may have one.
     approving = tuple(sorted(option.value for option in options if approval.approves(option, options)))
     return approval.evolve(requesters=(), refusing=tuple(sorted(approval.refusing)), approving=approving)
 

@@ -1,4 +1,4 @@
-"""One ask in the words of a terminal: what the commands `pending`, `show` and `cancel` say of it."""
+"""Describe one ask for a terminal, for the commands `pending`, `show` and `cancel`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_ID = 22
 
 
 def one_beginning(connection: Connection, prefix: str) -> Ask:
-    """The ask whose id begins so. Raises `OperatorError` where there is none, or more than one."""
+    """Return the ask whose id begins with `prefix`. Raises `OperatorError` if there is none, or more than one."""
     found = audit.ids_beginning(connection, prefix) if prefix else ()
     ask = asks.get(connection, found[0]) if len(found) == 1 else None
     if ask is not None:
@@ -43,14 +43,14 @@ def one_beginning(connection: Connection, prefix: str) -> Ask:
 
 
 def gist(ask: Ask) -> str:
-    """The question in one line."""
+    """Return the question in one line."""
     first, *others = ask.interview.form.questions
     more = f" (and {len(others)} more)" if others else ""
     return harmless(fit(first.prompt, GIST)) + more
 
 
 def where(ask: Ask) -> str:
-    """Where it is asked, as the platform names it."""
+    """Return the place of the ask, with the platform's names."""
     place = ask.place
     parts = [place.platform, place.channel]
     if place.thread is not None:
@@ -61,7 +61,7 @@ def where(ask: Ask) -> str:
 
 
 def people(who: Who) -> str:
-    """Who is asked."""
+    """Return the people and groups that are asked, in words."""
     if who.anyone:
         return "anyone"
     named = [name_of(person) for person in who.people]
@@ -70,22 +70,22 @@ def people(who: Who) -> str:
 
 
 def name_of(person: Actor) -> str:
-    """A person by name and id: the name alone proves nothing."""
+    """Return a person's name and id: the name alone proves nothing."""
     return harmless(f"{person.name} ({person.id})" if person.name else person.id)
 
 
 def when(moment: datetime) -> str:
-    """A moment in the time of this machine."""
+    """Return a time in the time zone of this machine."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """How long something is past."""
+    """Return the time since `moment`, in words."""
     return f"for {_span(now - moment)}"
 
 
 def until(deadline: datetime | None, now: datetime) -> str:
-    """Until when an answer is waited for."""
+    """Return the time left until the deadline, in words."""
     if deadline is None:
         return "no deadline"
     if deadline <= now:
@@ -102,13 +102,13 @@ def _span(span: timedelta) -> str:
 
 
 def standing(ask: Ask) -> Tally | None:
-    """How far several people have come with it. None: whoever answers first decides."""
+    """Return the tally of the votes. None means that the first answer decides."""
     approval = ask.policy.approval
     return None if approval is None else tally(ask.interview, ask.policy, approval)
 
 
 def deciding(tally: Tally) -> str:
-    """How far several people have come, in one line."""
+    """Return the state of the vote in one line."""
     refused = tally.votes_for(*tally.refusing)
     agreed = max(
         (tally.votes_for(vote.choice.index) for vote in tally.votes if vote.choice.index not in tally.refusing),
@@ -131,7 +131,7 @@ def _decision(ask: Ask) -> dict[str, JsonValue] | None:
 
 
 def summary(ask: Ask) -> dict[str, JsonValue]:
-    """What `pending --json` prints of it, with which `show --json` begins."""
+    """Return the ask as `pending --json` prints it; `show --json` begins with the same fields."""
     deadline = ask.policy.deadline
     return {
         "id": ask.id,

@@ -1,4 +1,4 @@
-"""What a terminal is told while a question waits: where it stands, who has spoken, how to come back."""
+"""Report on a terminal while a question waits: its place, the votes, and the command to come back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from askback.text.terminal import harmless
 
 
 class Telling(Progress):
-    """Says it in sentences, each once."""
+    """Report each event once, in a sentence."""
 
     terms = SHELL
 
@@ -59,13 +59,13 @@ class Telling(Progress):
         self._say(sentence)
 
     def end(self, outcome: AskOutcome) -> str:
-        """Return the outcome in words. Nobody failed to answer what could never be posted."""
+        """Return the outcome in words. A timeout before the question was posted is reported as such."""
         if outcome.status == "timed_out" and self._key is not None and not self._is_posted:
             return "It could not be posted in time, so nobody was asked."
         return sentence(outcome)
 
     def farewell(self) -> str:
-        """What is said when the wait is broken off."""
+        """Return the sentence for a wait that is interrupted."""
         if self._key is None:
             return "Nothing was asked."
         return f"The question stays open. To come back to it: askback ask --key {quote(self._key)}"

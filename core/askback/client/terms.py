@@ -1,4 +1,4 @@
-"""How a caller writes what a question is asked with: as options of the command, or as parameters in Python."""
+"""Name the parameters of a question as the caller writes them: options of the command, or Python parameters."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 _SINGULAR: Final = {"options": "option"}
-"""Parameters that take several values, and are one option of the command for each."""
+"""Parameters with several values, for which the command's option is repeated under this singular name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The caller's own words, for sentences about what is wrong with a call."""
+    """The caller's own words, for sentences about errors in a call."""
 
     is_shell: bool
 
@@ -24,7 +24,7 @@ class Terms:
         return f"`{parameter}`"
 
     def names(self, *parameters: str) -> str:
-        """Return several, separated by commas."""
+        """Return several names, separated by commas."""
         return ", ".join(map(self.name, parameters))
 
     def given(self, parameter: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""Asking from a process of one's own: beside a bot that runs on the same database, or by itself where none does."""
+"""Ask from the caller's own process: next to a bot on the same database, or without one."""
 
 from __future__ import annotations
 
@@ -36,47 +36,48 @@ from askback.store.url import database_of
 log = logging.getLogger("askback.ask")
 
 LOOK_SECONDS = 0.5
-"""How often it is looked whether people have answered, where nothing tells of it, or voted."""
+"""Seconds between two checks for answers or votes, if no signals tell of them."""
 WATCH_SECONDS = 2.0
-"""How often it is looked whether a bot runs, or has ended."""
+"""Seconds between two checks that a bot runs, or has ended."""
 GRACE_SECONDS = 5.0
-"""How long no bot has to be there before its place is taken: one that is started anew finds it free."""
+"""Seconds without a bot before this process takes over: a bot that restarts finds the database free."""
 READY_SECONDS = 10.0
-"""How long a database may take to be made by whoever works on it."""
+"""Seconds that another process may take to create the database."""
 DRAW_SECONDS = 30.0
-"""How long the card of a question that is over may take to show it."""
+"""Seconds that the card of a settled question may take to show it."""
 
 
 class UnknownKey(CallerError):
-    """Nothing was ever asked by that key."""
+    """No question was ever asked with this key."""
 
 
 class Progress:
-    """What whoever waits is told meanwhile: nothing, unless they want to know."""
+    """Receives progress reports while the caller waits; the default ignores them."""
 
     terms: Terms = PYTHON
-    """How they write what a question is asked with."""
+    """The caller's names for the parameters of a question."""
 
     def begun(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
-        """It is stored. `prepared`: with what was looked up for it; `again`: it was asked before, by that key."""
+        """The ask is stored. `prepared` has the looked-up names; `again` means that the key was used before."""
 
     def changed(self, ask: Ask) -> None:
-        """It may be posted now, or somebody may have voted."""
+        """The ask may be posted now, or someone may have voted."""
 
     def note(self, sentence: str) -> None:
-        """Something else that whoever waits may want to know."""
+        """Another note for the caller."""
 
 
 async def ask_people(request: AskRequest | None, key: str | None, progress: Progress) -> AskOutcome:
-    """Ask, or come back to what was asked by this key, and wait for the outcome. Cancelling it leaves it open.
+    """Ask a question, or resume the one that was asked with this key, and wait for its outcome.
 
-    Raises `UnknownKey` or another `CallerError` where the request is wrong, and `OperatorError`.
+    A cancellation leaves the question open. Raises `UnknownKey` or another `CallerError` if the request is wrong, and
+    `OperatorError`.
     """
     form = approval = None
     if request is not None:
-        form, approval = request.form(), request.approval()  # what is wrong is told before anything is opened
+        form, approval = request.form(), request.approval()  # raise errors in the request before anything is opened
     settings = load(Settings)
-    if not progress.terms.is_shell:  # the command has said so itself
+    if not progress.terms.is_shell:  # the command reports this itself
         for unread in filter(None, (unread_file(), unread_database(settings))):
             log.warning("%s", unread, extra={"action": "unread_file"})
     where = database_of(settings.database_url)
@@ -100,7 +101,7 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
 
 
 async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> None:
-    """Raises `CallerError` where the names stand for others than when it was asked, and what `_prepared` raises."""
+    """Raise `CallerError` if the names mean others than when it was asked. Also raises what `_prepared` raises."""
     try:
         prepared = await _prepared(request, known.key or "", again=True)
     except AskbackError:
@@ -125,9 +126,10 @@ def _only_bot(terms: Terms) -> Bot:
 
 
 def _by_key(where: Where, key: str, *, alone: bool) -> Ask | None:
-    """The ask by this key. `alone`: there is no question to ask otherwise.
+    """Return the ask with this key, or None. `alone` means that the request has no question to ask instead.
 
-    Raises `Older` then, since it may be there; a question is looked for once more when the database is up to date.
+    If `alone`, this raises `Older` for a database of an earlier release, since the ask may be in it. Otherwise the key
+    is looked up again once the database is up to date.
     """
     try:
         return look(where, lambda connection: asks.by_key(connection, key))
@@ -140,18 +142,18 @@ def _by_key(where: Where, key: str, *, alone: bool) -> Ask | None:
 
 
 class _Waiting:
-    """Waits for one question, by itself or beside others, whichever is possible at the time."""
+    """Wait for one question, next to other processes or alone, as the situation allows."""
 
     def __init__(self, settings: Settings, where: Where, subject: Prepared | Ask, progress: Progress) -> None:
-        # What this process does besides is for the bot to do.
+        # Health checks and retention are for the bot to handle.
         self._settings = settings.model_copy(update={"health": None, "retention": None})
         self._where = where
         self._subject = subject
-        """What is to be asked; once it is stored, the ask."""
+        """The prepared question; the ask once it is stored."""
         self._progress = progress
         self._has_begun = False
         self._told = asyncio.Event()
-        """Somebody may have answered."""
+        """Set when someone may have answered."""
 
     async def run(self) -> AskOutcome:
         beside = await asyncio.to_thread(self._is_served)
@@ -167,10 +169,11 @@ class _Waiting:
         return (subject.found.place if isinstance(subject, Prepared) else subject.place).platform
 
     def _is_served(self, *, surely: bool = False) -> bool:
-        """Whether a bot of its platform works on this database, or another process that waits for answers where there
-        can be one. `surely`: one that begins does not count before it says which platforms it serves.
+        """Return True if another process can deliver the question and receive its answers.
 
-        Raises `OperatorError` where the only process that there can be serves other platforms.
+        On PostgreSQL, that process must serve the question's platform. With `surely`, one that has not announced its
+        platforms does not count. Raises `OperatorError` if the only process that may open the file serves other
+        platforms.
         """
         if not isinstance(self._where, PostgresAddress):
             return worker_of(self._where) is not None and self._serves_it(self._where)
@@ -179,7 +182,7 @@ class _Waiting:
         try:
             there = look(self._where, processes)
         except OperatorError:
-            return False  # nothing is there yet; or whoever opens it says what is wrong
+            return False  # nothing exists yet, or opening the database reports the error
         return there.serve(self._platform) if surely else there.may_serve(self._platform)
 
     def _serves_it(self, path: Path) -> bool:
@@ -197,7 +200,7 @@ class _Waiting:
         )
 
     async def _put(self, manager: QuestionManager) -> Ask:
-        """Ask, unless it was asked before."""
+        """Store the ask, or return the one that was asked with the same key."""
         subject = self._subject
         if isinstance(subject, Prepared):
             wanted = subject.ask(manager)
@@ -216,15 +219,15 @@ class _Waiting:
             self._progress.begun(stored, prepared, again=again)
         return stored
 
-    # By itself
+    # Alone
 
     async def _alone(self) -> AskOutcome | None:
-        """None: a bot has come, which does it from now on."""
+        """Run the bot here until the question is settled. Return None if another process takes over."""
         bot = bot_named(self._platform)
         bot.check()
         serving = [bot]
         if not isinstance(self._where, PostgresAddress):
-            # No other process can: what is open elsewhere is served as well, also the question of another such one.
+            # No other process can open the file. So serve the open questions of the other platforms, too.
             serving += [other for other in bots().values() if other.name != bot.name and _is_whole(other)]
         try:
             async with running(serving, self._settings, agent=False, holder=ASKING) as host:
@@ -237,14 +240,14 @@ class _Waiting:
                 await self._drawn(newest, host.manager.get)
                 return outcome_of(newest)
         except InUse:
-            return None  # somebody was faster
+            return None  # another process was faster
 
     async def _has_company(self) -> bool:
-        """On PostgreSQL, a bot may come while this process serves: two would share what people write to it."""
+        """Return True if a bot has started meanwhile (PostgreSQL only): two would share the messages of people."""
         return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served, surely=True)
 
     async def _drawn(self, ask: Ask, get: Callable[[str], Awaitable[Ask | None]]) -> None:
-        """Wait until people see that it is over."""
+        """Wait until the card shows the outcome, up to `DRAW_SECONDS`."""
         until = time.monotonic() + DRAW_SECONDS
         newest: Ask | None = ask
         while newest is not None and not newest.is_drawn and newest.messages:
@@ -254,10 +257,10 @@ class _Waiting:
             await asyncio.sleep(LOOK_SECONDS / 5)
             newest = await get(ask.id)
 
-    # Beside others
+    # Next to others
 
     async def _beside(self) -> AskOutcome | None:
-        """None: nobody works on it any more."""
+        """Wait while another process serves the question. Return None if none does any more."""
         await self._ready()
         async with writing(self._where) as database:
             ask = await self._put(QuestionManager(Store(database), self._settings.limits))
@@ -284,7 +287,7 @@ class _Waiting:
 
     @asynccontextmanager
     async def _hearing(self, ask_id: str) -> AsyncGenerator[None]:
-        """Hear of the answer, until the block ends, where the database tells of it."""
+        """Receive signals about the answer until the block ends, if the database sends any."""
         if not isinstance(self._where, PostgresAddress):
             yield
             return
@@ -298,7 +301,7 @@ class _Waiting:
             yield
 
     async def _ready(self) -> None:
-        """Whoever works on the database may just have begun it."""
+        """Wait until the database can be read: another process may just be creating it."""
         until = time.monotonic() + READY_SECONDS
         while True:
             try:
@@ -311,7 +314,7 @@ class _Waiting:
     async def _watch(
         self, ask_id: str, get: Callable[[str], Awaitable[Ask | None]], given_up: Callable[[], Awaitable[bool]]
     ) -> Ask | None:
-        """The ask once it is over. None: `given_up` said so."""
+        """Return the ask once it is settled. Return None if `given_up` returned True first."""
         looked = time.monotonic()
         while True:
             self._told.clear()
@@ -332,7 +335,7 @@ class _Waiting:
 
 
 def _is_whole(bot: Bot) -> bool:
-    """Whether it has all its settings. What is open on its platform is served as well."""
+    """Return True if the bot has all its settings, so that questions on its platform can be served."""
     try:
         bot.check()
     except OperatorError:

@@ -1,7 +1,7 @@
-"""Logs: sentences for people with fields for machines, one line a record, without secrets, without people's texts.
+"""Logs: a sentence for people and fields for machines in each record, without secrets and without people's texts.
 
-Secrets are shown at no level. What people and the model wrote is shown at DEBUG only: above it, an error of a
-library is named by its kind and its place in the code, since its own words may quote what it stumbled over.
+Secrets are hidden at every level. Texts of people and of the model appear at DEBUG only. Above DEBUG, a library's error
+is shown by its type and its place in the code. Its text may quote the data that caused it.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ log = logging.getLogger("askback.logs")
 FORMATS = ("text", "json")
 WITHHELD = "(its text is shown at DEBUG only)"
 LONGEST = 20_000
-"""Characters that are shown of one text."""
+"""Maximum characters shown of one text."""
 READ = 4 * LONGEST
-"""Characters of it that are looked at."""
+"""Maximum characters of a text that are searched for secrets."""
 LONGEST_SECRET = 5000
 DEEPEST = 20
-"""Errors that are shown of one chain."""
+"""Maximum number of errors shown of one chain."""
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 _WORDS_OF_CODE = (OSError, sqlite3.Error, AttributeError, NameError, ImportError, MemoryError, RecursionError)
-"""Errors that name parts of the program or of the machine, never what somebody wrote."""
+"""Errors that name parts of the program or the machine, never a person's text."""
 _QUOTING = (InvalidValue, ModelError, PersonError)
-"""Our own errors whose words may quote the model or a person."""
+"""askback's own errors whose text may quote the model or a person."""
 _PLAIN = re.compile(r"""[^\s"'=\\]+""")
 _PAYLOAD = re.compile(r"[{\[].*|\b(?:exception|result)=.*", re.DOTALL)
 
 
 class _Line(logging.Formatter):
-    """What all formats have in common: what may be shown of a record."""
+    """The base of all formats: it decides which parts of a record may be shown."""
 
     def __init__(self, *, texts: bool) -> None:
         super().__init__()
         self._texts = texts
-        """Whether people's texts may be shown."""
+        """True if people's texts may be shown."""
 
     def _sentence(self, record: logging.LogRecord) -> str:
         message = record.getMessage().rstrip()
         error = record.exc_info[1] if record.exc_info else None
         if not self._texts and not _is_ours(record):
-            # Libraries put payloads and the words of errors into their sentences.
+            # Libraries put payloads and the texts of errors into their messages.
             if error is not None and str(error) and not _may_be_shown(error):
                 message = message.replace(str(error), WITHHELD)
             message = _PAYLOAD.sub("…", message)
@@ -81,11 +81,11 @@ class _Line(logging.Formatter):
         return {key: _shown(value) for key, value in fields.items()}
 
     def _error(self, record: logging.LogRecord) -> str:
-        """The traceback, as Python shows it."""
+        """Return the traceback, similar to Python's own format."""
         lines: list[str] = []
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, StoreError) and not self._texts:
-            # It says everything: where it was caught is in the sentence, and where it came from is the database.
+            # The error's text is enough: the message says where it was caught, and the database is where it came from.
             lines.append(self._words(error))
         elif error is not None:
             lines += self._chain(error, set())
@@ -116,12 +116,12 @@ class _Line(logging.Formatter):
         words = str(error)
         if not words:
             return name
-        # Escaped: a line that an error makes up must not look like one of the traceback, or of the log.
+        # Escape the text: a line inside an error must not look like a line of the traceback or of the log.
         return f"{name}: {_harmless(words) if self._texts or _may_be_shown(error) else WITHHELD}"
 
 
 class _Sentences(_Line):
-    """A sentence for people, then the fields for machines; a traceback goes on below, set in."""
+    """A sentence for people, then the fields for machines, then an indented traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created).astimezone()
@@ -144,15 +144,15 @@ class _Objects(_Line):
         }
         if error := self._error(record):
             shown["exception"] = error
-        # A field of one of these names gives way. As ASCII: nothing in it ends a line, whoever reads it.
+        # The standard keys win over fields of the same name. ASCII output, so that no reader sees a line end in it.
         return json.dumps({**shown, **{key: one for key, one in self._fields(record).items() if key not in shown}})
 
 
 class _Output(logging.Handler):
-    """Writes to standard error, whatever that is at the moment."""
+    """Write to the current `sys.stderr`."""
 
     def __init__(self, repeats: Repeats | None) -> None:
-        """`repeats`: what leaves out records that repeat others. None: nothing is left out."""
+        """`repeats` leaves out records that repeat others. None means that nothing is left out."""
         super().__init__()
         self._repeats = repeats
 
@@ -164,7 +164,7 @@ class _Output(logging.Handler):
             self._emit(record)
 
     def close(self) -> None:
-        """Say at the end how many records were left out."""
+        """Log at the end the number of records that were left out."""
         for ended in () if self._repeats is None else self._repeats.ended(float("inf")):
             self._emit(ended)
         super().close()
@@ -172,16 +172,16 @@ class _Output(logging.Handler):
     def _emit(self, record: logging.LogRecord) -> None:
         try:
             _write(self.format(record))
-        except Exception:  # noqa: BLE001 - as every handler of logging's: a log must not end what it tells of
+        except Exception:  # noqa: BLE001 - as in every handler of logging: a log record must not fail its caller
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
-        """Without the record's parts, which the standard handler would print as they are."""
+        """Report without the record's parts, which the standard handler would print unescaped."""
         kind = type(sys.exc_info()[1]).__name__
         try:
             _write(f"A log record of {_harmless(record.name)} cannot be written ({kind}).")
         except (OSError, ValueError):
-            return  # closed by whoever read it: there is nowhere left to say it
+            return  # the reader closed the stream, so this cannot be reported anywhere
 
 
 def _write(line: str) -> None:
@@ -191,10 +191,10 @@ def _write(line: str) -> None:
 
 
 def configure_logging(level: str, form: str = "text") -> None:
-    """Log to standard error in one of `FORMATS`: what askback says from `level` on, and the warnings of libraries.
+    """Log to standard error in one of `FORMATS`: askback's records from `level` on, and the warnings of libraries.
 
-    At DEBUG, libraries say everything, and nothing that repeats itself is left out. Warnings of Python go the same
-    way, and errors of the running event loop that nobody waited for.
+    At DEBUG, all records of libraries are shown, and repeated records are not left out. Python's warnings are logged
+    the same way, and so are errors of the running event loop that no code awaited.
     """
     texts = level == "DEBUG"
     root = logging.getLogger()
@@ -209,13 +209,13 @@ def configure_logging(level: str, form: str = "text") -> None:
 
 
 def catch_crashes() -> None:
-    """What ends the process, or a thread of it, goes through the same formatter."""
+    """Log crashes of the process and of its threads with the same formatter."""
     sys.excepthook = _crashed
     threading.excepthook = _crashed_thread
 
 
 def _follows_outage(record: logging.LogRecord) -> bool:
-    """Return whether a record says once more that the database is away: whatever needs it fails meanwhile."""
+    """Return True if a record only repeats that the database is down: everything that needs it fails meanwhile."""
     if not is_away() or record.levelno >= logging.CRITICAL or not _is_ours(record):
         return False
     error = record.exc_info[1] if record.exc_info else None
@@ -262,29 +262,29 @@ def _unawaited(loop: asyncio.AbstractEventLoop, context: Mapping[str, object]) -
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    # Below these, a platform's library writes under a name that we gave it.
+    # Deeper names belong to a platform's library, which logs to a logger that askback gave it.
     return record.name.split(".")[0] == "askback" and record.name.count(".") < 2
 
 
 def _may_be_shown(error: BaseException) -> bool:
-    """Whether its words name nothing that a person or the model wrote."""
+    """Return True if the error's text never quotes a person or the model."""
     if isinstance(error, AskbackError):
         return not isinstance(error, _QUOTING)
     return isinstance(error, (*_WORDS_OF_CODE, BaseExceptionGroup))
 
 
 def _shown(value: object) -> object:
-    """A field's value, as a number where it is one."""
+    """Return a field's value, as a number if it is one."""
     if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
         return value
     return _safe(str(value))
 
 
 def _safe(text: str) -> str:
-    """Without secrets, and not endless."""
+    """Return the text without secrets, and cut to a maximum length."""
     shown = redacted(text[:READ])
     if len(text) > READ:
-        # What stands at the cut may be half of a secret, which is not known for what it is.
+        # The end of the cut text may be half of a secret, which is not recognised.
         shown = shown[:-LONGEST_SECRET]
     elif len(shown) <= LONGEST:
         return shown
@@ -292,7 +292,7 @@ def _safe(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Without anything that ends a line, moves a cursor or turns the direction of reading."""
+    """Escape everything that ends a line, moves a cursor or changes the direction of the text."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escaped(one) if unicodedata.category(one) in _UNSEEN else one for one in text)
@@ -306,7 +306,7 @@ def _escaped(one: str) -> str:
 
 
 def _value(value: object) -> str:
-    """A field's value: bare if it is one word, else in quotes."""
+    """Return a field's value as text: bare if it is one word, otherwise in quotes."""
     text = str(value)
     if _PLAIN.fullmatch(text):
         return _harmless(text)

@@ -1,4 +1,4 @@
-"""Keeps a log readable while something fails again and again, or while somebody makes it fail."""
+"""Keep a log readable while something fails repeatedly, or while someone makes it fail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 from dataclasses import dataclass
 
 MOST = 10
-"""Records of one place in the code that are shown in one period."""
+"""Maximum number of records of one place in the code that are shown in one period."""
 PERIOD_SECONDS = 60.0
 
 _Place = tuple[str, int, str, int, str]
@@ -23,16 +23,16 @@ class _Period:
 
 
 class Repeats:
-    """Counts warnings and errors by the place in the code that they come from, and by the kind of their error.
+    """Count warnings and errors by their place in the code and by the type of their error.
 
-    By the place and not by the words: words can hold what a stranger chose, and differ each time.
+    The text does not count: it can contain a stranger's input, and differ each time.
     """
 
     def __init__(self) -> None:
         self._periods: dict[_Place, _Period] = {}
 
     def shows(self, record: logging.LogRecord, now: float) -> bool:
-        """Whether a record is shown. The last one that is, before others are left out, says so in a field."""
+        """Return True if a record is shown. The last one shown in a period gets a field that announces the omission."""
         if record.levelno < logging.WARNING:
             return True
         place = _place(record)
@@ -41,7 +41,7 @@ class Repeats:
             period = self._periods[place] = _Period(now + PERIOD_SECONDS)
         if period.shown >= MOST:
             period.left_out += 1
-            # Without its traceback, which would keep everything alive that stands in its frames.
+            # Drop the traceback, which would keep every object in its frames alive.
             record.exc_info = None
             period.last = record
             return False
@@ -51,7 +51,7 @@ class Repeats:
         return True
 
     def ended(self, now: float) -> list[logging.LogRecord]:
-        """The last record of each place that left some out and whose period is over; a field says how many."""
+        """Return the last record of each place whose period has ended with omissions; a field has their number."""
         over = [place for place, period in self._periods.items() if period.end <= now]
         told: list[logging.LogRecord] = []
         for place in over:

@@ -1,8 +1,8 @@
-"""Metrics and traces by the API of OpenTelemetry: who wants them installs its SDK, nobody has to.
+"""Metrics and traces through the API of OpenTelemetry; its SDK is optional.
 
-Attributes name kinds and numbers of things: no person, and nothing that a person or the model wrote. Errors are
-named by their kind. A span does not live over a restart: what lasts (a conversation, a question) keeps the
-traceparent of its beginning in its row, and whatever happens to it later joins the trace by that.
+Attributes contain categories and counts, but no person and no text of a person or the model. Errors are named by their
+type. A span does not survive a restart. So a conversation or a question stores the traceparent of its beginning in its
+row, and later events join the trace through that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Count: TypeAlias = Callable[[], Awaitable[int]]
 
 NAME = "askback"
 COUNT_SECONDS = 5.0
-"""How long an export waits for the database."""
+"""Seconds that an export waits for the database."""
 _PEOPLE = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0, 604800.0, 2592000.0)
 """People take from seconds to weeks."""
 _CLICKS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0)
@@ -48,7 +48,7 @@ _counts: list[Count] = []
 
 
 class _Instruments:
-    """Everything that is measured. Without an SDK, each of these does nothing."""
+    """All instruments. Without an SDK, each of them does nothing."""
 
     def __init__(self, tracer: trace.Tracer, meter: metrics.Meter) -> None:
         self.tracer = tracer
@@ -88,7 +88,7 @@ class _Instruments:
 def use(
     tracer_provider: trace.TracerProvider | None = None, meter_provider: metrics.MeterProvider | None = None
 ) -> None:
-    """Report to these providers from now on; without one, to OpenTelemetry's global provider, whenever it is set."""
+    """Report to these providers from now on. Without one, report to OpenTelemetry's global provider, once it is set."""
     global _to
     _to = _Instruments(
         trace.get_tracer(NAME, tracer_provider=tracer_provider), metrics.get_meter(NAME, meter_provider=meter_provider)
@@ -99,27 +99,27 @@ def use(
 
 
 class Hearing:
-    """The span of a message that is being heard. Unless `end` is called, there was none."""
+    """The span of a received message. It is reported only if `end` is called."""
 
     def __init__(self, platform: str) -> None:
         self._began = time.time_ns()
         self._attributes: Attributes = {"askback.platform": platform}
         self._span = _begin("askback.message", SpanKind.SERVER, None, self._attributes, at=self._began)
         self.trace = _traceparent(self._span)
-        """What a conversation that goes on by this message belongs to, if it does not belong to another trace."""
+        """The traceparent for a conversation that this message begins or continues, unless that has another trace."""
 
     def end(self, belongs_to: str | None) -> None:
-        """It was kept, in a conversation of this trace."""
+        """End the span: the message was stored in a conversation of this trace."""
         span = self._span
         if belongs_to != self.trace:
-            # Something goes on there already: it is part of that. The other span, never ended, is never reported.
+            # The conversation already has a trace, so join it. The other span never ends and is not reported.
             span = _begin("askback.message", SpanKind.SERVER, belongs_to, self._attributes, at=self._began)
         span.end()
 
 
 @contextmanager
 def taking_turn(belongs_to: str | None, answers: Iterable[str | None], *, resumed: bool) -> Generator[None]:
-    """A turn of the agent, which follows from the `answers` to questions, if there were any."""
+    """Trace a turn of the agent, which follows from the `answers` to questions, if there were any."""
     first, *more = [one for one in answers if one is not None] or [belongs_to]
     attributes: Attributes = {"askback.turn.resumed": resumed}
     with _span("askback.turn", SpanKind.INTERNAL, first, attributes, links=more):
@@ -128,7 +128,7 @@ def taking_turn(belongs_to: str | None, answers: Iterable[str | None], *, resume
 
 
 class ModelCall:
-    """What is told of a call of the model."""
+    """Records the result of one model call."""
 
     def __init__(self, span: Span, attributes: Attributes) -> None:
         self._span = span
@@ -136,7 +136,7 @@ class ModelCall:
         self._began = time.monotonic()
 
     def said(self, stop_reason: str, *, read: int, cached: int, written: int) -> None:
-        """It answered: tokens that it read anew, that it had in its cache, and that it wrote."""
+        """Record the answer, with the number of tokens read, read from the cache, and written."""
         self._span.set_attribute("askback.model.result", stop_reason)
         for direction, count in (("input", read), ("cache", cached), ("output", written)):
             self._span.set_attribute(f"askback.model.tokens.{direction}", count)
@@ -144,7 +144,7 @@ class ModelCall:
         self._took({**self._attributes, "result": stop_reason})
 
     def failed(self, error: BaseException) -> None:
-        """It did not."""
+        """Record that the call failed."""
         _failed(self._span, error)
         self._took({**self._attributes, "result": "error"})
 
@@ -154,14 +154,14 @@ class ModelCall:
 
 @contextmanager
 def calling_model(model: str) -> Generator[ModelCall]:
-    """A call of the model. The span of the request itself, below it, is the anthropic package's own."""
+    """Trace a call of the model. The anthropic package adds its own span for the request below it."""
     attributes: Attributes = {"gen_ai.request.model": model}
     with _span("askback.model", SpanKind.INTERNAL, None, attributes) as span:
         yield ModelCall(span, attributes)
 
 
 def told_result(tool: str, status: str, question: str | None) -> None:
-    """The model is told the answer to a question of this trace, by one of our own tools."""
+    """Record that an askback tool gave the model the answer to a question of this trace."""
     attributes: Attributes = {"gen_ai.tool.name": tool, "askback.ask.status": status}
     _begin("askback.tool_result", SpanKind.INTERNAL, None, attributes, links=[question]).end()
 
@@ -170,7 +170,7 @@ def told_result(tool: str, status: str, question: str | None) -> None:
 
 
 def asked(platform: str) -> str | None:
-    """A question begins: what everything that happens to it belongs to."""
+    """Begin the trace of a question, and return its traceparent; None if nothing is traced."""
     span = _begin("askback.ask", SpanKind.PRODUCER, None, {"askback.platform": platform})
     span.end()
     return _traceparent(span)
@@ -178,19 +178,19 @@ def asked(platform: str) -> str | None:
 
 @contextmanager
 def clicked(question: str | None, platform: str, deed: str, since: datetime) -> Generator[None]:
-    """What follows from a click on this question, which came in `since`."""
+    """Trace the consequences of a click on this question. `since` is the time at which the click arrived."""
     attributes: Attributes = {"askback.platform": platform, "askback.deed": deed}
     with _span("askback.click", SpanKind.SERVER, question, attributes, at=_nanos(since)):
         yield
 
 
 def acked(platform: str, kind: str, began: float) -> None:
-    """The ack of a click that was received at this `time.monotonic()` was sent."""
+    """Record that a click received at this `time.monotonic()` was acknowledged."""
     _to.ack_duration.record(time.monotonic() - began, {"platform": platform, "kind": kind})
 
 
 def settled(question: str | None, status: str, asked_at: datetime, settled_at: datetime) -> None:
-    """A question is over. Its span is written now, as long as it was open: none lives while people think."""
+    """Record that a question was settled. Its span is written only now: none stays open while people think."""
     _to.ask_duration.record(max((settled_at - asked_at).total_seconds(), 0.0), {"status": status})
     if question is None:
         return
@@ -201,24 +201,24 @@ def settled(question: str | None, status: str, asked_at: datetime, settled_at: d
     span.end(max(_nanos(settled_at), _nanos(asked_at)))
 
 
-# What people are to see
+# Deliveries
 
 
 @contextmanager
 def delivering(belongs_to: str | None, platform: str) -> Generator[None]:
-    """A card is brought to its platform."""
+    """Trace the delivery of a card."""
     with _span("askback.deliver", SpanKind.CLIENT, belongs_to, {"askback.platform": platform}):
         yield
 
 
 def delivered(kind: str, due_at: datetime, now: datetime) -> None:
-    """Something that was due then is delivered."""
+    """Record the delay of a delivery that was due at `due_at`."""
     _to.outbox_lag.record(max((now - due_at).total_seconds(), 0.0), {"kind": kind})
 
 
 @contextmanager
 def counting_open_asks(count: Count) -> Generator[None]:
-    """Meanwhile, every export asks for the number of open questions: it is right whatever happened before."""
+    """Count the open questions at every export until the block ends, so the number is right after any restart."""
     _counts.append(count)
     try:
         yield
@@ -227,7 +227,7 @@ def counting_open_asks(count: Count) -> Generator[None]:
 
 
 def _open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Observation]:
-    """Called by an exporter, in whichever thread that has: the event loop may be waiting for it."""
+    """Return the number of open questions. Exporters call this in any thread; the event loop may wait for them."""
     del options
     if not _counts:
         return []
@@ -258,7 +258,7 @@ def _begin(
     links: Iterable[str | None] = (),
     at: int | None = None,
 ) -> Span:
-    """A span that belongs to a kept traceparent, else to whatever goes on here."""
+    """Begin a span below a stored traceparent, or else below the current span."""
     return _to.tracer.start_span(
         name,
         context=None if parent is None else _context(parent),
@@ -279,7 +279,7 @@ def _span(
     links: Iterable[str | None] = (),
     at: int | None = None,
 ) -> Generator[Span]:
-    """The same for a block. Errors are named without their words: those may quote somebody."""
+    """Run a block in a span. Errors are recorded without their text, which may quote a person."""
     span = _begin(name, kind, parent, attributes, links=links, at=at)
     try:
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):
@@ -294,7 +294,7 @@ def _span(
 def _failed(span: Span, error: BaseException) -> None:
     kind = type(error).__qualname__
     span.set_attribute("error.type", kind)
-    if not isinstance(error, asyncio.CancelledError):  # somebody stopped it, or the process ends: no fault
+    if not isinstance(error, asyncio.CancelledError):  # someone stopped it, or the process ends
         span.set_status(Status(StatusCode.ERROR, kind))
 
 
@@ -307,7 +307,7 @@ def _linked(traceparent: str) -> trace.SpanContext:
 
 
 def _traceparent(span: Span) -> str | None:
-    """As W3C writes it; None where nothing is traced."""
+    """Return the span as a W3C traceparent; None if nothing is traced."""
     carrier: dict[str, str] = {}
     _traceparents.inject(carrier, trace.set_span_in_context(span, Context()))
     return carrier.get("traceparent")

@@ -1,4 +1,4 @@
-"""How bots join: each package registers one under the entry points `askback.bots`."""
+"""The interface of bots. Each package registers one under the entry points `askback.bots`."""
 
 from __future__ import annotations
 
@@ -43,40 +43,40 @@ class Hear(Protocol):
 
 
 class Stop(Protocol):
-    """Ends what goes on in a place; see `Reception.stop`."""
+    """Stops the agent's turn, its tools and its questions in a place; see `Reception.stop`."""
 
     def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[NotStopped | None]: ...
 
 
 class ChangesDoor(Protocol):
-    """Takes what people change or delete after they wrote it; see `Changes`."""
+    """Takes edits and deletions of people's messages; see `Changes`."""
 
     def is_kept(self, key: str) -> Awaitable[bool]:
-        """Return whether an edit of the message of that key can change anything."""
+        """Return True if an edit of the message with that key can change anything."""
         ...
 
     def talks_in(self, place: Place) -> Awaitable[bool]:
-        """Return whether an agent talks in a place, so that what people write there is kept."""
+        """Return True if an agent talks in a place, so that people's messages there are kept."""
         ...
 
     def edited(self, edited: Edited) -> Awaitable[Taken]:
-        """Take an edit. When this returns, it is stored."""
+        """Take an edit. It is stored when this returns."""
         ...
 
     def deleted(self, deleted: Deleted) -> Awaitable[None]:
-        """Take a deletion. When this returns, what follows from it is stored."""
+        """Take a deletion. Its consequences are stored when this returns."""
         ...
 
 
 class ChooseOffer(Protocol):
-    """Takes what a person chose on an offer, whoever they are; see `Replies.choose`."""
+    """Takes the choice of any person on an offer; see `Replies.choose`."""
 
     def __call__(self, offer_id: str, by: Actor, *, use: bool) -> Awaitable[Chosen]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """What a bot may call."""
+    """The functions and objects that a bot may call."""
 
     manager: QuestionManager
     hear: Hear
@@ -84,9 +84,9 @@ class Doors:
     choose: ChooseOffer
     changes: ChangesDoor
     missed: Callable[[], None]
-    """To be called when the bot listens again after a time in which it may have missed deletions."""
+    """Call this when the bot listens again after a time in which it may have missed deletions."""
     routes: Sequence[web.RouteDef] = ()
-    """What else is served where the bot itself listens for HTTP: whether this process is well."""
+    """Health routes, to be served wherever the bot itself listens for HTTP."""
 
 
 class Connection(Protocol):
@@ -97,29 +97,29 @@ class Connection(Protocol):
 
     @property
     def access(self) -> Access:
-        """Who may talk to the bot."""
+        """The rules that say who may talk to the bot."""
         ...
 
     async def serve(self) -> None:
-        """Take what people do until cancelled. Raises `OperatorError` when it cannot go on."""
+        """Take what people do until cancelled. Raises `OperatorError` when it cannot continue."""
         ...
 
     def is_connected(self) -> bool:
-        """Whether what people do comes in."""
+        """Return True if the bot receives what people do."""
         ...
 
     async def drain(self) -> None:
-        """Take nothing new, for good; what came in before is still answered. Returns within seconds."""
+        """Take nothing new from now on, and finish answering earlier events. Returns within seconds."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Where a bot is let in."""
+    """An address for adding the bot to a workspace or server."""
 
     address: str
     remark: str = ""
-    """What else has to be done, in words for whoever opens the address."""
+    """Further steps, in words for the person who opens the address."""
 
 
 class Bot(Protocol):
@@ -135,66 +135,66 @@ class Bot(Protocol):
         ...
 
     def is_configured(self) -> bool:
-        """Whether a token for its platform is set at all."""
+        """Return True if a token for its platform is set."""
         ...
 
     def over_http(self, address: str) -> Bot:
-        """The same bot, which takes what the platform sends over signed HTTP there instead of a socket.
+        """Return the same bot, which receives events over signed HTTP at this address instead of a socket.
 
-        Raises `OperatorError` where its platform is not served like that.
+        Raises `OperatorError` if its platform does not support that.
         """
         ...
 
     def of_shard(self, shard: str) -> Bot:
-        """The same bot, which hears one part of what happens; other processes hear the others. Such as `0/2`.
+        """Return the same bot for one shard of the events, such as `0/2`; other processes receive the other shards.
 
-        Raises `OperatorError` where that is no shard, or the platform has none.
+        Raises `OperatorError` if the text is not a shard, or the platform has none.
         """
         ...
 
     async def invite(self) -> Invitation:
-        """Where somebody lets the bot in. Raises `OperatorError`."""
+        """Return the address at which a person adds the bot. Raises `OperatorError`."""
         ...
 
     def manifest(self) -> str:
-        """Return what its platform is told, or has to be set to, when the bot is made there: JSON."""
+        """Return the JSON manifest with which the bot is created or configured on its platform."""
         ...
 
     async def examine(self, scene: Scene) -> Sequence[Finding]:
-        """Look at everything that the bot needs of its platform, each call within `scene.seconds`.
+        """Check everything that the bot needs from its platform, each call within `scene.seconds`.
 
-        Beside a running bot, nothing that it holds is opened a second time. No secret stands in a finding.
+        Nothing that a running bot holds is opened a second time. A finding never contains a secret.
         """
         ...
 
     def connect(self, doors: Doors) -> AbstractAsyncContextManager[Connection]:
-        """Connect by the bot's own settings. Raises `OperatorError` where they are missing or wrong."""
+        """Connect with the bot's own settings. Raises `OperatorError` if they are missing or wrong."""
         ...
 
     def directory(self) -> AbstractAsyncContextManager[Directory]:
-        """What names stand for, until the block ends: by its token alone, nothing that a running bot holds is opened.
+        """Look up names until the block ends. This needs only the token, and opens nothing that a running bot holds.
 
-        Raises `OperatorError` where its settings are missing or wrong, or the platform does not take its token.
+        Raises `OperatorError` if the settings are missing or wrong, or the platform rejects the token.
         """
         ...
 
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
-        """The messages that it would post for a card."""
+        """Return the messages that it would post for a card."""
         ...
 
 
 class NotInstalled(OperatorError):
-    """The libraries of a bot are not installed: its extra was left out."""
+    """The libraries of a bot are not installed, because its extra was left out."""
 
 
 def bots() -> dict[str, Bot]:
-    """Return every installed bot whose libraries are there, by name. Raises `OperatorError` where one is broken."""
+    """Return every bot whose libraries are installed, by name. Raises `OperatorError` if one is broken."""
     found, _ = _all()
     return found
 
 
 def _all() -> tuple[dict[str, Bot], list[NotInstalled]]:
-    """Return the bots by name, and what is to be said of those whose libraries are not installed."""
+    """Return the bots by name, and an error for each whose libraries are not installed."""
     found: dict[str, Bot] = {}
     lacking: list[NotInstalled] = []
     for entry in entry_points(group=GROUP):
@@ -208,7 +208,7 @@ def _all() -> tuple[dict[str, Bot], list[NotInstalled]]:
 
 
 def _load(entry: EntryPoint) -> Bot:
-    """Import a bot. Raises `NotInstalled` where its extra is missing, and `OperatorError` where anything else is."""
+    """Import a bot. Raises `NotInstalled` if its extra is missing, and `OperatorError` if any other import fails."""
     try:
         return cast("Bot", entry.load())
     except ImportError as error:
@@ -241,12 +241,12 @@ def _missing(entry: EntryPoint) -> list[str]:
 
 
 def bot_names() -> list[str]:
-    """The names of all bots that are known, without loading their libraries."""
+    """Return the names of all known bots, without loading their libraries."""
     return [entry.name for entry in entry_points(group=GROUP)]
 
 
 def configured_bots() -> list[Bot]:
-    """The bots whose platforms have a token. Raises `OperatorError` when none has."""
+    """Return the bots whose platforms have a token. Raises `OperatorError` if none has."""
     found, lacking = _all()
     for error in lacking:
         log.warning("%s Without that, it does not run.", error, extra={"action": "bot_not_installed"})
@@ -261,7 +261,7 @@ def configured_bots() -> list[Bot]:
 
 
 def bot_named(name: str) -> Bot:
-    """The bot for a platform. Raises `OperatorError` that says how to install it."""
+    """Return the bot for a platform. Raises an `OperatorError` that says how to install it."""
     for entry in entry_points(group=GROUP, name=name):
         return _load(entry)
     known = ", ".join(sorted(entry.name for entry in entry_points(group=GROUP)))

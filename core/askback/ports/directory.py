@@ -1,4 +1,4 @@
-"""Names as people write them, and the places, people and groups of a platform that they stand for."""
+"""Look up the names of places, people and groups on a platform."""
 
 from __future__ import annotations
 
@@ -16,62 +16,62 @@ from askback.internal.values import Value
 from askback.text.terminal import harmless
 
 ANYONE = "anyone"
-"""The name that stands for everybody who sees the question."""
+"""The name for everyone who sees the question."""
 SHOWN = 5
-"""Names that are offered in place of one that is not known."""
+"""Number of similar names that an error suggests."""
 
 
 class UnknownName(OperatorError):
-    """A name that stands for nothing that can be asked, or for more than one thing. The text says what to do."""
+    """A name with no match, or more than one. The text says what to do."""
 
 
 class Found(Value):
-    """A place that was named."""
+    """A place that was found by its name."""
 
     place: Place
     name: str
-    """As the platform writes it, such as `#deploys`."""
+    """The platform's spelling, such as `#deploys`."""
     person: Actor | None = None
-    """Whose direct message it is."""
+    """The other person of a direct message; None for a channel."""
 
 
 class Named(Value):
-    """Who was named: a person, or a group of them."""
+    """A person or a group that was found by its name."""
 
     name: str
-    """As the platform writes it, such as `@release`."""
+    """The platform's spelling, such as `@release`."""
     person: Actor | None = None
     group: Id | None = None
     """The id of a user group or role."""
     members: tuple[Id, ...] | None = None
-    """The ids of those who are in the group; None: the platform does not tell."""
+    """The ids of the group's members; None if the platform does not say."""
     count: int | None = Field(default=None, ge=0)
-    """How many are in the group; None: the platform does not tell."""
+    """The number of the group's members; None if the platform does not say."""
 
 
 class Directory(Protocol):
     """The names of one platform.
 
-    Both methods raise `UnknownName`, `OperatorError` where the platform lets the bot not look, and what `Platform`
-    raises where it cannot be reached.
+    Both methods raise `UnknownName`, `OperatorError` if the bot lacks the permission to look, and the errors of
+    `Platform` if the platform cannot be reached.
     """
 
     async def place(self, name: str) -> Found:
-        """A channel, such as `#deploys`, or a person's direct message, such as `@ada`; both by their ids as well."""
+        """Find a channel, such as `#deploys`, or a person's direct message, such as `@ada`; also by id."""
         ...
 
     async def who(self, name: str, at: Place) -> Named:
-        """A person or a group, such as `@release`, among those who can be asked in that place; or by their id."""
+        """Find a person or a group, such as `@release`, among those who can be asked in that place; also by id."""
         ...
 
 
 def plain(name: str) -> str:
-    """A name for comparing: without the sign in front, and in any case of letters."""
+    """Return a name for comparison: without its leading sign, and in lower case."""
     return name.strip().lstrip("#@").strip().casefold()
 
 
 def unknown(what: str, name: str, known: Iterable[str], advice: str = "") -> UnknownName:
-    """The error for a name that nothing has. `known`: the names that there are, with their signs."""
+    """Return the error for a name that does not exist. `known` are the existing names, with their signs."""
     by_plain = {plain(one): one for one in known}
     near = [by_plain[one] for one in get_close_matches(plain(name), by_plain, n=SHOWN, cutoff=0.6)]
     meant = f" Did you mean {_listed(near)}?" if near else ""
@@ -79,7 +79,7 @@ def unknown(what: str, name: str, known: Iterable[str], advice: str = "") -> Unk
 
 
 def ambiguous(what: str, name: str, those: Iterable[str]) -> UnknownName:
-    """The error for a name that several have. `those`: what to write instead."""
+    """Return the error for a name that several have. `those` are the names to write instead."""
     return UnknownName(f"There is more than one {what} {harmless(name)!r}: write {_listed(list(those))}.")
 
 

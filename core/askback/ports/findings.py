@@ -1,4 +1,4 @@
-"""What an examination finds: one sentence each, and the next step where something is to be done."""
+"""The findings of an examination: one sentence each, and the next step if something needs to be done."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from askback.internal.values import Value
 Grade = Literal["good", "warning", "broken"]
 
 SECONDS = 5.0
-"""How long any call over the network may take."""
+"""Time limit for any call over the network, in seconds."""
 
 
 class Finding(Value):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     grade: Grade
     about: str
-    """What was looked at, in a word or two."""
+    """The checked part, in a word or two."""
     says: str
-    """What was found, in a sentence. Never a secret."""
+    """The result in a sentence. It never contains a secret."""
     cure: str = ""
-    """The next step, exactly; there is one for everything that is not good."""
+    """The exact next step. Required unless the grade is good, and forbidden if it is."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -38,28 +38,28 @@ class Finding(Value):
 
 
 def good(about: str, says: str) -> Finding:
-    """All is well with it."""
+    """Return a finding that needs nothing done."""
     return Finding(grade="good", about=about, says=says)
 
 
 def warning(about: str, says: str, cure: str) -> Finding:
-    """It works, but not as well as it could, or not for long."""
+    """Return a finding for a part that works, but not as well as it could, or not for long."""
     return Finding(grade="warning", about=about, says=says, cure=cure)
 
 
 def broken(about: str, says: str, cure: str) -> Finding:
-    """The bot does not work like that."""
+    """Return a finding for a part that keeps the bot from working."""
     return Finding(grade="broken", about=about, says=says, cure=cure)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a bot has to know about the rest before it examines itself."""
+    """The surroundings that a bot needs to know before it examines itself."""
 
     worker: int | None = None
-    """The process of the bot that runs on the same database, if one does: what it holds is left alone."""
+    """Process id of the bot on the same database, 0 if unknown; None if no bot runs. What it holds is left alone."""
     tenants: frozenset[str] = field(default_factory=frozenset[str])
-    """The teams or guilds of this platform where questions are open."""
+    """The teams or guilds of this platform that have open questions."""
     seconds: float = SECONDS
 
 
@@ -67,7 +67,10 @@ _FIRST = re.compile(r"(.*?[.])\s+(?=[A-Z`])(.*)", re.DOTALL)
 
 
 def told_by(about: str, error: OperatorError, otherwise: str) -> list[Finding]:
-    """An error as findings, one for each of its lines: what is wrong comes first there, and the next step after it."""
+    """Return one finding for each line of an error: first the problem, then the next step.
+
+    A line without a next step gets `otherwise`.
+    """
     found: list[Finding] = []
     for line in str(error).splitlines():
         parts = _FIRST.fullmatch(line)

@@ -1,4 +1,4 @@
-"""What askback needs from a chat platform. A bot implements it; nothing else of the platform is known here."""
+"""The interface that askback needs from a chat platform. A bot implements it, and hides everything else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.errors import AskbackError, OperatorError
 
 Messages: TypeAlias = tuple[MessageRef, ...]
-"""Where something stands: the live message first, what goes on below it after that."""
+"""The messages of a card or text: the live message first, then its continuations."""
 
 Mood: TypeAlias = Literal["working", "waiting", "idle"]
-"""What the agent does in a place: writes or thinks, waits for people's answers, or nothing."""
+"""The agent's state in a place: it writes or thinks, waits for people's answers, or does nothing."""
 
 
 class Undeliverable(OperatorError):
-    """The platform refuses for good: no such channel, not a member, token revoked. The text says why."""
+    """A permanent error of the platform: no such channel, not a member, token revoked. The text gives the reason."""
 
 
 class Gone(AskbackError):
@@ -29,37 +29,37 @@ class Gone(AskbackError):
 
 
 class TryLater(AskbackError):
-    """The platform cannot for now."""
+    """A temporary error of the platform."""
 
     def __init__(self, message: str, seconds: float | None = None) -> None:
         super().__init__(message)
         self.seconds = seconds
-        """What the platform said; None: it did not say."""
+        """Retry-After in seconds, if given."""
 
 
 class Prose(Protocol):
-    """The agent's text in a thread, as it is written."""
+    """The agent's text in a thread, while it is being streamed."""
 
     async def append(self, text: str) -> None:
-        """More of it. May hold it back for a moment; never raises for the platform's sake."""
+        """Add text. It may be held back for a moment. Never raises an error of the platform."""
         ...
 
     async def finish(self, text: str) -> Messages:
-        """All of it. Raises `Undeliverable`, `Gone` or `TryLater`."""
+        """Post the whole text. Raises `Undeliverable`, `Gone` or `TryLater`."""
         ...
 
     async def abandon(self) -> None:
-        """Nothing more will come; what stands there is left."""
+        """Stop the text here, and leave the posted part as it is."""
         ...
 
     @property
     def messages(self) -> Messages:
-        """Where it stands so far."""
+        """The messages posted so far."""
         ...
 
 
 class Platform(Protocol):
-    """A chat platform. Every method raises `Undeliverable`, `Gone` or `TryLater`, and nothing else on purpose."""
+    """A chat platform. Every method raises `Undeliverable`, `Gone` or `TryLater`, and no other error on purpose."""
 
     @property
     def name(self) -> str: ...
@@ -69,26 +69,26 @@ class Platform(Protocol):
         ...
 
     async def say(self, place: Place, say: Say) -> Messages:
-        """Say a text in a place, or finish the messages that it has."""
+        """Post a text in a place, or finish the messages that it has."""
         ...
 
     def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
-        """Begin a text that is still being written, or go on with one that a restart broke off.
+        """Begin a streamed text, or continue one that a restart interrupted.
 
-        `messages` hold what stands of it. None means that this could not be looked up: nothing of the text is posted
-        before it is.
+        `messages` are those that already exist. None means that this could not be looked up; nothing of the text is
+        posted before it has been.
 
-        `name` is the text's own, as in `find`.
+        `name` is the text's own name, as in `find`.
         """
         ...
 
     async def find(
         self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
     ) -> Messages:
-        """Return the messages that an earlier try posted under this name (an ask's id, a text's target).
+        """Return the messages that an earlier attempt posted under this name (an ask's id, a text's target).
 
-        `say`: what the text says, and `since`: when it was first tried, for platforms that forget names.
-        Raises `Undeliverable` where the bot may not look.
+        `say` is the text, and `since` the time of the first attempt, for platforms that forget names.
+        Raises `Undeliverable` if the bot may not read there.
         """
         ...
 
@@ -97,28 +97,34 @@ class Platform(Protocol):
         ...
 
     async def link(self, message: MessageRef) -> str | None:
-        """An address that leads to the message."""
+        """Return a permalink to the message; None if there is none."""
         ...
 
     async def earlier(self, place: Place) -> tuple[Said, ...]:
-        """What was said in a thread so far, oldest first, the bot's own cards left out: the newest of it where it
-        is much."""
+        """Return the earlier messages of a thread, oldest first, without the bot's own cards.
+
+        A long thread is cut to its newest messages.
+        """
         ...
 
     async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
-        """The person, with those of these groups that they are known to be in, where nobody but them sees the place: a
-        direct message. None: others see it, too. Never raises."""
+        """Return the person if they alone see the place, a direct message. None means that others see it, too.
+
+        The result includes those of these groups that the person is known to be in. Never raises.
+        """
         ...
 
     async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
-        """Who is in these groups. One that the platform does not tell of, or not now, is left out. Never raises."""
+        """Return the members of these groups. A group that the platform cannot list now is left out. Never raises."""
         ...
 
     async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
-        """The same people, each with those of these groups that they are in now: none where that cannot be told. Never
-        raises."""
+        """Return the same people, each with their current memberships in these groups. Never raises.
+
+        The groups are empty if the memberships are unknown.
+        """
         ...
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
-        """Show what the agent does, as far as the platform has such a thing. Never waits and never raises."""
+        """Show the agent's state, if the platform can. Never waits and never raises."""
         ...

@@ -1,4 +1,4 @@
-"""Everything running in one process: store, manager, worker, agent and bots."""
+"""Run everything in one process: store, manager, worker, agent and bots."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ log = logging.getLogger("askback.host")
 
 FINISH_SECONDS = 5.0
 REST_SECONDS = 4.0
-"""How long a turn of the agent that is under way may go on once the process is to end."""
+"""Seconds that a running turn of the agent may continue after shutdown begins."""
 LEAVE_SECONDS = 7.0
-"""When, after that began, nothing more is shown: what is left of ten seconds is for closing."""
+"""Seconds after shutdown begins until nothing more is shown. The rest of ten seconds is for closing."""
 TOOL_SECONDS = 3.0
-"""How long tools that run may take to end before they are cancelled: the outcome of those is unknown."""
+"""Seconds that running tools get to finish before they are cancelled; the outcome of a cancelled one is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Host:
     connections: dict[str, Connection]
     health: Health
     drain: Callable[[], Awaitable[None]]
-    """Take nothing new, and let what is under way end, for some seconds. What does not is for the next start."""
+    """Take nothing new, and wait some seconds for running work to finish. The next start takes up the rest."""
 
 
 @asynccontextmanager
@@ -77,24 +77,24 @@ async def running(
     limits: Limits | None = None,
     holder: str = "",
 ) -> AsyncGenerator[Host]:
-    """Run these bots until the block ends; everything that was started is ended then.
+    """Run these bots until the block ends, then stop everything that was started.
 
-    Without `agent`, people are only asked through `Host.manager`, and what they write is not heard. `holder`: what
-    this process calls itself towards others that want the same file.
-    Raises `OperatorError` when settings are missing, when another process works on the same database, or
-    when a bot cannot go on; the block is cancelled then.
+    Without `agent`, people are only asked through `Host.manager`, and their own messages are ignored. `holder` names
+    this process to others that try to open the same database file.
+    Raises `OperatorError` when settings are missing, when another process works on the same database, or when a bot
+    cannot continue; the block is cancelled then.
     """
     try:
         settings = settings or _loaded()
         async with _running(bots, settings, agent=agent, limits=limits, holder=holder) as host:
             yield host
     except BaseExceptionGroup as group:
-        # Task groups wrap whatever passes through them: what is alone in there comes out as itself.
+        # Task groups wrap each exception that passes through them: unwrap one that is alone in its group.
         raise _alone(group) from None
 
 
 def _loaded() -> Settings:
-    """Read the settings. Raises `OperatorError` where those or the database of an earlier release would be lost."""
+    """Read the settings. Raises `OperatorError` when settings or the database of an earlier release would be lost."""
     check_file()
     settings = load(Settings)
     check_database(settings)
@@ -223,7 +223,7 @@ async def _running(
                 health=health,
                 drain=drain,
             )
-            # What ended at last is shown before this ends. Not where it is cancelled or broken off: that ends at once.
+            # Show what finished last before this ends. A cancelled or failed block skips this and ends at once.
             left = FINISH_SECONDS if leave_at is None else leave_at - time.monotonic()
             await worker.finish(min(max(left, 0.0), FINISH_SECONDS))
         finally:

@@ -1,4 +1,4 @@
-"""What askback works on: an SQLite file for one process, or a PostgreSQL database for several."""
+"""Open the database that askback works on: an SQLite file for one process, or PostgreSQL for several."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 DatabaseT = TypeVar("DatabaseT", bound=Database)
 
 Recheck = Callable[[Signal], None]
-"""Looks at what another process changed."""
+"""Check again what another process changed."""
 
 
 class Backing(ABC):
-    """Where everything is kept, and what follows from how many processes work on it."""
+    """The database, with the behaviour that depends on how many processes work on it."""
 
     database: Database
     is_shared: bool
-    """Whether other processes may work on it at the same time."""
+    """True if other processes may work on the database at the same time."""
     look_again: float
-    """How many seconds the worker sleeps at most."""
+    """Longest sleep of the worker, in seconds."""
     parts: Sequence[asyncio.Task[None]] = ()
-    """Tasks that run as long as it hears of others."""
+    """Tasks that run as long as signals from other processes are received."""
 
     @abstractmethod
     def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
-        """What gets the agent's turns taken on these platforms."""
+        """Return the scheduler that advances the agent's turns on these platforms."""
 
     @abstractmethod
     def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
-        """Hear, until the block ends, of what other processes change."""
+        """Receive signals about other processes' changes until the block ends."""
 
 
 class _File(Backing):
-    """An SQLite file: this process alone works on it, and commands beside it nudge it."""
+    """An SQLite file: only this process works on it, and commands in other processes nudge it."""
 
     is_shared = False
     look_again = LOOK_AGAIN
@@ -74,7 +74,7 @@ class _File(Backing):
 
 
 def recheck(manager: QuestionManager, worker: Worker, agent: Agent | None) -> Recheck:
-    """What a process does when another one says that it changed something."""
+    """Return the function that handles a signal from another process."""
 
     def look(signal: Signal) -> None:
         match signal.kind:
@@ -95,9 +95,10 @@ def recheck(manager: QuestionManager, worker: Worker, agent: Agent | None) -> Re
 
 @asynccontextmanager
 async def backing(url: str, holder: str = "", served: Served = None) -> AsyncGenerator[Backing]:
-    """Open what `ASKBACK_DATABASE_URL` names, until the block ends. Raises `OperatorError`, `InUse` for one.
+    """Open the database that `ASKBACK_DATABASE_URL` names, until the block ends.
 
-    `holder`: what this process is, and `served`: the platforms that it serves: for others that want the same file.
+    `holder` names this process and `served` its platforms, for other processes that try to open the same file.
+    Raises `OperatorError`, such as `InUse`.
     """
     address = database_of(url)
     if isinstance(address, PostgresAddress):
@@ -114,7 +115,7 @@ async def backing(url: str, holder: str = "", served: Served = None) -> AsyncGen
 
 @asynccontextmanager
 async def _opened(opening: Callable[[], DatabaseT]) -> AsyncGenerator[DatabaseT]:
-    # Opening goes on in its thread when this is cancelled: it is waited for, so that nothing stays open.
+    # Opening continues in its thread after a cancellation. Wait for it, so that nothing stays open.
     opened = asyncio.create_task(asyncio.to_thread(opening))
     try:
         yield await asyncio.shield(opened)

@@ -1,4 +1,4 @@
-"""A circuit breaker for each platform: one that does not answer is probed, by one delivery at a time."""
+"""Circuit breaker for each platform: one that does not answer is probed with one delivery at a time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from askback.internal import clock
 log = logging.getLogger("askback.worker")
 
 AT_ONCE = 16
-"""Deliveries in flight on one platform at the same time."""
+"""Maximum number of deliveries in flight on one platform."""
 FAILURES = 5
-"""So many in a row, with no answer between them, open the circuit."""
+"""Number of failures in a row, without an answer, that open the circuit."""
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
-"""Seconds between two probes."""
+"""First and longest pause between two probes, in seconds."""
 
 
 class Breaker:
-    """Counts the failures of one platform, and says how many deliveries it may be given now."""
+    """Count one platform's failures, and limit the deliveries that it may be given."""
 
     def __init__(self, platform: str) -> None:
         self._platform = platform
@@ -31,26 +31,26 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the platform counts as down."""
+        """True if the platform counts as down."""
         return self._open_since is not None
 
     def room(self, in_flight: int) -> int:
-        """Return how many further deliveries may begin now."""
+        """Return the number of further deliveries that may begin now."""
         if not self.is_open:
             return AT_ONCE - in_flight
         return 1 if in_flight == 0 and clock.monotonic() >= self._probe_at else 0
 
     def seconds_to_probe(self) -> float:
-        """Return in how many seconds the next probe may begin."""
+        """Return the seconds until the next probe may begin."""
         return max(self._probe_at - clock.monotonic(), 0.0)
 
     def failed(self, error: str) -> None:
-        """Count a delivery that the platform did not answer, or answered with a fault of its own."""
+        """Count a delivery that the platform did not answer, or answered with an error of its server."""
         now = clock.monotonic()
         self._failures += 1
         if self._open_since is not None:
             if now < self._probe_at:
-                return  # it was under way before the circuit opened
+                return  # it began before the circuit opened
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
         elif self._failures >= FAILURES:
             self._open_since, self._pause = now, FIRST_PAUSE
@@ -64,7 +64,7 @@ class Breaker:
         self._probe_at = now + self._pause
 
     def answered(self) -> bool:
-        """Note that the platform answered. True: it had been down."""
+        """Note that the platform answered. Return True if it had been down."""
         was_down, since = self.is_open, self._open_since
         self._failures, self._open_since = 0, None
         if since is not None:

@@ -1,7 +1,7 @@
-"""Which connections a listener keeps: so many at most, each with a time limit for its request.
+"""Limit the connections that a listener keeps, and the time that each has for its request.
 
-aiohttp limits neither. Whoever only connects would otherwise use up every file descriptor of the process, and with
-them its health answers and its own calls.
+aiohttp limits neither. Clients that only connect could otherwise use up every file descriptor of the process. Its
+health answers and its own calls would then fail, too.
 """
 
 from __future__ import annotations
@@ -18,40 +18,42 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 REQUEST_SECONDS = 5.0
-"""How long a request may take to arrive whole, from its first byte or from the connection's beginning."""
+"""Seconds until a request must have arrived whole, from its first byte or from the start of the connection."""
 KEEP_SECONDS = 75.0
-"""How long a connection is kept open after an answer, for the next request."""
+"""Seconds that a connection stays open for the next request after an answer."""
 PATIENCE_SECONDS = 0.25
-"""How long each may wait for its request, however many others want its room."""
+"""Seconds that each connection may wait for its request, even if others need its slot."""
 MOST = 256
-"""Connections that one listener keeps at a time."""
+"""Maximum number of connections that one listener keeps at a time."""
 SHARE = 4
-"""A listener uses at most this part of the process's descriptors; the others are for its database and its calls."""
+"""A listener uses at most one in this many file descriptors. The others are for the database and outgoing calls."""
 FEWEST = 8
 
 
 def most_connections() -> int:
-    """Return how many connections a listener of this process may keep."""
+    """Return the number of connections that a listener of this process may keep."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else max(FEWEST, min(MOST, files // SHARE))
 
 
 class Gate:
-    """The open connections of one listener, `most` of them at a time."""
+    """The open connections of one listener, at most `most` at a time."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._open: set[_Gated] = set()
-        # Since when each of them waits for a request, oldest first. Strangers have shown no good signature yet.
+        # Start of each connection's wait for a request, oldest first. Strangers have shown no good signature yet.
         self._strangers: dict[_Gated, float] = {}
         self._known: dict[_Gated, float] = {}
         self._changed = asyncio.Event()
 
     async def make_room(self) -> bool:
-        """Wait until one more connection may be served. True: another one was closed for it.
+        """Wait until one more connection may be served. Return True if another one was closed for it.
 
-        The one that has waited longest for a request goes first, and those that have shown a good signature go last.
-        None goes before `PATIENCE_SECONDS`: else a flood would close each honest one before its request is there.
+        The connection that has waited longest for a request is closed first; those that have shown a good signature
+        come last.
+        None is closed before `PATIENCE_SECONDS`: otherwise a flood would close each honest one before its request
+        arrives.
         """
         closed = False
         while len(self._open) >= self.most:
@@ -67,7 +69,7 @@ class Gate:
         return closed
 
     def close_one(self) -> None:
-        """Close the connection that has waited longest, if one waits."""
+        """Close the connection that has waited longest for a request, if there is one."""
         oldest = self._oldest()
         if oldest is not None:
             oldest[0].abort()
@@ -76,10 +78,10 @@ class Gate:
         return next((next(iter(waiting.items())) for waiting in (self._strangers, self._known) if waiting), None)
 
     def wrap(self, protocol: asyncio.Protocol) -> asyncio.Protocol:
-        """Return the protocol for one connection, which hands everything on to this one."""
+        """Return the protocol for one connection, which passes everything on to `protocol`."""
         return _Gated(protocol, self)
 
-    # What the connections tell
+    # Called by the connections
 
     def entered(self, one: _Gated) -> None:
         self._open.add(one)
@@ -100,7 +102,7 @@ class Gate:
 
 
 class _Gated(asyncio.Protocol):
-    """Hands a connection on to aiohttp, and closes it where a request does not arrive in time."""
+    """Pass a connection on to aiohttp, and close it if a request does not arrive in time."""
 
     def __init__(self, inner: asyncio.Protocol, gate: Gate) -> None:
         self._inner = inner
@@ -138,18 +140,18 @@ class _Gated(asyncio.Protocol):
         self._inner.connection_lost(exc)
 
     def arrived(self) -> None:
-        """Its request is whole: it is answered, however long that takes."""
+        """Note that the request has arrived whole. Answering it has no time limit."""
         self._cancel()
         self._is_idle = False
         self._gate.works(self)
 
     def trusted(self) -> None:
-        """The same, and the request is from the platform."""
+        """Note that a whole request has arrived from the platform, with a good signature."""
         self._is_known = True
         self.arrived()
 
     def answered(self) -> None:
-        """Its request has its answer: another one may follow."""
+        """Note that the request has been answered. Another one may follow."""
         if self._transport is None or self._transport.is_closing():
             return
         self._is_idle = True
@@ -157,7 +159,7 @@ class _Gated(asyncio.Protocol):
         self._close_after(KEEP_SECONDS, self._transport.close)
 
     def abort(self) -> None:
-        """Close it at once, whatever it still had to send."""
+        """Close the connection at once and discard any unsent data."""
         self._cancel()
         self._gate.works(self)
         if self._transport is not None:
@@ -174,14 +176,14 @@ class _Gated(asyncio.Protocol):
 
 
 def trusted(request: web.BaseRequest) -> None:
-    """Say that the whole request has arrived, and that its signature is good."""
+    """Note that the whole request has arrived, and that its signature is good."""
     if (one := _of(request)) is not None:
         one.trusted()
 
 
 @web.middleware
 async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Tell the connection when its request has arrived, where that has no body, and when it is answered."""
+    """Notify the connection when a request without a body has arrived, and when any request is answered."""
     one = _of(request)
     if one is not None and not request.body_exists:
         one.arrived()
@@ -193,6 +195,6 @@ async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 def _of(request: web.BaseRequest) -> _Gated | None:
-    """Return the connection that a request came by; None where it is closed, or no listener of ours."""
+    """Return the connection that a request came by. None means that it is closed or did not pass a `Gate`."""
     protocol = None if request.transport is None else request.transport.get_protocol()
     return protocol if isinstance(protocol, _Gated) else None

@@ -1,4 +1,4 @@
-"""/healthz and /readyz: whether this process lives, and whether it can take work. Nothing secret stands in there."""
+"""Serve /healthz and /readyz: this process is alive, and it can take work. The answers contain no secrets."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ log = logging.getLogger("askback.health")
 
 TICK_SECONDS = 0.5
 STILL_SECONDS = 5.0
-"""How long the event loop may have stood still: no click is acked meanwhile."""
+"""Seconds that the event loop may have been blocked; no click is acknowledged meanwhile."""
 COMMIT_SECONDS = 2.0
 FRESH_SECONDS = 1.0
-"""How long a commit counts: whoever asks often does not make the disk work."""
+"""Seconds for which a commit counts, so that frequent requests do not load the disk."""
 
 
 class Health:
-    """What there is to say about this process. Whatever is not known yet is not well."""
+    """The health of this process. Anything that is not known yet counts as not well."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,7 +42,7 @@ class Health:
         self._commit = asyncio.Lock()
         self._committed: tuple[float, bool] = (float("-inf"), False)
         self.is_draining = False
-        """Whether the process is about to end, and takes nothing new."""
+        """True once the process is about to end and takes nothing new."""
 
     def watch(
         self,
@@ -50,12 +50,12 @@ class Health:
         connections: Mapping[str, Connection],
         tools: Callable[[], State] | None = None,
     ) -> None:
-        """Look at these from now on: tasks that go on as long as the process, the bots, and the operator's tools."""
+        """Watch these from now on: tasks that run as long as the process, the bots, and the operator's tools."""
         self._parts, self._connections, self._tools = parts, connections, tools
 
     @asynccontextmanager
     async def ticking(self) -> AsyncGenerator[None]:
-        """Note that the event loop turns, until the block ends."""
+        """Note until the block ends that the event loop is running."""
 
         async def tick() -> None:
             while True:
@@ -69,7 +69,7 @@ class Health:
             task.cancel()
 
     def routes(self) -> list[web.RouteDef]:
-        """What is to be served, by whoever listens."""
+        """Return the routes for a listener to serve."""
         return [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
 
     def application(self) -> web.Application:
@@ -86,18 +86,18 @@ class Health:
         return _answer(await self.ready(), () if self._tools is None else self._tools().hung)
 
     def alive(self) -> dict[str, str]:
-        """Each part and what is wrong with it; "ok" where nothing is."""
+        """Return the state of each part: "ok", or a description of the problem."""
         still = time.monotonic() - self._ticked
         found = {"event loop": "ok" if still < STILL_SECONDS else f"stood still for {still:.0f} s"}
         found["database"] = self._database.defect() or "ok"
         for task in self._parts:
-            # While it drains, a bot may have ended as it should.
+            # During a drain, a bot may have finished as it should.
             ended = task.done() and not self.is_draining
             found[task.get_name().removeprefix("askback ")] = "has ended" if ended else "ok"
         return found
 
     async def ready(self) -> dict[str, str]:
-        """The same for what is needed to take work."""
+        """Return the state of everything that is needed to take work: "ok", or a description of the problem."""
         found = {"database": "ok" if await self._commits() else "does not commit"}
         for name, connection in self._connections.items():
             found[name] = "ok" if connection.is_connected() else "is not connected"
@@ -127,12 +127,12 @@ class Health:
 
 
 def _touch(transaction: Transaction) -> None:
-    """Write something that changes nothing: only what goes to the disk says that the disk takes it."""
+    """Write something that changes nothing. Only a write shows that the disk accepts one."""
     transaction.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = version_num"))  # noqa: S608
 
 
 def _answer(found: Mapping[str, str], notes: Sequence[str] = ()) -> web.Response:
-    """`notes`: what the operator should know, and takes no work away."""
+    """Build the response. `notes` are for the operator and do not change the status."""
     well = all(state == "ok" for state in found.values())
     lines = "".join(f"{part}: {state}\n" for part, state in found.items() if state != "ok")
     lines += "".join(f"note: {note}\n" for note in notes)

@@ -1,4 +1,4 @@
-"""Listening for HTTP at one address, until a block ends."""
+"""Listen for HTTP at one address until a block ends."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from askback.settings.address import Address
 log = logging.getLogger("askback.listen")
 
 LINGER_SECONDS = 1.0
-"""How long what is left of a refused body is thrown away, so that whoever sends it can still read why."""
+"""Seconds that the rest of a refused body is read and discarded, so that its sender can still read the reason."""
 CLOSE_SECONDS = 2.0
-"""How long requests that are under way may take when the block ends."""
+"""Seconds that running requests may take when the block ends."""
 QUEUED = 2
-"""Connections that the system keeps until they are taken, for each that is served: those wait for half a second."""
+"""Connections that the system may queue for each one that is served. With a full queue, they wait for 0.5 seconds."""
 PAUSE_SECONDS = 0.1
-"""How long nothing is taken after the system refused to hand a connection over."""
+"""Pause in seconds after the system refused to hand a connection over."""
 SAY_AGAIN = 60.0
-"""Seconds between two warnings of the same: anybody can open connections, and fill a log."""
+"""Seconds between two equal warnings: anyone can open connections, and so fill a log."""
 
 
 @asynccontextmanager
 async def listening(application: web.Application, address: Address) -> AsyncGenerator[Address]:
-    """Serve it there; gives the address that it came to be. Raises `OperatorError` where nobody can listen.
+    """Serve the application at this address, and yield the address with its actual port.
 
-    When the block ends, no further connection is taken, and requests under way are still answered.
+    When the block ends, no further connection is accepted, and running requests are still answered.
+    Raises `OperatorError` if nothing can listen there.
     """
     application.middlewares.insert(0, watched)
     runner = web.AppRunner(
@@ -44,7 +45,7 @@ async def listening(application: web.Application, address: Address) -> AsyncGene
         access_log=None,
         shutdown_timeout=CLOSE_SECONDS,
         lingering_time=LINGER_SECONDS,
-        # A small body may unpack to a huge one, and a signature is over what was sent.
+        # A small body may unpack to a huge one, and a signature covers the bytes as they were sent.
         auto_decompress=False,
     )
     await runner.setup()
@@ -68,7 +69,7 @@ async def listening(application: web.Application, address: Address) -> AsyncGene
 
 
 async def _bound(address: Address, backlog: int) -> list[socket.socket]:
-    """Listen at everything that a host's name stands for. Raises `OSError`."""
+    """Listen at every address that the host name resolves to. Raises `OSError`."""
     found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     with ExitStack() as stack:
         sockets: list[socket.socket] = []
@@ -81,7 +82,7 @@ async def _bound(address: Address, backlog: int) -> list[socket.socket]:
 
 
 async def _take(listener: socket.socket, runner: web.AppRunner, gate: Gate) -> None:
-    """Take connections until cancelled. A server of asyncio's would take all that come, and log each that it cannot."""
+    """Accept connections until cancelled. An asyncio server would accept all of them, and log each failure."""
     loop, serve = asyncio.get_running_loop(), runner.server
     said: Throttle[str] = Throttle(SAY_AGAIN)
 
@@ -93,7 +94,7 @@ async def _take(listener: socket.socket, runner: web.AppRunner, gate: Gate) -> N
         try:
             connection, _ = await loop.sock_accept(listener)
         except ConnectionError:
-            continue  # gone before it was taken
+            continue  # closed before it was accepted
         except OSError as error:
             say("accept_failed", "A connection could not be taken, trying again: %s", error)
             gate.close_one()

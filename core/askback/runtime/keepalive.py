@@ -1,4 +1,4 @@
-"""Whether the other end of a line is still there: asked often where answers are quick, seldom where they are not."""
+"""Detect that the other end of a connection is gone. A quick connection is probed often, a slow one seldom."""
 
 from __future__ import annotations
 
@@ -11,55 +11,58 @@ from collections.abc import Awaitable, Callable
 SHORTEST = 0.25
 LEAST_PATIENCE = 0.25
 LONGEST = 10.0
-"""Seconds between two questions, and that an answer may take, at least and at most."""
+"""Lower and upper limits, in seconds, for the interval between probes and the time to answer one."""
 ROUNDS_BETWEEN = 60
 ROUNDS_OF_PATIENCE = 20
-"""The same in round trips: on one machine a dead line is noticed within a second, and no far server is pestered."""
+"""Interval and patience in round trips. On one machine a dead line is noticed within a second."""
 SLICES = 6
-"""In how many pieces an answer is waited for. One of them counts as no more than it should have taken."""
+"""Number of slices of the wait for an answer. A stall of this process counts as one slice at most."""
 KEPT = 16
-"""Measurements that are kept. The quickest counts: the others tell of stalls, also of this process's own."""
+"""Number of measurements kept. The quickest counts; slower ones include stalls, also of this process itself."""
 
 
 class Pulse:
-    """The pulse of one line."""
+    """Measures one connection's round trips, and probes it."""
 
     def __init__(self, round_trip: float, *, shortest: float = SHORTEST) -> None:
-        """`round_trip`: what one took while the line was opened; `shortest`: for lines that must not be asked often."""
+        """Start with the `round_trip` in seconds that was measured while connecting.
+
+        `shortest` is the minimum interval in seconds, for connections that must not be probed often.
+        """
         self._first = round_trip
         self._shortest = shortest
         self._measured: deque[float] = deque(maxlen=KEPT)
 
     @property
     def round_trip(self) -> float:
-        """Seconds that an answer takes."""
+        """Round trip in seconds."""
         return min(self._measured, default=self._first)
 
     @property
     def interval(self) -> float:
-        """Seconds between two questions."""
+        """Seconds between two probes."""
         return min(max(ROUNDS_BETWEEN * self.round_trip, self._shortest), LONGEST)
 
     @property
     def patience(self) -> float:
-        """Seconds after which no answer means that nobody is there."""
+        """Seconds without an answer after which the other end counts as gone."""
         return min(max(ROUNDS_OF_PATIENCE * self.round_trip, LEAST_PATIENCE), LONGEST)
 
     def measured(self, seconds: float) -> None:
-        """A question was answered after so long."""
+        """Record that a probe was answered after this many seconds."""
         self._measured.append(max(seconds, 0.0))
 
     async def until_silent(self, ask: Callable[[], Awaitable[object]], heard: Callable[[], object]) -> None:
-        """Return when a question was not answered. `heard` gives something else whenever anything has come in.
+        """Return when a probe was not answered. `heard` returns a different value whenever any data has arrived.
 
-        A stall of this process is no silence of the other end's: while it lasts, no time passes here.
+        A stall of this process does not count as silence of the other end, since no time passes here during a stall.
         """
-        # The first answers come in quick succession: a single one says little where this process was just stalled.
+        # Probe in quick succession at first: a single answer says little if this process was just stalled.
         pause = self._shortest
         while True:
             before = heard()
             try:
-                # What cannot even be written in that time is not taken at the other end.
+                # A probe that cannot even be written in that time is not accepted at the other end.
                 async with asyncio.timeout(self.patience):
                     await ask()
             except (TimeoutError, OSError, RuntimeError):
@@ -71,7 +74,7 @@ class Pulse:
 
     async def _anything(self, before: object, heard: Callable[[], object]) -> bool:
         piece = self.patience / SLICES
-        # Counted, not measured: after a stall, what had come in meanwhile is read before the next piece is over.
+        # Count slices instead of measuring time: data that arrived during a stall is read before the next slice ends.
         for _ in range(SLICES):
             await asyncio.sleep(piece)
             if heard() != before:

@@ -1,4 +1,4 @@
-"""PostgreSQL as what several processes work on at the same time."""
+"""Let several processes work on PostgreSQL at the same time."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from askback.store.store import Store
 log = logging.getLogger("askback.worker")
 
 LOOK_AGAIN = 3.0
-"""What a process had taken when it died is found by others within this time and a lease."""
+"""Longest sleep in seconds. Others find what a dead process had taken within this time plus a lease."""
 PAUSE_SECONDS = 1.0
 
 
 class SharedBacking(Backing):
-    """Other processes' commits are heard of through NOTIFY, and found by looking where that fails."""
+    """Learn of other processes' commits through NOTIFY, and by polling if that fails."""
 
     is_shared = True
     look_again = LOOK_AGAIN
@@ -58,7 +58,7 @@ class SharedBacking(Backing):
 
 @asynccontextmanager
 async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) -> AsyncGenerator[asyncio.Task[None]]:
-    """Hear, until the block ends, of what processes commit. `listening`: the statement that makes the server tell."""
+    """Receive signals about other processes' commits until the block ends. `listening` is the SQL that subscribes."""
     task = asyncio.create_task(_Hearing(address, recheck, listening).run(), name="askback signals")
     try:
         yield task
@@ -67,7 +67,7 @@ async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) ->
 
 
 class _Hearing:
-    """Hears of what other processes commit, over one connection after the other."""
+    """Receives signals about other processes' commits, and reconnects when a connection fails."""
 
     def __init__(self, address: PostgresAddress, recheck: Recheck, listening: str) -> None:
         self._address = address
@@ -77,14 +77,14 @@ class _Hearing:
         self._logged = float("-inf")
 
     async def run(self) -> None:
-        """Hear until cancelled, whatever goes wrong."""
+        """Receive signals until cancelled, despite any failure."""
         while True:
             try:
                 await self._hear()
             except (psycopg.Error, OSError, TimeoutError) as error:
                 self._failed(reason(error))
             except Exception:
-                # Ours, then: without this task nothing would hear any more, and nobody would know.
+                # This is a fault in askback. Without this task no signals would arrive, and no one would notice.
                 log.exception(
                     "What another process told could not be taken in; hearing again.",
                     extra={"action": "signals_failed"},
@@ -100,12 +100,12 @@ class _Hearing:
         ) as connection:
             await connection.execute(self._listening.encode())
             self._succeeded()
-            # Whatever was said while nobody listened.
+            # Catch up with everything that was signalled while this process was not connected.
             self._recheck(Signal(kind="look"))
             while True:
                 async for notify in connection.notifies():
                     self._recheck(Signal.decoded(notify.payload))
-                # The same once more: what a connection asked last tells the others that it hears.
+                # Repeat the statement: the others see in a connection's last query that it listens.
                 await connection.execute(self._listening.encode())
 
     def _failed(self, why: str) -> None:

@@ -1,10 +1,10 @@
-"""Gets the agent's turns taken by whichever of several processes is free: procrastinate's jobs on PostgreSQL.
+"""Let any free process of several advance the agent's turns, through procrastinate's jobs on PostgreSQL.
 
-Whoever gives a conversation something to do defers its job in the same commit (`askback.store.turns.wake`), under a
-lock of its own, in a queue of its platform: no two processes advance one conversation at once, and none of another
-platform does. A process that died is noticed by its heartbeat, and its jobs are taken by others. One that was only slow
-may come back then: what it still wants to commit is refused, since the conversation has gone on without it
-(`TurnEnd.after`).
+A commit that gives a conversation something to do defers its job, too (`askback.store.turns.wake`). The job has the
+conversation's own lock and its platform's queue. So no two processes advance one conversation at once, and only a
+process that serves the platform takes it. A missing heartbeat reveals a dead process, and others take its jobs. A
+process that was only slow may return later. Its commits are then refused, because the conversation has continued
+without it (`TurnEnd.after`).
 """
 
 from __future__ import annotations
@@ -47,44 +47,44 @@ log = logging.getLogger("askback.worker")
 HEARTBEAT_SECONDS = 1.0
 SWEEP_SECONDS = 1.0
 ANNOUNCE_SECONDS = 0.1
-"""How often it is looked whether the others can be told what this process serves."""
+"""Seconds between two attempts to announce the platforms that this process serves."""
 POLL_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 OPEN_SECONDS = 3.0
-"""How long it may take to connect, and to get one of the connections."""
+"""Timeout in seconds for connecting, and for getting a connection from the pool."""
 CONNECTIONS = 4
 LEFT_SECONDS = 10.0
-"""A job of ours that nobody works on for so long: that it was done could not be said."""
+"""Seconds after which a job that this process holds but does not work on is released: its end could not be recorded."""
 NEWER_SECONDS = 5
-"""How long a job that only a newer process knows is let be."""
+"""Seconds until a job that only a newer process knows is tried again."""
 STILL_SECONDS = 5.0
-"""How long a heart may stand still in the database, once that is noticed, before the jobs get new connections."""
+"""Seconds that a heartbeat may be missing in the database, once noticed, before the jobs get new connections."""
 STOP_SECONDS = 1.0
-"""How long a session that is to begin again may take to end by itself."""
+"""Seconds that a session gets to end before it is cancelled and restarted."""
 JOBS = 3 * AT_ONCE
-"""Jobs in hand: their turns are under way, their tools run, or they wait for a slot. The rest is for others."""
+"""Maximum number of jobs held: their turns or tools run, or they wait for a slot. Other processes take the rest."""
 JOBS_EACH = JOBS // 2
-"""Jobs in hand for the conversations of one person."""
+"""Maximum number of jobs held for the conversations of one person."""
 LEAVE_SECONDS = 0.1
-"""How long turns may go on when the process ends without having rested: they are taken again by others."""
+"""Seconds that turns may continue if the process ends without resting first; other processes take them again."""
 
 
 _LIBRARIES = ("procrastinate.worker", "procrastinate.utils", "psycopg.pool")
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a library says more than that a connection was lost, which is told of here."""
+    """Return False for a record that only reports a lost connection: this module logs that. At DEBUG, return True."""
     error = record.exc_info[1] if record.exc_info else None
     is_loss = record.name == "psycopg.pool" or isinstance(error, ConnectorException | psycopg.Error)
     return not is_loss or logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
 class _NewerError(Exception):
-    """A job of a newer release, which this one does not know."""
+    """Raised for a job of a newer release, which this one does not know."""
 
 
 class _Again(BaseRetryStrategy):
-    """Without an end: a turn that was broken off by the end of a process is anybody's, at once."""
+    """Retry without limit: any process may at once take a turn that was interrupted by the end of another process."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision:
         if isinstance(exception, _NewerError):
@@ -98,7 +98,7 @@ _AnyTask: TypeAlias = Task[Any, Any, Any]
 
 
 class _Manager(JobManager):
-    """Leaves a job whose end cannot be said to those who look for such ones: it was told of, and nobody waits."""
+    """Suppress lost connections when recording a job's end; `_give_back_left` handles such jobs later."""
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
         with suppress(ConnectorException):
@@ -117,7 +117,7 @@ class _Manager(JobManager):
 
 
 class _Tasks(dict[str, _AnyTask]):
-    """The tasks that are known here; a job of any other is left to the processes that know it."""
+    """The tasks that this release knows. A job of any other task is left to processes that know it."""
 
     def __init__(self, known: Mapping[str, _AnyTask], other: _AnyTask) -> None:
         super().__init__(known)
@@ -142,7 +142,7 @@ async def _unknown(**arguments: object) -> None:
 
 
 class JobTurns:
-    """Takes jobs of the platforms that are served here, and sees to those that dead processes left."""
+    """Take jobs of the served platforms, and take over those that dead processes left."""
 
     def __init__(
         self, address: PostgresAddress, database: Database, store: Store, advance: Advance, served: frozenset[str]
@@ -155,17 +155,17 @@ class JobTurns:
         for name in _LIBRARIES:
             logging.getLogger(name).addFilter(_is_news)
         self._logged = float("-inf")
-        """When the log said last that the jobs cannot be read."""
+        """Time of the last log line that the jobs cannot be read."""
         self._worker: Worker | None = None
         self._session: asyncio.Task[None] | None = None
-        """Works as long as the connections do."""
+        """Runs as long as its connections work."""
         self._still_since: float | None = None
-        """Since when the others do not see the heart of this process beat."""
+        """Start of the time during which the other processes see no heartbeat of this one; monotonic."""
         self._left: dict[int, float] = {}
-        """Since when jobs of ours have had nobody who works on them, by a clock that does not jump."""
+        """Start of the time during which a job that this process holds is not worked on, by job id; monotonic."""
 
     def wake(self) -> None:
-        """Nothing to do: whoever had something for the agent deferred a job, which wakes a process."""
+        """Do nothing: the commit that gave the agent something to do deferred a job, which wakes a process."""
 
     async def rest(self, seconds: float) -> None:
         if self._worker is not None:
@@ -174,7 +174,7 @@ class JobTurns:
         await self._advancing.rest(seconds)
 
     async def run(self) -> None:
-        """Work until cancelled. A database that is away is waited for."""
+        """Work until cancelled, and wait while the database is unreachable."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._sweep_forever(), name="askback sweep")
             while not self._advancing.is_resting:
@@ -187,7 +187,7 @@ class JobTurns:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     def _note(self, session: asyncio.Task[None]) -> None:
-        """Log why a session has ended, unless the log says so already. Raises what is a fault of ours."""
+        """Log why a session ended, unless the log says so already. Raises any error that is a fault in askback."""
         error = asyncio.CancelledError() if session.cancelled() else session.exception()
         if error is None:
             return
@@ -199,7 +199,7 @@ class JobTurns:
         log.warning("The jobs cannot be read, trying again: %s", _said(error), extra={"action": "store_failed"})
 
     async def _open_and_work(self) -> None:
-        """Take jobs over connections of their own. Each time over new ones: those of before may lead elsewhere."""
+        """Take jobs over new connections: those of the previous session may lead to another server."""
         pool = AsyncConnectionPool(
             kwargs=conninfo(self._address),
             connection_class=BoundedConnection,
@@ -246,9 +246,10 @@ class JobTurns:
             self._worker = None
 
     async def _give_back_left(self) -> None:
-        """See to jobs that this process has worked off where the database was away when that was to be said.
+        """Release jobs that this process finished while the database was unreachable.
 
-        Nobody else does: its heart goes on beating, and no other job of their conversations would ever run.
+        No other process does so: this one's heartbeat continues, and no further job of their conversations would ever
+        run.
         """
         worker_id = None if self._worker is None else self._worker.worker_id
         if worker_id is None:
@@ -270,7 +271,7 @@ class JobTurns:
             )
 
     async def _sweep_forever(self) -> None:
-        """See to jobs whose process has died, and to conversations that have none."""
+        """Give back the jobs of dead processes, and defer a job for each conversation that lacks one."""
         while True:
             pause = SWEEP_SECONDS
             try:
@@ -293,7 +294,7 @@ class JobTurns:
         return await self._database.run(lambda connection: sweep(connection, self._served, own))
 
     async def _announce(self) -> bool:
-        """Tell the others what is served here, once they know this process. False: they do not yet."""
+        """Announce the platforms that this process serves, once its worker is registered. Return False until then."""
         worker = self._worker
         worker_id = None if worker is None else worker.worker_id
         if worker is None or worker_id is None:
@@ -312,14 +313,15 @@ class JobTurns:
         now = time.monotonic()
         self._still_since = now if self._still_since is None else self._still_since
         if beats is None:
-            # Held up for so long that others took it for dead: its heart would beat for nobody until the next job.
+            # This process stalled so long that others declared it dead. Restart the worker: otherwise its heartbeats
+            # would be ignored until the next job.
             worker.stop()
         elif now - self._still_since >= STILL_SECONDS:
-            # Its connections lead nowhere: not held up, since this runs.
+            # Its connections lead nowhere. The process did not stall, since this code runs.
             await self._begin_again(worker)
 
     async def _begin_again(self, worker: Worker) -> None:
-        """End the session, so that the next one begins. One that hangs is broken off."""
+        """End the session, so that the next one begins. Cancel one that hangs."""
         worker.stop()
         session = self._session
         if session is not None:
@@ -328,7 +330,7 @@ class JobTurns:
 
 
 def unless_cancelled() -> None:
-    """Raises `CancelledError` where a library that was cancelled in the middle of connecting told another end."""
+    """Raise `CancelledError` if a library that was cancelled while connecting raised a different error instead."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

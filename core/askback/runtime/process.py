@@ -1,4 +1,4 @@
-"""A command's life as a process: its work runs to the end, and signals end it cleanly."""
+"""Run a command as a process: its work runs to the end, and signals end it cleanly."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from types import FrameType
 from askback.errors import AskbackError
 
 LOST_SECONDS = 1.0
-"""After so long without an end, a signal's cancellation is given again."""
+"""Seconds after which a signal's cancellation is repeated if the task has not ended."""
 
 
 def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0) -> int:
-    """Run to the end, and return the exit code. SIGINT and SIGTERM end it cleanly, this with `terminated_code`."""
-    # Only now: `--help` is a quarter faster without it.
+    """Run the work to its end, and return the exit code.
+
+    SIGINT and SIGTERM cancel it. The exit code is then 130 after SIGINT, or else `terminated_code`.
+    """
+    # Imported late: `--help` is a quarter faster without it.
     import asyncio
 
     signals: list[int] = []
@@ -28,7 +31,7 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
         cancelling = signal.getsignal(signal.SIGINT)
 
         def end() -> None:
-            """Cancel, again and again: before Python 3.12, libraries lose a cancellation now and then."""
+            """Cancel repeatedly: before Python 3.12, libraries lose a cancellation now and then."""
             if task is not None and not task.done():
                 task.cancel()
                 loop.call_later(LOST_SECONDS, end)
@@ -41,7 +44,7 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
             signals.append(number)
             loop.call_soon_threadsafe(loop.call_later, LOST_SECONDS, end)
             if callable(cancelling):
-                cancelling(number, frame)  # asyncio's own: the second one raises at once
+                cancelling(number, frame)  # asyncio's own handler raises at once on the second signal
 
         loop.add_signal_handler(signal.SIGTERM, terminated)
         if callable(cancelling):
@@ -71,7 +74,7 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
 
 
 def quiet_interrupt() -> None:
-    """Let Ctrl-C end the process at once until `run_to_end` begins."""
+    """Make Ctrl-C end the process at once until `run_to_end` begins."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _quit)
 
@@ -82,5 +85,5 @@ def _leaf(group: BaseExceptionGroup[AskbackError]) -> AskbackError:
 
 
 def _quit(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C before anything has begun: an exception would turn up in the middle of some import."""
+    """Exit at once on an early Ctrl-C: an exception would surface in the middle of some import."""
     os._exit(130)

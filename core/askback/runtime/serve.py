@@ -1,4 +1,4 @@
-"""Running bots until somebody ends them."""
+"""Run bots until a signal ends them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("askback.serve")
 
 
 async def serve(bots: Sequence[Bot]) -> int:
-    """Run these bots until a signal ends them. Raises `OperatorError` with everything that is missing at once."""
+    """Run these bots until a signal ends them. Raises one `OperatorError` that lists everything that is missing."""
     problems: list[str] = []
     settings: Settings | None = None
     try:

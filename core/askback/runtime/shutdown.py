@@ -1,4 +1,4 @@
-"""How a process that serves ends: the first signal lets it drain, and it is over within ten seconds in every case."""
+"""End a serving process: the first signal starts a drain, and the process always ends within ten seconds."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from typing import Any
 log = logging.getLogger("askback.serve")
 
 LAST_SECONDS = 9.0
-"""After that, the process ends whatever goes on: nothing that was committed is lost by it."""
+"""Seconds after the first signal until the process exits in any case. Nothing that was committed is lost."""
 
 LOST_SECONDS = 1.0
-"""After so long without an end, a task is cancelled again."""
+"""Seconds after which a task that has not ended is cancelled again."""
 
 
 class Ending:
-    """Takes the signals of the task that makes it."""
+    """Handle the signals for the task that creates it."""
 
     def __init__(self) -> None:
         self.can_drain = False
-        """Whether there is anything that could; before, the first signal ends everything."""
+        """True if something can be drained. Before that, the first signal cancels the task."""
         self._over = asyncio.Event()
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            # `nohup` lets it live on when its terminal closes.
+            # `nohup` ignores SIGHUP, so that the process survives its terminal.
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, self._signalled, number)
 
     async def wait(self) -> None:
-        """Until the first signal."""
+        """Wait for the first signal."""
         await self._over.wait()
 
     def _signalled(self, number: int) -> None:
         if self._over.is_set():
             _end(128 + number)
         self._over.set()
-        # A thread, since what hangs may be the event loop itself.
+        # Use a thread, since the event loop itself may hang.
         last = threading.Timer(LAST_SECONDS, _end_late)
         last.daemon = True
         last.start()
@@ -53,7 +53,7 @@ class Ending:
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """End tasks. A cancellation can get lost on its way through a library (`asyncio.wait_for` before Python 3.12)."""
+    """Cancel tasks until all have ended. Libraries can lose a cancellation (`asyncio.wait_for` before Python 3.12)."""
     while pending := [task for task in tasks if not task.done()]:
         for task in pending:
             task.cancel()
@@ -70,5 +70,5 @@ def _end(code: int) -> None:
         try:
             stream.flush()
         except (OSError, ValueError, AttributeError):
-            continue  # closed, or never there: nobody would read it
+            continue  # closed or missing, so no one would read it
     os._exit(code)

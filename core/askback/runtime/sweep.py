@@ -1,4 +1,4 @@
-"""Looks, after a time in which deletions were not heard, whether the cards of open questions still stand."""
+"""Check after missed deletion events that the cards of open questions still exist."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from askback.store.store import Store
 log = logging.getLogger("askback.cards")
 
 AT_MOST = 500
-"""Cards that are looked at after each start or lost connection, the newest first."""
+"""Maximum number of cards checked after each start or lost connection, the newest first."""
 PAUSE_SECONDS = 0.5
-"""Between two of them: people's clicks need the platform's rate limits more."""
+"""Seconds between two checks: people's clicks need the platform's rate limits more."""
 AGAIN_SECONDS = 600.0
-"""From one look at all cards of a platform to the next: a connection may be lost again and again."""
+"""Minimum seconds between two sweeps of a platform: a connection may be lost repeatedly."""
 LONGEST_SECONDS = 60.0
-"""The longest that looks wait for a platform that cannot for now; at first it is a second, and twice that each time."""
+"""Longest pause in seconds if the platform cannot answer now. Pauses start at one second and double each time."""
 REFUSALS = 10
-"""After so many in a row the rest is not tried: the token may be revoked."""
+"""Number of refusals in a row that end a sweep: the token may be revoked."""
 
 
 class Sweep:
-    """The looks that are due. `run` owns them."""
+    """The sweeps that are due. `run` owns their tasks."""
 
     def __init__(self, store: Store, cards: Cards, platforms: Mapping[str, Platform]) -> None:
         self._store = store
@@ -43,13 +43,13 @@ class Sweep:
         self._looks: dict[str, asyncio.Task[None]] = {}
 
     def missed(self, platform: str) -> None:
-        """Deletions on this platform may have been missed."""
+        """Note that deletions on this platform may have been missed, and schedule a sweep."""
         now = time.monotonic()
         self._due.setdefault(platform, max(now, self._looked.get(platform, -math.inf) + AGAIN_SECONDS))
         self._asked.set()
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Sweep until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._asked.clear()
@@ -62,7 +62,7 @@ class Sweep:
                     continue
                 del self._due[name]
                 self._looked[name] = time.monotonic()
-                # The new look is at all cards again; and a platform that is away holds up no other.
+                # The new sweep checks all cards again. A platform that is down delays no other.
                 if (before := self._looks.get(name)) is not None:
                     before.cancel()
                 self._looks[name] = tasks.create_task(self._look_through(name), name=f"askback sweep {name}")
@@ -71,7 +71,7 @@ class Sweep:
         try:
             await self._look_at_all(name)
         except Exception:
-            # Nothing depends on it: a card comes back when somebody asks for it, too.
+            # Nothing depends on it: a card also comes back when someone asks for it.
             log.exception("The cards could not be looked through.", extra={"action": "sweep_failed"})
 
     async def _look_at_all(self, name: str) -> None:
@@ -86,7 +86,7 @@ class Sweep:
                 await self._look(platform, ask_id)
                 refusals, growing = 0, PAUSE_SECONDS
             except TryLater as later:
-                # Behind the others: one that the platform can never show holds up none of them.
+                # Put it last: a card that the platform can never show must not delay the others.
                 left.append(ask_id)
                 growing = min(growing * 2, LONGEST_SECONDS)
                 pause = growing if later.seconds is None else min(later.seconds, LONGEST_SECONDS)

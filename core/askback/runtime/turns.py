@@ -1,4 +1,4 @@
-"""Gets the agent's turns taken in this process, which is the only one that works."""
+"""Advance the agent's turns in this process. `LocalTurns` is for a process that works alone on its database."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ from askback.store.store import Store
 log = logging.getLogger("askback.worker")
 
 LATER_SECONDS = 1.0
-"""After how long a conversation is tried again whose starter has too many others here."""
+"""Seconds until a conversation is tried again if its starter has too many others in this process."""
 LONGEST_PAUSE = 60.0
 STORE_PAUSE = 1.0
 LEFT_PAUSE = 5.0
-"""How long a conversation that only a newer process can read is let be by this one, and by whoever else may take it."""
+"""Seconds for which this and other processes leave a conversation alone that only a newer release can read."""
 LOOK_AGAIN = 30.0
-"""The longest that is slept: the clock may jump, and what was committed late told nobody."""
+"""Longest sleep in seconds: the clock may jump, and a late commit may have sent no nudge."""
 
 Advance = Callable[[str, Slot], Awaitable[None]]
-"""Does what a conversation has to do, until it waits or is done. It has a slot, which it may lend to others."""
+"""Do a conversation's pending work until it waits or is done. It holds a slot, which it may lend to others."""
 
 
 class Turns(Protocol):
-    """Sees to it that every conversation with something to do is advanced, one at a time."""
+    """Advance every conversation that has something to do, one turn at a time for each."""
 
     async def run(self) -> None:
         """Work until cancelled."""
         ...
 
     def wake(self) -> None:
-        """A conversation may have something to do."""
+        """Note that a conversation may have something to do."""
         ...
 
     async def rest(self, seconds: float) -> None:
-        """While `run` goes on: begin no further turn, and wait for those under way, so many seconds."""
+        """Begin no further turn while `run` continues, and wait up to `seconds` for the running ones."""
         ...
 
 
 class Advancing:
-    """The turns under way in this process."""
+    """The turns that run in this process."""
 
     def __init__(self, store: Store, advance: Advance, most_each: int | None = None) -> None:
-        """`most_each`: conversations of one person that are here at the same time. None: as many as there are."""
+        """`most_each` limits the conversations of one person in this process. None means no limit."""
         self._store = store
         self._advance = advance
         self._most_each = most_each
         self._slots = Slots()
         self._here: Counter[str] = Counter()
-        """How many conversations of each person have a slot, wait for one, or run tools."""
+        """Number of each person's conversations that have a slot, wait for one, or run tools."""
         self._under_way: dict[str, asyncio.Event] = {}
-        """The end of each."""
+        """Event for the end of each running turn, by conversation id."""
         self._failures: dict[str, int] = {}
         self._calm = asyncio.Event()
         self.is_resting = False
@@ -70,10 +70,11 @@ class Advancing:
         return conversation_id in self._under_way
 
     async def advance(self, conversation_id: str) -> None:
-        """Advance a conversation. One that fails is put off, the longer the more often it did.
+        """Advance a conversation. One that fails is put off, longer after each failure.
 
-        One that is under way here is looked at when that has ended: where this process was held up so long that it
-        was taken for gone, its own jobs may come back to it. Raises `Closed` where the process is about to end.
+        If the conversation already runs here, wait until that has ended. After a long stall, other processes may take
+        this process for dead, and its own jobs may then come back to it. Raises `Closed` if the process is about to
+        end.
         """
         while (other := self._under_way.get(conversation_id)) is not None:
             await other.wait()
@@ -87,7 +88,7 @@ class Advancing:
             self._store.leave_turn(conversation_id, error)
             await self._put_off(conversation_id, LEFT_PAUSE)
         except StoreError:
-            # Nothing is wrong with the turn, and it is taken again as soon as the database is back.
+            # The turn itself is fine, and is taken again as soon as the database is back.
             log.exception("A turn of the agent could not be committed.", extra={"action": "store_failed"})
             await asyncio.sleep(STORE_PAUSE)
         except Exception:
@@ -109,7 +110,7 @@ class Advancing:
         starter = await self._store.starter(conversation_id)
         person = "" if starter is None else person_of(starter)
         if self._most_each is not None and self._here[person] >= self._most_each:
-            # The jobs in hand are limited: those of others have room, too.
+            # The number of jobs held is limited. Leave space for those of other people.
             await self._put_off(conversation_id, LATER_SECONDS)
             return
         self._here[person] += 1
@@ -129,7 +130,7 @@ class Advancing:
             await asyncio.sleep(pause)
 
     async def rest(self, seconds: float) -> None:
-        """Begin no further turn, and wait for those under way. One that takes longer is taken again."""
+        """Begin no further turn, and wait up to `seconds` for the running ones. A slower one is taken again later."""
         self.is_resting = True
         self._slots.close()
         if not self._under_way:
@@ -146,7 +147,7 @@ class Advancing:
 
 
 class LocalTurns:
-    """Looks for conversations with something to do, and advances them."""
+    """Find conversations with something to do, and advance them."""
 
     def __init__(self, store: Store, advance: Advance) -> None:
         self._store = store
@@ -168,7 +169,7 @@ class LocalTurns:
                     await self._advancing.advance(conversation_id)
             finally:
                 waiting.discard(conversation_id)
-                # What came in while it ran is looked at now.
+                # Check now for anything that arrived while it ran.
                 self._nudged.set()
 
         async with asyncio.TaskGroup() as tasks:
@@ -191,7 +192,7 @@ class LocalTurns:
 
 
 async def sleep(nudged: asyncio.Event, pause: timedelta | None, longest: float = LOOK_AGAIN) -> None:
-    """Sleep for that long, or until a nudge, so many seconds at most. None: nothing is known to come."""
+    """Sleep for `pause` or until a nudge, at most `longest` seconds. A `pause` of None means `longest`."""
     seconds = longest if pause is None else pause.total_seconds()
     if seconds <= 0:
         await asyncio.sleep(0)

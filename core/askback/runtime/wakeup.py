@@ -1,7 +1,7 @@
-"""How a command tells the running worker that it changed something: a datagram to a socket beside the database.
+"""Nudge the running worker after a command changed something, through a datagram socket next to the database.
 
-The socket says nothing but "look again", so that nothing depends on it: what was committed is found by the
-worker's own next look, or at the next start.
+The datagram only means "look again", so nothing depends on it. The worker also finds each commit when it next looks, or
+at the next start.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from pathlib import Path
 log = logging.getLogger("askback.nudge")
 
 LONGEST = 100
-"""Bytes in the address of a socket: Linux takes 107, macOS 103."""
+"""Maximum bytes in a socket's address: Linux takes 107, macOS 103."""
 LONGEST_NAME = 72
 AT_ONCE = 64
-"""How many nudges are read at one go; the rest comes with the event loop's next round."""
+"""Maximum number of nudges read at once. The next round of the event loop reads the rest."""
 
 
 @contextmanager
 def listening(database: Path, look: Callable[[], None]) -> Generator[None]:
     """Call `look` for every nudge until the block ends.
 
-    Only for whoever holds the database's lock: a socket that an ended process left behind is taken over.
-    Where none can be had, that is logged, and the worker finds what was changed when it next looks by itself.
+    Only for the holder of the database's lock: a socket that a dead process left behind is replaced.
+    If no socket can be bound, that is logged, and the worker finds changes when it next looks.
     """
     path = _path(database)
     try:
@@ -57,7 +57,7 @@ def listening(database: Path, look: Callable[[], None]) -> Generator[None]:
 
 
 def nudge(database: Path) -> bool:
-    """Ask the process that works on this database to look again. False: none listens."""
+    """Ask the process that works on this database to look again. Return False if none listens."""
     path = _path(database)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
@@ -65,7 +65,7 @@ def nudge(database: Path) -> bool:
             with _address(path) as address:
                 sender.sendto(b"\n", address)
         except BlockingIOError:
-            return True  # so many are waiting there already that no further one is needed
+            return True  # the queue is full, so no further nudge is needed
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ECONNREFUSED):
                 log.warning(
@@ -86,7 +86,7 @@ def _path(database: Path) -> Path:
 
 @contextmanager
 def _address(path: Path) -> Generator[str]:
-    """The socket's path, or a short one that leads to the same file."""
+    """Yield the socket's path, or a short one that leads to the same file."""
     if len(os.fsencode(path)) <= LONGEST or not Path("/proc/self/fd").is_dir():
         yield str(path)
         return
@@ -107,7 +107,7 @@ def _bind(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         listener.setblocking(False)
-        # Before it has a name: nobody else can reach it for a moment. Where that does nothing, the second does.
+        # Before it has a name: no one else can reach it for a moment. If that has no effect, the second chmod does.
         os.fchmod(listener.fileno(), 0o600)
         with _address(path) as address:
             listener.bind(address)

@@ -1,4 +1,4 @@
-"""Gets work done in this process: what people are to see, and deadlines; beside it, the agent's turns."""
+"""Do the work of this process: deliver messages and cards, handle deadlines, and run the agent's turns."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ from askback.store.store import Store
 log = logging.getLogger("askback.worker")
 
 GIVE_UP = timedelta(seconds=60)
-"""How long something new is tried that a fault of our own keeps from being shown: no waiting mends that."""
+"""Time limit for something new that a fault in askback keeps from being shown: waiting does not fix a fault."""
 KEEP_FOR = timedelta(hours=24)
-"""How long a delivery is kept that the platform fails to take. The card of an open question has no such limit."""
+"""Time limit for a delivery that the platform fails to accept. The card of an open question has no such limit."""
 FIRST_PAUSE = 1.0
 LOOK_PAUSE = 600.0
-"""Seconds between two looks for a card that may stand where nothing may be read."""
+"""Seconds between two searches for a card that may exist in a channel that the bot may not read."""
 TOLD_A_MINUTE = 6
-"""Log lines a minute, at most, about deliveries that are tried again."""
+"""Maximum log lines a minute about retried deliveries."""
 STORE_PAUSE = 1.0
 WATCH_SECONDS = 1.0
-"""How often it is looked whether the wall clock was set; one that is off by no more is let be."""
+"""Seconds between two checks that the wall clock was not set. A smaller deviation is ignored."""
 CLOCK_SECONDS = 30.0
-"""How often it is looked whether the clock went back."""
+"""Seconds between two checks that the clock did not go back."""
 PRUNE_SECONDS = 3600.0
 PRUNED_AT_ONCE = 20
 UNSERVED_SECONDS = 30.0
-"""How often it is looked whether something waits that nobody serves, and how long it has to have waited."""
+"""Seconds between two checks for work that no process serves, and the minimum time that it must have waited."""
 
 
 class _Hidden(AskbackError):
-    """Whether a card stands there cannot be seen for now."""
+    """Raised if it is unknown for now whether a card exists."""
 
 
 class Worker:
-    """The worker of this process; `run` owns every task of it."""
+    """The worker of this process; `run` owns all its tasks."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class Worker:
         first_pause: float = FIRST_PAUSE,
         retention: timedelta | None = None,
     ) -> None:
-        """`alone`: no other process works on this store, so that whatever is taken was taken by one that ended.
+        """`alone` means that no other process works on this store, so a process that has ended took every lease.
 
-        `look_again`: how many seconds to sleep at most. `give_up`: how long a fault of our own may keep something new
-        from being shown. `first_pause`: the seconds before the first retry. `retention`: how long what rests is kept;
-        None: for ever.
+        `look_again`: longest sleep in seconds. `give_up`: time limit for something new that a fault in askback keeps
+        from being shown. `first_pause`: seconds before the first retry. `retention`: how long inactive conversations
+        are kept; None means permanently.
         """
         self._retention = retention
         self._give_up = give_up
@@ -91,16 +91,16 @@ class Worker:
         self._deadlines = asyncio.Event()
         self._idle = asyncio.Event()
         self._delivering: dict[str, bool] = {}
-        """What is under way, and whether it has to be looked at once more after that."""
+        """Running deliveries by target; True if the target must be delivered again afterwards."""
         self._in_flight: Counter[str] = Counter()
-        """Deliveries under way on each platform."""
+        """Number of running deliveries on each platform."""
         self._breakers: dict[str, Breaker] = {}
         self._failing: dict[str, float] = {}
-        """Since when the platform fails to take something, by a clock that does not jump."""
+        """Start of the time during which the platform fails to accept a target; monotonic."""
         self._faulty: dict[str, float] = {}
-        """Since when a fault of our own keeps something from being shown."""
+        """Start of the time during which a fault in askback keeps a target from being shown; monotonic."""
         self._told: deque[float] = deque(maxlen=TOLD_A_MINUTE)
-        """When the last log lines about retries were written."""
+        """Times of the last log lines about retries."""
         manager.on_work(self._nudge)
         manager.members = self._members
         if turns is not None:
@@ -108,7 +108,7 @@ class Worker:
             manager.on_heard(turns.wake)
 
     def wake(self) -> None:
-        """A conversation may have something to do, or there is something to show."""
+        """Note that a conversation may have something to do, or that there is something to show."""
         if self._turns is not None:
             self._turns.wake()
         self._outbox.set()
@@ -118,7 +118,7 @@ class Worker:
         self._deadlines.set()
 
     async def run(self) -> None:
-        """Work until cancelled. What a process before this one left is taken up first."""
+        """Work until cancelled. If `alone`, free the leases of the previous process first."""
         if self._alone:
             await self._take_over()
         async with asyncio.TaskGroup() as tasks:
@@ -133,11 +133,11 @@ class Worker:
                 tasks.create_task(self._turns.run(), name="askback turns")
 
     async def finish(self, seconds: float) -> None:
-        """While `run` goes on: wait until nothing is to be shown now, so many seconds at most.
+        """Wait while `run` continues until nothing is due for delivery, up to `seconds`.
 
-        What could not be shown, or is to be shown later, stays in the outbox for the next start.
+        Anything that could not be shown, or is due later, stays in the outbox for the next start.
         """
-        # A new one: a look at the outbox that is under way began too early to count.
+        # Use a new event: a check of the outbox that already runs began too early to count.
         idle = self._idle = asyncio.Event()
         self._outbox.set()
         try:
@@ -147,9 +147,9 @@ class Worker:
             log.warning("Something was not shown before the end.", extra={"action": "outbox_left"})
 
     async def rest(self, seconds: float) -> None:
-        """While `run` goes on: begin no further turn of the agent, and wait for those under way, so many seconds.
+        """Begin no further turn of the agent while `run` continues, and wait up to `seconds` for the running ones.
 
-        One that takes longer is broken off with `run`, and taken again.
+        A slower turn is cancelled together with `run`, and taken again later.
         """
         if self._turns is not None:
             await self._turns.rest(seconds)
@@ -163,7 +163,7 @@ class Worker:
                 await asyncio.sleep(STORE_PAUSE)
 
     async def _forever(self, what: str, nudged: asyncio.Event, work: Callable[[], Awaitable[timedelta | None]]) -> None:
-        """Do the work, then sleep for as long as it says, or until a nudge."""
+        """Do the work, then sleep for as long as it returned, or until a nudge."""
         while True:
             nudged.clear()
             try:
@@ -189,7 +189,7 @@ class Worker:
     # The clock
 
     async def _watch_clock(self) -> None:
-        """When the wall clock is set, or the machine has slept, whatever waits for a moment looks again."""
+        """Wake the outbox and the deadlines when the wall clock was set or the machine has slept."""
         while True:
             began, wall = time.monotonic(), utc_now()
             await asyncio.sleep(WATCH_SECONDS)
@@ -198,7 +198,7 @@ class Worker:
                 self._nudge()
 
     async def _keep_time(self) -> None:
-        """When the store's clock goes back, nothing waits in the outbox until it has caught up."""
+        """Make postponed deliveries due when the store's clock went back, instead of waiting until it has caught up."""
         while True:
             try:
                 count = await self._store.set_right()
@@ -215,10 +215,10 @@ class Worker:
                     self._outbox.set()
             await asyncio.sleep(CLOCK_SECONDS)
 
-    # What nobody serves
+    # Platforms that no process serves
 
     async def _tell_unserved_forever(self) -> None:
-        """Say of which platforms something waits that no process serves, each time that it begins to."""
+        """Warn about each platform with waiting work that no process serves, once each time that this begins."""
         told: frozenset[str] = frozenset()
         while True:
             await asyncio.sleep(UNSERVED_SECONDS)
@@ -237,14 +237,14 @@ class Worker:
                 )
             told = unserved
 
-    # What was kept long enough
+    # Retention
 
     async def _prune_forever(self, retention: timedelta) -> None:
         while True:
             began, wall = time.monotonic(), utc_now()
             try:
                 before, count = utc_now() - retention, 0
-                # A few at a time: clicks wait for their commits behind it.
+                # Delete a few at a time: clicks wait for these commits.
                 while (pruned := await self._store.prune(before, PRUNED_AT_ONCE)) != Pruned():
                     count += pruned.conversations
                     await asyncio.sleep(0)
@@ -254,7 +254,7 @@ class Worker:
                 log.exception("Old conversations could not be deleted; trying again.", extra={"action": "store_failed"})
             await asyncio.sleep(PRUNE_SECONDS)
             while (ahead := (utc_now() - wall).total_seconds() - (time.monotonic() - began)) > PRUNE_SECONDS:
-                # What is deleted does not come back when the clock does.
+                # Deleted data does not come back when the clock is set back.
                 log.warning(
                     "The clock of this machine went ahead by %.0f s: nothing is deleted for an hour.",
                     ahead,
@@ -263,10 +263,10 @@ class Worker:
                 began, wall = time.monotonic(), utc_now()
                 await asyncio.sleep(PRUNE_SECONDS)
 
-    # What people are to see
+    # Deliveries
 
     async def _deliver_forever(self) -> None:
-        """Each delivery is a task of its own: one that the platform keeps waiting holds up no other."""
+        """Deliver until cancelled, each delivery in its own task: a slow one delays no other."""
         async with asyncio.TaskGroup() as tasks:
 
             async def begin_due() -> timedelta | None:
@@ -278,7 +278,10 @@ class Worker:
             await self._forever("outbox", self._outbox, begin_due)
 
     async def _begin_on(self, platform: str, tasks: asyncio.TaskGroup) -> timedelta | None:
-        """Begin what is due on one platform. Returns in how long to look again; None: when something ends."""
+        """Start the deliveries that are due on one platform.
+
+        Return the time until the next check. None means to check again when a delivery ends.
+        """
         breaker = self._breaker(platform)
         while free := breaker.room(self._in_flight[platform]):
             taken_at = asyncio.get_running_loop().time()
@@ -307,12 +310,12 @@ class Worker:
                 self._in_flight[platform] -= 1
                 again = self._delivering.pop(item.target)
             if again:
-                # It changed, or its lease ran out, while it was under way: nobody holds it now.
+                # The target changed, or its lease ran out, during the delivery. No one holds the lease now.
                 await self._store.release(item.target)
         except Unreadable as error:
             await self._leave(item, error)
         except StoreError:
-            # The lease runs out, and it is delivered then; what was posted is found again by its name.
+            # The item is delivered again when the lease runs out. The name of a posted message finds it again.
             log.exception("A delivery could not be recorded.", extra={"action": "store_failed", "target": item.target})
         finally:
             self._outbox.set()
@@ -354,16 +357,16 @@ class Worker:
             raise
         except Exception as error:
             log.exception("A delivery failed.", extra={"action": "delivery_failed", "target": item.target})
-            # Only its kind: its words may quote what was to be shown.
+            # Report only its type: its text may quote what was to be shown.
             await self._fault(item, f"there was a fault in the bot ({type(error).__name__}).")
 
     async def _answered(self, platform: str) -> None:
-        """The platform answered, whatever it said: what failed while it was down is due at once."""
+        """Note that the platform answered. Deliveries that failed while it was down become due at once."""
         if self._breaker(platform).answered():
             await self._store.hurry(platform)
 
     async def _deliver_card(self, item: OutboxItem) -> bool:
-        """Draw a card. Returns whether the platform was called."""
+        """Draw a card. Return True if the platform was called."""
         if item.ask_id is None:
             await self._store.drop(item)
             return False
@@ -376,7 +379,7 @@ class Worker:
                 reached = True
                 ask = ask.evolve(messages=await self._find_card(platform, ask, item))
             if not ask.messages and ask.outcome is not None:
-                return ()  # over before anybody saw it
+                return ()  # settled before anyone saw it
             reached = True
             with telemetry.delivering(ask.trace, ask.place.platform):
                 try:
@@ -385,31 +388,31 @@ class Worker:
                     raise CardGone(ask, gone) from gone
 
         await self._manager.redraw(item.ask_id, paint)
-        # Somebody else may have drawn it meanwhile; then only the row is left over.
+        # Another process may have drawn it meanwhile. Then only the row remains to be deleted.
         ask = await self._store.get(item.ask_id)
         if ask is None or ask.is_drawn:
             await self._store.drop(item)
         return reached
 
     async def _find_card(self, platform: Platform, ask: Ask, item: OutboxItem) -> Messages:
-        """Look for the card that an earlier try may have posted."""
+        """Find the card that an earlier attempt may have posted."""
         try:
             return await platform.find(ask.place, ask.id)
         except (Undeliverable, Gone) as refusal:
-            # The first try was refused for good, and nothing came of it.
+            # The first attempt was refused permanently, and nothing was posted.
             if ask.outcome is not None and item.attempts > 2:
                 raise _Hidden(
                     f"A card with live buttons may stand there, and cannot be looked for: {refusal}"
                 ) from None
-            # Posting twice is better than not at all.
+            # Posting twice is better than not posting.
             log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
             return ()
 
     async def _deliver_say(self, item: OutboxItem) -> bool:
-        """Say a text, or take one away. Returns whether the platform was called."""
+        """Post or delete a text. Return True if the platform was called."""
         say, conversation_id = item.say, item.conversation_id
         if item.ask_id is not None:
-            # About a question: over by now, nobody is to hear of it.
+            # The text is about a question. Drop it if the question is settled by now.
             ask = await self._store.get(item.ask_id)
             place = None if ask is None or ask.outcome is not None else ask.place
         else:
@@ -439,7 +442,11 @@ class Worker:
         return ask is not None and ask.outcome is None
 
     async def _later(self, item: OutboxItem, error: str, seconds: float | None, pause: float | None = None) -> None:
-        """Try a delivery again: after `seconds`, where the platform asked for them, which counts as no failure."""
+        """Retry a delivery later.
+
+        `seconds` is the platform's Retry-After, which does not count as a failure. None means to use `pause` or
+        back-off.
+        """
         growing = self._first_pause * 2 ** min(item.attempts - 1, 16)
         after = next(one for one in (seconds, pause, min(growing, LONGEST_PAUSE.total_seconds())) if one is not None)
         if seconds is None:
@@ -455,7 +462,7 @@ class Worker:
         await self._store.retry(item, timedelta(seconds=after), error, failed=seconds is None)
 
     async def _fault(self, item: OutboxItem, error: str) -> None:
-        """A fault of our own: what people see already is tried on, anything new is given up soon."""
+        """Handle a fault in askback: retry what people see already, but soon give up on anything new."""
         now = clock.monotonic()
         since = now - self._faulty.setdefault(item.target, now)
         ask = None if item.ask_id is None else await self._store.get(item.ask_id)
@@ -466,7 +473,7 @@ class Worker:
             await self._later(item, error, None)
 
     def _tell_later(self, item: OutboxItem, error: str, after: float) -> None:
-        """Log a retry, where not too many were logged within a minute."""
+        """Log a retry, at level DEBUG if too many were logged within a minute."""
         now = clock.monotonic()
         is_quiet = len(self._told) == TOLD_A_MINUTE and now - self._told[0] < 60.0
         if not is_quiet:

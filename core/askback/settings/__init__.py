@@ -1,1 +1,1 @@
-"""Settings: where they come from, what they are called, and what is said of a wrong one."""
+"""Settings: their sources and names, and the errors for wrong ones."""

@@ -1,4 +1,4 @@
-"""Where something listens: HOST:PORT, on this machine only unless another host is named."""
+"""An address to listen at, HOST:PORT. The default host is this machine only."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FORM = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.%a-z]+)\]|(?P<host>[A-Za-z0-9._
 
 
 class Address(Value):
-    """A host and a port. Port 0 is any free one."""
+    """A host and a port. Port 0 means any free port."""
 
     host: str
     port: int
 
     @classmethod
     def read(cls, text: str) -> Address:
-        """Read `127.0.0.1:3000`, `[::1]:3000`, `:3000` or `3000`. Raises `ValueError` that says what is wrong."""
+        """Read `127.0.0.1:3000`, `[::1]:3000`, `:3000` or `3000`. Raises `ValueError` with the problem."""
         match = _FORM.fullmatch(text.strip())
         if match is None or int(match["port"]) > 65535:
             raise ValueError("is no HOST:PORT")
@@ -32,14 +32,14 @@ class Address(Value):
 
 
 def checked_address(value: str | None) -> str | None:
-    """HOST:PORT written out in full. Raises `ValueError` where it is none."""
+    """Return HOST:PORT in full; None for None. Raises `ValueError` if the text is not an address."""
     return None if value is None else str(Address.read(value))
 
 
 def is_address(text: str, *schemes: str) -> bool:
-    """Whether a text is an address under one of these schemes that names a host."""
+    """Return True if a text is a URL with one of these schemes and a host."""
     try:
         parts = urlsplit(text)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, a bracket that is not closed
+    except ValueError:  # an invalid port, or a bracket that is not closed
         return False

@@ -1,7 +1,7 @@
-"""People and groups in settings, of whatever platform: `PLATFORM:ID`. Pure.
+"""People and groups in settings, of any platform: `PLATFORM:ID`. Pure.
 
-A person is `U…`, `W…` or a number; a group is `S…`, or `@&` and a number. Names are refused: they can be changed by
-whoever bears them.
+A person is `U…`, `W…` or a number; a group is `S…`, or `@&` and a number. Names are refused, because their owners can
+change them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMS: Final = "a person (PLATFORM:U… or PLATFORM:NUMBER) nor a group (PLATFOR
 
 
 def approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
-    """Whom one entry names, and on which platform. Raises `ValueError` that goes on from "an entry that"."""
+    """Return one entry's platform, and its person or group. Raises a `ValueError` that continues "an entry that"."""
     platform, _, name = entry.strip().partition(":")
     if _PERSON.fullmatch(name):
         who = Who.only(Actor(platform=platform or "?", id=name))
@@ -35,7 +35,7 @@ def approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
 
 
 def approvers(entries: Iterable[str], platforms: Collection[str]) -> dict[str, Who]:
-    """Whom several entries name, by platform. Raises `ValueError`."""
+    """Return the people and groups of several entries, by platform. Raises `ValueError`."""
     found: dict[str, Who] = {}
     for entry in entries:
         platform, who = approver(entry, platforms)

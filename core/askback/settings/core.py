@@ -145,7 +145,7 @@ class Settings(TomlSettings):
     database_url: str = Field(
         default_factory=default_database,
         min_length=1,
-        # It may hold a password.
+        # The URL may contain a password.
         repr=False,
         description="Give the path of an SQLite file, or postgresql://user:password@host/database.",
     )
@@ -157,7 +157,7 @@ class Settings(TomlSettings):
 
     @property
     def folder(self) -> Path | None:
-        """The settings file's folder, where tools of your own are imported from. None: there is no such file."""
+        """The settings file's folder, for importing the operator's tools; None if the file does not exist."""
         path = file()
         return path.parent if path is not None and path.exists() else None
 
@@ -168,13 +168,13 @@ class Settings(TomlSettings):
 
     @property
     def limits(self) -> Limits:
-        """How much may be asked."""
+        """The limits on the number and pace of questions."""
         limits = Limits(pending_per_place=self.open_questions)
         return limits if self.question_pace is None else limits.evolve(seconds_between_asks=self.question_pace)
 
     @property
     def approvals(self) -> ApprovalRules:
-        """Who decides about the tools that need approval."""
+        """The rules for approving tool calls."""
         return ApprovalRules(
             approvers=approvers(self.approvers, _platforms()),
             quorum=self.approval_quorum,
@@ -190,7 +190,7 @@ class Settings(TomlSettings):
 
     @property
     def asked(self) -> Answerers:
-        """Who may answer the agent's questions."""
+        """The people who may answer the agent's questions."""
         for word in WORDS:
             if self.answerers == (word,):
                 return Answerers(kind=word)
@@ -198,7 +198,7 @@ class Settings(TomlSettings):
 
     @property
     def model_key(self) -> str:
-        """The key for the model. Raises `OperatorError` where there is none."""
+        """The key for the model. Raises `OperatorError` if there is none."""
         if self.anthropic_api_key is None:
             raise OperatorError(
                 "ANTHROPIC_API_KEY is missing. Make a key in the Anthropic console; `askback demo` needs none."
@@ -316,14 +316,14 @@ class Settings(TomlSettings):
 
 
 def _ending(value: object) -> object:
-    """None for what never ends. Raises `ValueError` for a yes or no, which pydantic takes for a number."""
+    """Return None for "never" and "none". Raises `ValueError` for a bool, which pydantic would accept as a number."""
     if isinstance(value, bool):
         raise ValueError("is no number")
     return None if isinstance(value, str) and value.strip().lower() in {"never", "none"} else value
 
 
 def _listed(value: object) -> tuple[str, ...] | None:
-    """The entries of a list, or of a text with commas, each once. None: it is neither."""
+    """Return the entries of a list, or of a text with commas, without duplicates. None means that it is neither."""
     if isinstance(value, str):
         value = value.split(",")
     if not isinstance(value, (list, tuple)):

@@ -12,7 +12,7 @@ _ONE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of `1d 12h`, or of a bare number. Raises `ValueError` whose text says how to write one."""
+    """Return the seconds of `1d 12h`, or of a bare number. Raises a `ValueError` that says how to write one."""
     wanted = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", wanted):
         return float(wanted)

@@ -1,4 +1,4 @@
-"""Ids in settings: a list, or a text with commas, of what a platform itself calls people and places by. Pure."""
+"""Lists of a platform's ids for people and places in settings: a list, or a text with commas. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Collection
 from typing import Final, cast
 
 EVERYBODY: Final = "*"
-"""Stands among people for all of them."""
+"""The entry that means everyone in a list of people."""
 
 
 def id_list(value: object, shape: re.Pattern[str], what: str, *, also: Collection[str] = ()) -> tuple[str, ...]:
-    """The ids, each once. Names are refused: they can be changed by whoever bears them.
+    """Return the ids without duplicates. Names are refused, because their owners can change them.
 
-    `also`: words that may stand among them. Raises `ValueError` that says which entry is no id, without showing it.
+    `also` are words that are allowed as entries. Raises `ValueError` with the number of an invalid entry, not its text.
     """
     if isinstance(value, str):
         value = value.split(",")

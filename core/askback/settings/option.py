@@ -1,4 +1,4 @@
-"""The option `--config`, which names the settings file, as every command that reads settings has it."""
+"""The option `--config`, which names the settings file, for every command that reads settings."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Config = Annotated[
 
 
 def tell_unread(command: str) -> None:
-    """Say on standard error which files of the working directory the command leaves alone."""
+    """Report on standard error the files of the working directory that the command ignores."""
     from askback.errors import OperatorError
     from askback.settings.core import Settings
     from askback.settings.reading import load
     from askback.settings.unread import unread_database, unread_file
 
     sentences = [unread_file(command)]
-    with contextlib.suppress(OperatorError):  # the command itself complains of settings that are wrong
+    with contextlib.suppress(OperatorError):  # the command itself reports wrong settings
         sentences.append(unread_database(load(Settings)))
     for sentence in filter(None, sentences):
-        with contextlib.suppress(OSError):  # nobody reads it
+        with contextlib.suppress(OSError):  # standard error is closed
             print(f"askback: {sentence}", file=sys.stderr)  # noqa: T201 - this is the command line

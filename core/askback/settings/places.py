@@ -17,12 +17,12 @@ _APP = "askback"
 
 
 def config_folder() -> Path | None:
-    """Return the folder of the settings file that is read by default. None: the user has no home directory."""
+    """Return the folder of the default settings file; None if the user has no home directory."""
     return _absolute(user_config_dir)
 
 
 def default_database() -> str:
-    """Return the database that is used where none is named. Raises `OperatorError`."""
+    """Return the path of the default database. Raises `OperatorError` if the user has no home directory."""
     folder = _absolute(user_state_dir)
     if folder is None:
         raise OperatorError(
@@ -33,9 +33,9 @@ def default_database() -> str:
 
 
 def _absolute(folder: Callable[[str], str]) -> Path | None:
-    """Refuse a relative folder, such as an unresolved ~: it would lie in the working directory."""
+    """Return the folder. None for a relative one, such as an unresolved ~: it would be in the working directory."""
     try:
         path = Path(folder(_APP))
     except RuntimeError:
-        return None  # there is no home directory
+        return None  # no home directory
     return path if path.is_absolute() else None

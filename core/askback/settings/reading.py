@@ -1,7 +1,7 @@
-"""Where settings come from: the environment first, then one file; and what is said of a wrong one.
+"""Read settings from the environment first, then from one file; report wrong ones.
 
-The file is the one that `--config` or ASKBACK_CONFIG names, else the one in the user's configuration folder. A file in
-the working directory is read only where it is named: a pipeline's checkout is written by others.
+The file is the one that `--config` or ASKBACK_CONFIG names, or else the one in the user's configuration folder. A file
+in the working directory is read only if it is named: others may have written it, as in a pipeline's checkout.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class TomlSettings(BaseSettings):
 
     @classmethod
     def anchored(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
-        """Return what the file in `folder` sets, with relative paths taken from that folder."""
+        """Return the values of the file in `folder`, with relative paths resolved from that folder."""
         del folder
         return values
 
     def model_post_init(self, context: object, /) -> None:
-        """No secret of any settings that were read is shown anywhere."""
+        """Register every secret for redaction, so that it is shown nowhere."""
         for name in type(self).model_fields:
             value: object = getattr(self, name)
             if isinstance(value, SecretStr):
@@ -71,7 +71,7 @@ class TomlSettings(BaseSettings):
 
 
 def is_configured(kind: type[TomlSettings]) -> bool:
-    """Whether anything that these settings cannot do without is set. Says nothing of whether it is right."""
+    """Return True if any required setting is set, even to a wrong value."""
     try:
         kind()
     except ValidationError as error:
@@ -81,7 +81,7 @@ def is_configured(kind: type[TomlSettings]) -> bool:
 
 
 def given(kind: type[TomlSettings]) -> frozenset[str]:
-    """The fields that are set anywhere at all. Says nothing of whether they are right."""
+    """Return the fields that are set anywhere, even to a wrong value."""
     there = {name.lower() for name, value in os.environ.items() if value}
     in_file = _read(kind)
     return frozenset(
@@ -93,7 +93,10 @@ def given(kind: type[TomlSettings]) -> frozenset[str]:
 
 
 def load(kind: type[S], **fixed: str | None) -> S:
-    """Read settings; what is `fixed` wins. Raises `OperatorError` with one line for each that is missing or wrong."""
+    """Read settings; `fixed` values take precedence.
+
+    Raises `OperatorError` with one line for each setting that is missing or wrong.
+    """
     try:
         return cast("Callable[..., S]", kind)(**{name: value for name, value in fixed.items() if value is not None})
     except ValidationError as error:
@@ -102,7 +105,7 @@ def load(kind: type[S], **fixed: str | None) -> S:
 
 
 def file() -> Path | None:
-    """Return where the file that all parts share lies, or would. None: there can be none."""
+    """Return the path of the file that all parts share, which may not exist; None if there can be none."""
     named = os.environ.get("ASKBACK_CONFIG")
     if named:
         return None if named == os.devnull else Path(named)
@@ -111,7 +114,7 @@ def file() -> Path | None:
 
 
 def _read(kind: type[TomlSettings]) -> dict[str, object]:
-    """What stands in the file for this part. Raises `OperatorError`."""
+    """Return this part's values in the file. Raises `OperatorError`."""
     path = file()
     if path is None:
         return {}
@@ -125,7 +128,7 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
     except OSError as error:
         raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
     except ValueError as error:
-        # The parser's message names line and column, never the text.
+        # The parser's message contains line and column, never the text.
         raise OperatorError(f"{path} is no valid TOML: {str(error).rstrip('.')}.") from None
     known = {name_in_file(kind, name, field): name for name, field in kind.model_fields.items()}
     part = _part_of(next(iter(known)))
@@ -138,7 +141,7 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
 
 
 def _part_of(key: str) -> str:
-    """The bot whose setting a name in the file is, since it begins with that bot's name; empty for askback's own."""
+    """Return the bot whose name begins this name in the file; empty for askback's own settings."""
     return next((one.name for one in entry_points(group="askback.bots") if key.startswith(f"{one.name}_")), "")
 
 
@@ -152,7 +155,7 @@ def name_in_file(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
 
 
 def name_in_environment(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
-    """The variable that sets a field."""
+    """Return the environment variable that sets a field."""
     variable = next((alias for alias in _aliases(field) if alias.isupper()), "")
     return variable or f"{kind.model_config.get('env_prefix', '')}{name}".upper()
 
@@ -172,7 +175,7 @@ _WORDS = {
 
 
 def _sentence(kind: type[TomlSettings], loc: tuple[int | str, ...], problem: str, message: str) -> str:
-    """What is wrong with a setting and what to do, without the value: it may be a secret."""
+    """Describe a wrong setting and its fix, without the value: it may be a secret."""
     given = str(loc[0]) if loc else ""
     name, field = next(
         (name, field) for name, field in kind.model_fields.items() if given == name or given in _aliases(field)

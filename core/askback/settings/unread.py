@@ -1,4 +1,4 @@
-"""Files in the working directory that earlier releases used and this one does not trust, and how to go on with them."""
+"""Report files in the working directory that earlier releases used and this one ignores, with ways to use them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from askback.settings.reading import file
 def unread_file(command: str = "") -> str | None:
     """Say that `askback.toml` of the working directory is not read, and how `command` would read it.
 
-    None: there is no such file, or a file was named with --config or ASKBACK_CONFIG.
+    None means that the file does not exist, that it is read, or that --config or ASKBACK_CONFIG names a file.
     """
     read = file()
     if os.environ.get("ASKBACK_CONFIG") or not os.path.lexists(FILE) or (read is not None and _is_same(read, FILE)):
@@ -34,8 +34,9 @@ def unread_file(command: str = "") -> str | None:
 
 
 def unread_database(settings: Settings) -> str | None:
-    """Say that `askback.db` of the working directory is not used, and how to go on with it. None: it is, or none lies
-    there.
+    """Say that `askback.db` of the working directory is not used, and how to keep using it.
+
+    None means that the file does not exist, that it is empty or in use already, or that a setting names the database.
     """
     try:
         if settings.database_url != default_database() or os.lstat(DATABASE).st_size == 0:
@@ -53,9 +54,9 @@ def unread_database(settings: Settings) -> str | None:
 
 
 def check_file(command: str = "") -> None:
-    """Raise `OperatorError` where a bot would run without the settings that lie in the working directory.
+    """Raise `OperatorError` if a bot would run without the settings file in the working directory.
 
-    Without its allow lists it would talk to everybody.
+    Without its allow lists, the bot would talk to everyone.
     """
     unread, read = unread_file(command), file()
     if unread is not None and (read is None or not read.exists()):
@@ -63,7 +64,7 @@ def check_file(command: str = "") -> None:
 
 
 def check_database(settings: Settings) -> None:
-    """Raise `OperatorError` where a bot would begin an empty database beside the one in the working directory."""
+    """Raise `OperatorError` if a bot would start an empty database despite the one in the working directory."""
     unread = unread_database(settings)
     if unread is not None:
         raise OperatorError(f"{unread}\nTo start without it, move {DATABASE} to another folder.")

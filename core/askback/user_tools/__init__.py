@@ -1,1 +1,1 @@
-"""Tools of whoever runs askback: plain typed functions by import path, and what becomes of what they return."""
+"""The operator's own tools: plain typed functions given by import path, and the conversion of their results."""

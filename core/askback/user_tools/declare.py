@@ -1,4 +1,4 @@
-"""What the author of a tool imports: light, since a module with tools is no place to load a program."""
+"""Names that the author of a tool imports. The import is light, because tool modules should not load all of askback."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _MARK = "__askback_tool__"
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """For whom a tool runs. A parameter of this type is filled in; the model neither sees nor sets it."""
+    """The context of a tool call. A parameter of this type is filled in; the model neither sees nor sets it."""
 
     conversation_id: str
     call_id: str
-    """The same however often this call is run: a key for services that do nothing twice."""
+    """The same each time this call is run: a key for services that deduplicate requests."""
     starter: Actor
-    """Who began the conversation. Others may have written in it since."""
+    """The person who began the conversation. Others may have written in it since."""
     place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a function cannot say of itself."""
+    """Properties of a tool that its function cannot express."""
 
     idempotent: bool = False
-    """Whether running it twice is as good as once: then it is run again after a crash."""
+    """True if running it twice has the same effect as running it once; then it is run again after a crash."""
     timeout: float | None = None
-    """Seconds that it may take. None: as the setting has it."""
+    """Time limit in seconds. None means the limit of the setting."""
     approval: bool = False
-    """Whether people have to approve each call. Where a setting says so, they have to whatever stands here."""
+    """True if people have to approve each call. False does not override a setting that requires approval."""
 
 
 @overload
@@ -55,11 +55,11 @@ def tool(
     timeout: float | None = None,
     approval: bool = False,
 ) -> T | Callable[[T], T]:
-    """Declare how a tool may be run; the function stays what it is.
+    """Declare how a tool may be run; the function itself stays unchanged.
 
-    `idempotent`: running it twice is as good as once, so that it is run again after a crash. `timeout`: seconds
-    that it may take. `approval`: people have to approve each call before it runs. Raises `CallerError` for a time that
-    is none.
+    `idempotent` means that running it twice has the same effect as once, so it is run again after a crash. `timeout` is
+    its time limit in seconds. `approval` means that people have to approve each call before it runs. Raises
+    `CallerError` if `timeout` is not a finite number above 0, or if the object is not a function.
     """
     if timeout is not None and not (isfinite(timeout) and timeout > 0):
         raise CallerError(f"@tool(timeout={timeout!r}) is no time: give seconds greater than 0.")
@@ -75,7 +75,7 @@ def tool(
 
 
 def traits_of(*objects: object) -> Traits:
-    """What was declared of the first of these of which anything was."""
+    """Return the traits declared on the first of these objects that has any, or the defaults."""
     for one in objects:
         traits = getattr(one, _MARK, None)
         if isinstance(traits, Traits):

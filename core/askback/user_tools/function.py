@@ -1,4 +1,4 @@
-"""A typed function as a tool: its schema for the model, and the model's input as its arguments."""
+"""Make a tool of a typed function: its schema for the model, and its arguments from the model's input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing_extensions import TypeIs
 from askback.errors import CallerError, ModelError, problems_of
 from askback.user_tools.declare import ToolContext, traits_of
 
-# https://docs.anthropic.com/en/docs/build-with-claude/tool-use: what names of tools may be
+# Allowed names of tools: https://docs.anthropic.com/en/docs/build-with-claude/tool-use
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _AT_THE_TOP = ("anyOf", "oneOf", "allOf")
 
@@ -26,7 +26,7 @@ Function = Callable[..., object]
 
 
 class _Declared(Protocol):
-    """What the objects of anthropic's two decorators have in common."""
+    """The common attributes of the objects that anthropic's two decorators return."""
 
     func: Function
     name: str
@@ -37,30 +37,30 @@ class _Declared(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OwnTool:
-    """A tool of whoever runs askback."""
+    """A tool of the operator's."""
 
     name: str
     definition: Mapping[str, JsonValue]
-    """What the model is offered."""
+    """The definition that is sent to the model."""
     function: Function
     is_async: bool
     idempotent: bool
     timeout: float | None
-    """Seconds that it may take. None: as the setting has it."""
+    """Time limit in seconds. None means the limit of the setting."""
     context: str | None
-    """The parameter that takes the `ToolContext`."""
+    """The parameter that takes the `ToolContext`, if there is one."""
     adapter: TypeAdapter[dict[str, object]]
-    """Turns an input into arguments."""
+    """Converts an input to arguments."""
     approval: bool = False
-    """Whether people have to approve each call."""
+    """True if people have to approve each call."""
 
     @classmethod
     def of(cls, value: object) -> OwnTool:
-        """Read a function, or what anthropic's `beta_tool` or `beta_async_tool` made of one.
+        """Read a function, or the object that anthropic's `beta_tool` or `beta_async_tool` made of one.
 
-        Raises `CallerError`, whose text goes on from the tool's name: what is wrong, and how to mend it.
+        Raises `CallerError`. Its text continues after the tool's name with the problem and the fix.
         """
-        # Only where there are such tools: loading it takes longer than all else at a start.
+        # Imported only if there are such tools: it takes longer than everything else at start-up.
         from anthropic import beta_tool
 
         declared = value if _is_declared(value) else None
@@ -96,9 +96,9 @@ class OwnTool:
         )
 
     def arguments(self, data: object, context: ToolContext) -> dict[str, object]:
-        """The arguments for an input. Raises `ModelError`, whose text names everything that is wrong with it.
+        """Return the arguments for an input. Raises `ModelError` that names every problem with it.
 
-        Runs what the types of the parameters bring with them, such as validators of the operator's.
+        This runs code of the parameters' types, such as the operator's validators.
         """
         if not isinstance(data, dict):
             raise ModelError(f"{self.name} was not run: its input has to be an object with named fields.")
@@ -124,10 +124,10 @@ def _definition(declared: _Declared) -> dict[str, JsonValue]:
 
 
 def _probe(function: Function, *, free: bool) -> tuple[Callable[..., str], str | None]:
-    """A function of the same parameters that returns its arguments, and the parameter for the context.
+    """Return a function with the same parameters that returns its arguments, and the context's parameter.
 
-    So an input is validated before the function is called, and a validation that fails within it is its own.
-    `free`: any further arguments are allowed, since somebody else's schema says what they are.
+    With it, an input is validated before the real function is called. A `ValidationError` in the real function is then
+    that function's own. `free` allows any further arguments, since another schema describes them. Raises `CallerError`.
     """
     signature = inspect.signature(function)
     try:

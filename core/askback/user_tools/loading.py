@@ -1,4 +1,4 @@
-"""Tools by name or import path, as the setting has them; what is wrong with one is told in one sentence."""
+"""Load tools by name or import path, as given in the settings; each problem is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _WILD: Final = "*?[]"
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Everything that the agent may call."""
+    """All tools that the agent may call."""
 
     questions: tuple[QuestionTool[ToolInput], ...]
     own: tuple[OwnTool, ...]
 
 
 def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str] = ()) -> Tools:
-    """Import what is named; what lies in `folder` can be imported from then on. None: only what is installed can.
+    """Import the named tools. Modules in `folder` can be imported from then on; with None, only installed ones can.
 
-    `approval`: names of own tools whose calls people have to approve, or patterns such as `db_*`. Raises
-    `OperatorError` with a line for each tool that cannot be had.
+    `approval` are names of own tools whose calls people have to approve, or patterns such as `db_*`. Raises
+    `OperatorError` with one line for each tool that cannot be loaded.
     """
     if folder is not None and any(map(is_import_path, names)) and (path := str(folder.resolve())) not in sys.path:
         sys.path.insert(0, path)
@@ -67,17 +67,17 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
 
 
 def _with_approval(tool: OwnTool, approval: Sequence[str]) -> OwnTool:
-    """What the tool says of itself is not weakened by the setting, nor the other way round."""
+    """Require approval if the tool's own declaration or the setting does; neither weakens the other."""
     return replace(tool, approval=tool.approval or any(_matches(tool.name, pattern) for pattern in approval))
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a tool is meant, in any case of letters: a slip there must not let it run without approval."""
+    """Return True if the pattern matches, ignoring case: a slip there must not let a tool run without approval."""
     return fnmatchcase(name.casefold(), pattern.casefold())
 
 
 def _misnamed(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
-    """What is wrong with the names of tools that need approval: one that is misspelt would run without."""
+    """Yield the problems with names of tools that need approval: a misspelt one would run without it."""
     asking = {name.casefold() for name in TOOLS}
     for pattern in approval:
         if pattern.casefold() in asking:
@@ -95,7 +95,7 @@ def _is_pattern(name: str) -> bool:
 
 
 def _meant(pattern: str, own: Collection[str]) -> str:
-    """A question that offers the nearest names; empty where none is near."""
+    """Return a question that offers the nearest names; empty if none is similar."""
     stem = "".join(one for one in pattern.casefold() if one not in _WILD)
     # A pattern is often the beginning of a name.
     named = {short: name for name in own for short in (name.casefold(), name.casefold()[: len(stem)])}
@@ -104,7 +104,7 @@ def _meant(pattern: str, own: Collection[str]) -> str:
 
 
 def _tools_at(path: str) -> Iterator[OwnTool]:
-    """The tools that an import path names, one or a list of them."""
+    """Yield the tool or the list of tools that an import path names. Raises `OperatorError`."""
     module_name, _, attribute = path.partition(":")
     found: object = _module(path, module_name)
     for part in attribute.split("."):
@@ -144,9 +144,9 @@ def _module(path: str, name: str) -> ModuleType:
 
 
 def _where(error: BaseException) -> str:
-    """The last line of the operator's that was reached."""
+    """Return the last line of the operator's code that was reached."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith("<frozen")]
-    last = frames[-1] if len(frames) > 1 else None  # the first is ours
+    last = frames[-1] if len(frames) > 1 else None  # the first frame is in this module
     if isinstance(error, SyntaxError) or last is None:
         return ""
     return f" ({Path(last.filename).name}, line {last.lineno})"

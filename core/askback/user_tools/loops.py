@@ -1,7 +1,7 @@
-"""Event loops for tools that are coroutines, in threads of their own.
+"""Event loops in separate threads, for tools that are coroutines.
 
-A coroutine that blocks costs its own loop: others go to a fresh one, and what has not begun moves there. A call that
-was given up before it began never begins.
+A coroutine that blocks holds up only its own loop: later calls go to another one, and calls that have not begun move
+there. A call that was given up before it began never begins.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ log = logging.getLogger("askback.toolbox")
 T = TypeVar("T")
 
 LOOPS = 4
-"""How many there are at most: three tools may block at the same time, and the others still run."""
+"""Maximum number of loops: three tools may block at the same time, and the others still run."""
 BLOCKED_SECONDS = 3.0
-"""A loop that has not answered for so long is blocked."""
+"""Seconds without an answer after which a loop counts as blocked."""
 WATCH_SECONDS = 0.5
-"""How often whoever waits for a call looks whether its loop answers."""
+"""Seconds between two checks that the loop of a call still answers."""
 END_SECONDS = 1.0
-"""How long coroutines that were cancelled at the end may take to clean up."""
+"""Seconds that coroutines cancelled at shutdown may take to clean up."""
 
 
 class AsyncCall(Generic[T]):
-    """One call on its way through a loop."""
+    """One call, until its loop has run it."""
 
     def __init__(self, tool: str, code: CodeType | None, work: Callable[[], Coroutine[object, object, T]]) -> None:
-        """`code`: what the tool runs, by which it is found where it blocks."""
+        """`code` is the code object that the tool runs; it identifies the tool that blocks."""
         self.tool = tool
         self.code = code
         self.done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        """Of the loop that waits for it."""
+        """Belongs to the loop that waits for the result."""
         self._work = work
         self._lock = threading.Lock()
         self._given_up = False
@@ -54,7 +54,7 @@ class AsyncCall(Generic[T]):
         return self._task is not None
 
     def give_up(self) -> bool:
-        """Cancel it. Return whether it has begun; if not, it never will."""
+        """Cancel the call. Return True if it has begun; otherwise it never will."""
         with self._lock:
             self._given_up = True
             task = self._task
@@ -64,12 +64,12 @@ class AsyncCall(Generic[T]):
         return True
 
     def refuse(self, error: Exception) -> None:
-        """Never begin it, and raise this where it is waited for. Does nothing to one that has begun."""
+        """Never begin the call, and raise this error for its caller. Does nothing if the call has begun."""
         if not self.give_up() and not self.done.done():
             self.done.set_exception(error)
 
     def begin(self, ended: Callable[[AsyncCall[T]], None]) -> bool:
-        """Begin it in the running loop, unless it was given up or has begun elsewhere."""
+        """Begin the call in the running loop. Return False if it was given up or has begun elsewhere."""
         with self._lock:
             if self._given_up or self._task is not None:
                 return False
@@ -86,7 +86,7 @@ class AsyncCall(Generic[T]):
             tell = partial(self._raise, error)
         finally:
             ended(self)
-            # The loop that waits may have ended with its process.
+            # The waiting loop may have ended with its process.
             with suppress(RuntimeError):
                 self.done.get_loop().call_soon_threadsafe(tell)
 
@@ -103,19 +103,19 @@ AnyCall: TypeAlias = AsyncCall[Any]
 
 
 class ToolLoops:
-    """The loops of one process. They begin when they are needed."""
+    """The loops of one process, created when they are needed."""
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
-        """What `asyncio.to_thread` gets in the loops."""
+        """Default executor of the loops, used by `asyncio.to_thread`."""
         self._loops: list[_Loop] = []
 
     def submit(self, call: AnyCall) -> None:
-        """Run a call where nothing blocks. Raises `NoThread` where everything does."""
+        """Run a call in a loop that is not blocked. Raises `NoThread` if all are."""
         self._free().put(call)
 
     def watch(self) -> None:
-        """Look which loops answer, and move what has not begun away from those that do not."""
+        """Check which loops answer, and move calls that have not begun away from those that do not."""
         for loop in self._loops:
             loop.ask()
         for loop in [one for one in self._loops if one.is_blocked]:
@@ -128,16 +128,16 @@ class ToolLoops:
 
     @property
     def hung(self) -> tuple[str, ...]:
-        """What each blocked loop does, in words for the operator."""
+        """Describe the tool that blocks each blocked loop, for the operator."""
         return tuple(loop.said for loop in self._loops if loop.is_blocked)
 
     @property
     def is_full(self) -> bool:
-        """Whether a call would be refused."""
+        """True if a call would be refused."""
         return len(self.hung) >= LOOPS
 
     async def close(self) -> None:
-        """Cancel what is left, and end the loops; one that a tool blocks is left to the end of the process."""
+        """Cancel the remaining calls and end the loops. A loop that a tool blocks runs until the process ends."""
         await asyncio.gather(*(loop.close() for loop in self._loops))
 
     def _free(self) -> _Loop:
@@ -159,7 +159,7 @@ class _Loop:
         self._calls: set[AnyCall] = set()
         self._changing = threading.Lock()
         self._asked: float | None = None
-        """Since when it has not answered. None: it has."""
+        """Start of the wait for an answer. None means that it has answered."""
         self._is_reported = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._turn, name="askback tool loop", daemon=True)
@@ -176,7 +176,7 @@ class _Loop:
         return f"{tools} blocks an event loop at {where}"
 
     def ask(self) -> None:
-        """Ask for an answer, unless one is due."""
+        """Ask for an answer, unless the last one is still missing."""
         if self._asked is None:
             self._asked = time.monotonic()
             self._loop.call_soon_threadsafe(self._answer)
@@ -199,14 +199,14 @@ class _Loop:
             self._calls.discard(call)
 
     def take_waiting(self) -> list[AnyCall]:
-        """Take the calls that have not begun, and are not to begin here."""
+        """Remove and return the calls that have not begun, so that they can begin in another loop."""
         with self._changing:
             waiting = [call for call in self._calls if not call.is_begun]
             self._calls.difference_update(waiting)
         return waiting
 
     def report(self) -> None:
-        """Tell the operator, once for each time that it blocks."""
+        """Log that the loop is blocked, once each time."""
         if self._is_reported:
             return
         self._is_reported = True
@@ -220,7 +220,7 @@ class _Loop:
         )
 
     def _blocked_by(self) -> tuple[str, str]:
-        """The tool that runs at this moment, and where it is. Where no frame is its own: every tool under way."""
+        """Return the tool that runs now, and its current line. If no frame is a tool's, name all that have begun."""
         frame: FrameType | None = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented
         where = "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
         with self._changing:
@@ -248,8 +248,8 @@ class _Loop:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             if left:
-                # Some coroutine takes no cancellation. It is kept until the process has gone: an interpreter that
-                # ends closes those that nobody keeps, and one that catches even that would never let it end.
+                # Some coroutine ignores cancellation. Keep it until the process has ended. An interpreter that shuts
+                # down closes unreferenced coroutines, and one that catches even that would hang the shutdown.
                 self._ended.set()
                 threading.Event().wait()
             self._loop.close()

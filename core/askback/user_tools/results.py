@@ -1,7 +1,7 @@
-"""What a tool returned, or raised, as the model is told: never more than a limit, never what the service refuses.
+"""Convert the result or error of a tool for the model, within a size limit and to blocks that the service accepts.
 
-The service refuses a history for ever once one block in it is wrong. So only blocks that are known to be right
-are passed on as such; anything else is told as text.
+One wrong block makes the service refuse the conversation permanently. So only blocks that are known to be valid are
+passed on as blocks; anything else becomes text.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ T = TypeVar("T")
 
 NOTHING = "Done."
 LARGEST_FILE = 5_000_000
-"""Characters of one image or document: what the service takes."""
+"""Maximum characters of one image or document that the service accepts."""
 LARGEST_FILES = 10_000_000
-"""Characters of all of them together: they are sent again with every turn from then on."""
+"""Maximum characters of all files together: they are sent again with every later turn."""
 MOST_BLOCKS = 100
 
 
 class Told(Value):
-    """The result of a call."""
+    """The result of a call, as the model reads it."""
 
     text: str
     blocks: Blocks = ()
-    """Instead of the text."""
+    """Sent instead of the text if not empty."""
     is_error: bool = False
 
 
 def told(value: object, limit: int) -> Told:
-    """What a tool returned. Runs what the value brings with it, such as its `__repr__`."""
+    """Convert a tool's return value. Runs code of the value, such as its `__repr__`."""
     if value is None:
         return Told(text=NOTHING)
     if isinstance(value, str):
@@ -64,7 +64,7 @@ def told(value: object, limit: int) -> Told:
 
 
 def told_error(error: BaseException, limit: int) -> Told:
-    """What a tool raised: its kind and its words, nothing of where in the code that was. Never raises."""
+    """Convert a tool's exception to its type and text, without any place in the code. Never raises."""
     from anthropic.lib.tools import ToolError
 
     kind = type(error).__name__
@@ -72,7 +72,7 @@ def told_error(error: BaseException, limit: int) -> Told:
         if isinstance(error, ToolError):
             content: object = error.content
             result = told(content if isinstance(content, str) else list(error.content), limit)
-            # With an error, the service takes nothing but texts.
+            # The service accepts only texts with an error.
             texts = tuple(
                 one if one["type"] == "text" else _note(f"[Left out: {one['type']}.]") for one in result.blocks
             )
@@ -104,7 +104,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _cut_blocks(blocks: Blocks, limit: int) -> Blocks:
-    """The texts share one limit; what is too large to be sent is told of instead."""
+    """Cut all texts to one common limit, and replace files that are too large by a note."""
     left, files = limit, LARGEST_FILES
     kept: list[dict[str, JsonValue]] = []
     for block in blocks:
@@ -127,8 +127,8 @@ def _note(text: str) -> dict[str, JsonValue]:
     return {"type": "text", "text": text}
 
 
-# The blocks that a result may hold, by the service's own reference. Not those that lead to an address: once that
-# is dead, the service refuses the whole conversation. The model reads the address as text.
+# The blocks that a result may contain, by the service's own reference. Blocks with a URL are not among them: once a URL
+# is dead, the service refuses the whole conversation. The model reads the URL as text.
 
 _Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 
@@ -151,14 +151,14 @@ _BEGINNINGS: Final = {
 
 
 def _checked(block: T, media_type: str, data: str) -> T:
-    """The service refuses a file that is another than it is said to be."""
+    """Raise `ValueError` for a file of a different type than declared: the service refuses those."""
     if re.match(_BEGINNINGS[media_type], base64.b64decode(data[:32]), re.DOTALL) is None:
         raise ValueError(f"is no {media_type}")
     return block
 
 
 class _Block(BaseModel):
-    # What else anthropic's types have in them is for other uses of a block, such as where a cache ends.
+    # Other fields of anthropic's types are for other uses of a block, such as cache breakpoints.
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
@@ -211,7 +211,7 @@ _KNOWN: Final = TypeAdapter[_Text | _Image | _Document](
 
 
 def _blocks(value: object) -> Blocks:
-    """The value as content blocks; empty if it is anything else."""
+    """Return the value as content blocks; empty if it is anything else."""
     if not isinstance(value, list | tuple) or len(cast("Sequence[object]", value)) > MOST_BLOCKS:
         return ()
     found: list[dict[str, JsonValue]] = []

@@ -1,4 +1,4 @@
-"""Where tools run: beside the bot's event loop, so that nothing they do keeps a click waiting or the process alive."""
+"""Threads for tools, so that no tool delays a click or keeps the process alive."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class NoThread(Exception):
-    """Nothing is left that could run a call: everything is taken by calls that have not ended."""
+    """All threads or loops are taken by calls that have not ended, so nothing can run another one."""
 
 
 class Threads(ThreadPoolExecutor):
-    """A daemon thread for each call, so many at most: a function that hangs keeps its thread, and no process alive.
+    """A daemon thread for each call, up to a limit. A function that hangs keeps its thread, but not the process.
 
-    It is a `ThreadPoolExecutor` only because event loops take nothing else; its own threads would be waited for
-    when the interpreter ends.
+    It is a `ThreadPoolExecutor` only because event loops accept nothing else. The interpreter would wait for the
+    threads of a real one at exit.
     """
 
     def __init__(self, most: int) -> None:
@@ -33,7 +33,7 @@ class Threads(ThreadPoolExecutor):
         self._count = threading.Lock()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function in a thread of its own. Raises `NoThread`."""
+        """Call a function in a new thread. Raises `NoThread`."""
         with self._count:
             if self._taken >= self._most:
                 raise NoThread(self._full)
@@ -47,30 +47,30 @@ class Threads(ThreadPoolExecutor):
                 return
             try:
                 result = context.run(fn, *args, **kwargs)
-            except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            except BaseException as error:  # noqa: BLE001 - the receiver of the result gets it
                 self._give_back()
                 future.set_exception(error)
             else:
-                # First: whoever hears of the result may want a thread at once.
+                # Do this first: the receiver of the result may want a thread at once.
                 self._give_back()
                 future.set_result(result)
 
         try:
             threading.Thread(target=run, name="askback tool", daemon=True).start()
         except RuntimeError:
-            # The system has no more of them.
+            # The system cannot start another thread.
             self._give_back()
             raise NoThread(self._full) from None
         return future
 
     @property
     def taken(self) -> int:
-        """How many calls have a thread."""
+        """Number of calls that have a thread."""
         return self._taken
 
     @property
     def is_full(self) -> bool:
-        """Whether a call would be refused."""
+        """True if a call would be refused."""
         return self._taken >= self._most
 
     def _give_back(self) -> None:
@@ -78,5 +78,5 @@ class Threads(ThreadPoolExecutor):
             self._taken -= 1
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Waits for nothing, whatever it is asked: the threads may never end."""
+        """Return at once and ignore the arguments: the threads may never end."""
         del wait, cancel_futures

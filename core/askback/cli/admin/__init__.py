@@ -1,1 +1,1 @@
-"""What whoever runs askback asks of it from a shell, beside the running bot."""
+"""The operator's commands, which run next to the bot."""

@@ -1,4 +1,4 @@
-"""`askback backup FILE`: a copy of the database as it is at one moment, while the bot goes on."""
+"""Run `askback backup FILE`: copy one snapshot of the database while the bot keeps running."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from askback.store.sqlite.error_mapping import code, reason
 from askback.text.terminal import harmless
 
 STEP_PAGES = 256
-"""So much is copied between two looks at whether somebody ends it: about a megabyte."""
+"""Pages copied between two checks for a signal: about a megabyte."""
 LOOK_EVERY = 100_000
-"""The same while the copy is checked, in SQLite's own steps."""
+"""SQLite's steps between two checks for a signal while the copy is checked."""
 BESIDE = ("-wal", "-shm", "-journal")
-"""What stands beside a database while it is used, or where a process ended in the middle of that."""
+"""Files that exist next to a database while it is used, or after a process died while using it."""
 OURS = (*BESIDE, ".lock", ".sock")
 REDRAW = (
     "UPDATE asks SET drawn_revision = -1 WHERE status = 'open' AND messages != '[]'",
@@ -40,16 +40,20 @@ REDRAW = (
     SELECT 'ask:' || id, 'card', conversation_id, id, revision, :now FROM asks
     WHERE status = 'open' AND messages != '[]'""",
 )
-"""Done to the copy: what is open in it may be settled on people's screens by the time when it is restored. The bot that
-starts on it draws these cards as it knows them, with their controls."""
+"""Statements for the copy: its open questions may be settled in the chat by the time it is restored. A bot that starts
+on the copy redraws these cards from its own state, with their buttons.
+"""
 
 
 class _Ended(Exception):
-    """A signal: nothing is to be left behind."""
+    """A signal arrived: leave no file behind."""
 
 
 def backup(database: Path, target: Path, console: Console, *, force: bool) -> int:
-    """Copy, check the copy, and only then give it its name. Raises `OperatorError`: there is no new file then."""
+    """Copy the database, check the copy, and only then give it its name. Return the exit code.
+
+    Raises `OperatorError`; no new file exists then.
+    """
     if not database.exists():
         raise OperatorError(f"There is no database {harmless(str(database))} to back up. {ELSEWHERE}")
     _check_target(database, target, force=force)
@@ -81,7 +85,7 @@ def backup(database: Path, target: Path, console: Console, *, force: bool) -> in
 
 
 def refuse_postgres(url: str, target: Path) -> None:
-    """Raises `OperatorError`, with what to do, where the database is PostgreSQL: that has a tool of its own."""
+    """Raise `OperatorError` with instructions if the database is PostgreSQL, which has its own tool for backups."""
     if url.strip().partition("://")[0].partition("+")[0].lower() not in {"postgres", "postgresql"}:
         return
     words = ["pg_dump", "--format=custom", f"--file={target}", _without_password(url)]
@@ -131,9 +135,9 @@ def _create(part: Path) -> None:
 
 
 def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
-    """Copy one snapshot. Returns the version of the database, where that is an older one.
+    """Copy one snapshot. Return the database's version if that is an older one.
 
-    The transaction holds the snapshot while the bot goes on: without it, every commit would begin the copy anew.
+    The transaction keeps the snapshot while the bot continues. Otherwise every commit would restart the copy.
     """
     with opened(database) as connection, closing(sqlite3.connect(part, isolation_level=None)) as copy:
         connection.exec_driver_sql("BEGIN")
@@ -141,7 +145,7 @@ def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
         if version is None or not is_older(version):
             check_version(connection)
         source = cast("sqlite3.Connection", connection.connection.driver_connection)
-        # Whoever finds half a copy throws it away: it needs no journal, and is flushed once, when it is whole.
+        # Half a copy is thrown away. So it needs no journal, and is flushed once when it is whole.
         copy.execute("PRAGMA journal_mode = OFF")
         copy.execute("PRAGMA synchronous = OFF")
         with Progress(
@@ -159,11 +163,11 @@ def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
 
 
 def _check(part: Path, ended: Callable[[], int], *, redraw: bool) -> int:
-    """Look whether the copy is whole, and make it one file. Returns how many questions are open in it."""
+    """Check that the copy is whole, and make it one file. Return its number of open questions."""
     with closing(sqlite3.connect(part, isolation_level=None)) as copy:
         copy.set_progress_handler(lambda: int(bool(ended())), LOOK_EVERY)
         try:
-            # Alone, it needs no file for a memory that is shared.
+            # In exclusive mode it needs no file for shared memory.
             copy.execute("PRAGMA locking_mode = EXCLUSIVE")
             copy.execute("PRAGMA journal_mode = DELETE")
             found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
@@ -184,7 +188,7 @@ def _check(part: Path, ended: Callable[[], int], *, redraw: bool) -> int:
 
 
 def _store(part: Path) -> int:
-    """Nothing of it is in memory alone when this returns. Returns its size."""
+    """Flush the copy to the disk, and return its size in bytes."""
     descriptor = os.open(part, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -198,7 +202,7 @@ def _name(part: Path, target: Path, *, force: bool) -> None:
         part.replace(target)
     else:
         try:
-            os.link(part, target)  # unlike a renaming, it replaces nothing that came to stand there meanwhile
+            os.link(part, target)  # unlike a renaming, a link never replaces a file created meanwhile
         except FileExistsError:
             raise OperatorError(f"{_shown(target)} has come to be meanwhile, and was left as it is.") from None
         except OSError:
@@ -212,14 +216,14 @@ def _name(part: Path, target: Path, *, force: bool) -> None:
 
 def _remove(part: Path) -> None:
     for end in ("", *BESIDE):
-        # What cannot be removed is named so that everybody sees what it is.
+        # A file that cannot be removed has a name that explains itself.
         with suppress(OSError):
             part.with_name(part.name + end).unlink()
 
 
 @contextmanager
 def _signals() -> Generator[Callable[[], int]]:
-    """Meanwhile, a signal does not end the process: its number is told to whoever asks, 0 where there was none."""
+    """Keep signals from ending the process until the block ends; yield a function that returns the last one, or 0."""
     came = [0]
 
     def note(number: int, _: object) -> None:

@@ -1,4 +1,4 @@
-"""`askback cancel ID`: ends a question from outside, whether a bot runs or not."""
+"""Run `askback cancel ID`: settle a question from outside, with or without a running bot."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from askback.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """What came of it."""
+    """The result of cancelling."""
 
     ask: Ask | None
-    """As it is now."""
+    """The ask after the attempt."""
     ended: bool
-    """Whether it was this that ended it."""
+    """True if this attempt ended the ask."""
 
 
 async def cancel_from_outside(where: Where, ask_id: str, reason: str | None) -> Cancelled:
-    """End an ask in a database on which bots may be running. One that works on a file is not told of it yet.
+    """Cancel an ask in a database that bots may be using. A bot on an SQLite file is not notified yet.
 
-    Raises `StoreBusy` when those do not let it within 2 s: nothing was changed then.
+    Raises `StoreBusy` if other processes prevent the commit for 2 s; nothing was changed then.
     """
     async with writing(where) as database:
         store = Store(database)
@@ -39,13 +39,13 @@ async def cancel_from_outside(where: Where, ask_id: str, reason: str | None) -> 
         if ask is None or ask.outcome is not None or ask.conversation_id is None:
             ended = await manager.cancel(ask_id, reason=reason)
         else:
-            # The whole turn ends: what else it asked, and what it runs. The agent goes on when people write.
+            # End the whole turn, with its other questions and its tools. The agent continues when people write.
             ended = await store.stop(ask.conversation_id, None, reason) is not None
         return Cancelled(await manager.get(ask_id), ended)
 
 
 async def cancel(where: Where, prefix: str, reason: str | None, console: Console) -> int:
-    """Cancel, say what was done, and return the exit code. Raises `OperatorError`."""
+    """Cancel, report the result, and return the exit code. Raises `OperatorError`."""
     ask = look(where, lambda connection: one_beginning(connection, prefix))
     done = await cancel_from_outside(where, ask.id, reason)
     if not done.ended:

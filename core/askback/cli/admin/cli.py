@@ -1,4 +1,4 @@
-"""The operator's commands. They only read what was typed; the work is done beside this file."""
+"""The operator's commands. This module only parses arguments; others do the work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 commands = typer.Typer(rich_markup_mode="rich")
 
 _IDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
-"""An id may begin with a dash."""
+"""Options for commands with an id, which may begin with a dash."""
 LONGEST_REASON = 1000
 
 AskId = Annotated[str, typer.Argument(metavar="ID", help="The question's id, or enough of its beginning.")]
@@ -36,10 +36,10 @@ def doctor(
     ] = 5.0,
     config: Config = None,
 ) -> None:
-    """Look at everything that the bot needs, and say what is wrong and how to mend it.
+    """Check everything that the bot needs, and say what is wrong and how to fix it.
 
-    Settings, database, model, clock, and each platform that has a token. Beside a running bot, it does not disturb
-    it. Ends with 0 where all is well or only could be better, with 1 where something is broken.
+    Settings, database, model, clock, and each platform that has a token. Does not disturb a running bot.
+    Ends with 0 where all is well or only could be better, with 1 where something is broken.
     """
     from askback.cli.doctor.examination import doctor
 
@@ -50,7 +50,7 @@ def doctor(
 def pending(as_json: AsJson = False, config: Config = None) -> None:
     """List the questions that wait for people: what, whom, where, since when.
 
-    Reads the database beside a running bot, without disturbing it.
+    Reads the database without disturbing a running bot.
     """
     from askback.cli.admin.pending import pending
 
@@ -70,9 +70,9 @@ def show(
     ] = False,
     config: Config = None,
 ) -> None:
-    """Show one question: its form, who was asked, where it stands, and who did what when.
+    """Show one question: its form, who was asked, its state, and who did what when.
 
-    Ends with 2 where there is no such question, and with --post with 1 where it was settled already.
+    Ends with 2 if the question does not exist, and with --post with 1 if it was settled already.
     """
     from askback.cli.admin.post import post as post_again
     from askback.cli.admin.show import show
@@ -96,7 +96,7 @@ def cancel(
 ) -> None:
     """End a question without an answer, and settle its card. One of the agent's ends with the whole turn.
 
-    Ends with 1 where the question was settled already, with 2 where there is no such question.
+    Ends with 1 if the question was settled already, with 2 if it does not exist.
     """
     from askback.cli.admin.cancel import cancel
 
@@ -114,9 +114,9 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace FILE, should it be there.")] = False,
     config: Config = None,
 ) -> None:
-    """Copy the database to FILE, as it is at this moment, while the bot goes on.
+    """Copy the database to FILE, as it is at this moment, while the bot keeps running.
 
-    FILE is there when it is whole and checked, or not at all; only you can read it. To restore it, end the bot, take away the database with its -wal and -shm files, and put FILE in its place.
+    FILE is there when it is whole and checked, or not at all; only you can read it. To restore it, end the bot, remove the database with its -wal and -shm files, and put FILE where the database was.
     """  # noqa: E501 - typer keeps line breaks
     from askback.cli.admin.backup import backup, refuse_postgres
     from askback.settings.core import Settings
@@ -139,5 +139,5 @@ def _database(command: str) -> Where:
 
 
 def _console() -> Console:
-    # Sentences are wrapped by whoever reads them: a pipe gets each on one line.
+    # The reader wraps sentences: a pipe gets each on one line.
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`askback pending`: the questions that wait for people."""
+"""Run `askback pending`: list the questions that wait for people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from askback.text.terminal import harmless, json_line
 
 
 def pending(where: Where, console: Console, *, as_json: bool) -> int:
-    """Print the open asks, oldest first. Raises `OperatorError` where they cannot be read."""
+    """Print the open asks, oldest first. Raises `OperatorError` if they cannot be read."""
     try:
         found = look(where, _open)
     except NoDatabase as error:
@@ -41,7 +41,7 @@ def pending(where: Where, console: Console, *, as_json: bool) -> int:
 
 
 def _open(connection: Connection) -> tuple[tuple[Ask, str | None], ...]:
-    """The open asks, and why the platform does not take those that nobody has seen yet."""
+    """Return the open asks, each with the platform's error if it was not posted yet."""
     found = asks.pending(connection)
     return tuple((ask, None if ask.messages else _held_back(connection, ask)) for ask in found)
 

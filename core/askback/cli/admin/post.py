@@ -1,4 +1,4 @@
-"""`askback show ID --post`: posts the card of an open question again where it was deleted."""
+"""Run `askback show ID --post`: post the card of an open question again if it was deleted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback.store.store import Store
 
 
 async def post(where: Where, prefix: str, console: Console) -> int:
-    """Have the card drawn again, say what was done, and return the exit code. Raises `OperatorError`."""
+    """Have the card drawn again, report the result, and return the exit code. Raises `OperatorError`."""
     ask = look(where, lambda connection: one_beginning(connection, prefix))
     async with writing(where) as database:
         is_open = await Store(database).draw_again(ask.id)

@@ -1,4 +1,4 @@
-"""`askback show ID`: everything that is known of one question, open or settled."""
+"""Run `askback show ID`: print everything that is known about one question, open or settled."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Record:
 
 
 def show(where: Where, prefix: str, console: Console, *, as_json: bool) -> int:
-    """Print one ask. Raises `OperatorError` where there is none, or where it cannot be read."""
+    """Print one ask. Raises `OperatorError` if it does not exist or cannot be read."""
 
     def work(connection: Connection) -> _Record:
         ask = one_beginning(connection, prefix)
@@ -94,7 +94,7 @@ def _questions(interview: Interview) -> list[str]:
         prompt = harmless(question.prompt, lines=True).splitlines()
         lines += [f"  {number}. {prompt[0]}", *(f"     {line}" for line in prompt[1:])]
         for index, option in enumerate(question.options):
-            # The drafts stay in the interview: after the end they are what was answered.
+            # The interview keeps its drafts; after the end they are the answers.
             mark = "x" if index in draft.chosen else " "
             about = f": {harmless(option.description)}" if option.description else ""
             lines.append(f"     [{mark}] {harmless(option.label)}{about}")
@@ -153,7 +153,10 @@ def _deeds(record: _Record) -> list[str]:
 
 
 def _deed(deed: Deed, labels: list[str] | None) -> str:
-    """What somebody did. `labels`: of the only question; in a form, an action does not name its question."""
+    """Describe a person's action.
+
+    `labels` are those of the only question. None for a form, in which an action does not name its question.
+    """
 
     def named(index: int) -> str:
         known = labels is not None and 0 <= index < len(labels)

@@ -1,4 +1,4 @@
-"""Telling the running bot of what a command changed."""
+"""Notify the running bot of a command's changes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from askback.store.postgres.address import PostgresAddress
 
 
 def tell(where: Where, does: str, is_done: str) -> str:
-    """Tell whichever process works on the database, and return what follows, in a sentence.
+    """Notify the process that works on the database, and return a sentence about the consequence.
 
-    `does`: what a running bot does then. `is_done`: the same, done once a bot starts.
+    `does` is what a running bot then does. `is_done` says the same for a bot that starts later.
     """
     nobody = f"No bot runs on this database: {is_done} when one starts."
     return _in_the_commit(where, does, nobody) if isinstance(where, PostgresAddress) else _file(where, does, nobody)

@@ -1,1 +1,1 @@
-"""`askback doctor`: looks at everything that a bot needs, and says of each what is wrong and how to mend it."""
+"""The command `askback doctor`: check everything that a bot needs, and report each problem with its fix."""

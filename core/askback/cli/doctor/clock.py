@@ -1,4 +1,4 @@
-"""Whether this machine knows what time it is, as others see it. Pure."""
+"""Compare this machine's clock with another one. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from askback.ports.findings import Finding, broken, good, warning
 
 WARN = 60
 BROKEN = 300
-"""From so many seconds on, signatures are refused."""
+"""Seconds of difference from which signatures are refused."""
 CURE = "Let the system keep its time, as by: timedatectl set-ntp true"
 
 
 def clock_finding(whose: str, date: str | None, now: datetime) -> tuple[Finding, ...]:
-    """What the Date header of somebody's answer says of the clock; nothing where there is none that can be read."""
+    """Compare the clock with the Date header of another machine's answer; empty if the header cannot be read."""
     try:
         theirs = parsedate_to_datetime(date or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The database: its file, who holds it, and whether it takes what is committed."""
+"""Check an SQLite database: its file, the process that holds it, and its commits."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ MEGABYTE = 1_000_000
 SCARCE = 200 * MEGABYTE
 GONE = 10 * MEGABYTE
 LOOK_EVERY = 10_000
-"""SQLite's steps between two looks at whether it is to stop."""
+"""SQLite's steps between two checks for a stop."""
 PROBLEMS = 3
 ANOTHER = "Set ASKBACK_DATABASE_URL to another file on a local disk."
 
 
 class _Stopped(Exception):
-    """Whoever asked does not wait any more."""
+    """The caller no longer waits."""
 
 
 def examine_database(path: Path, *, patience: float, stop: threading.Event) -> list[Finding]:
-    """Look at the file and into it. Blocks; `stop` ends it early. What another process writes is not held up.
+    """Check the file and its contents. Blocks until done or until `stop` is set, without delaying other writers.
 
-    `patience`: the seconds that a commit is tried for. One tiny one is made, in a row of its own.
+    `patience` is the number of seconds for which a commit is tried. One small commit is made, in a separate row.
     """
     try:
         mode = check_files(path)
@@ -58,7 +58,7 @@ def examine_database(path: Path, *, patience: float, stop: threading.Event) -> l
                 found.append(_commit(path, connection, patience))
             found.append(_whole(path, connection, stop))
     except _Stopped:
-        pass  # nobody reads it
+        pass  # no one reads the findings any more
     return found
 
 
@@ -103,7 +103,7 @@ def _space(path: Path) -> list[Finding]:
 
 
 def space_finding(free: int, folder: Path) -> Finding:
-    """What so many free bytes mean."""
+    """Return the finding for this number of free bytes."""
     cure = f"Make room on the disk of {folder}."
     says = f"{free // MEGABYTE} MB are free on the disk of the database"
     if free < GONE:
@@ -164,7 +164,7 @@ def _restore(path: Path) -> str:
 
 @contextmanager
 def _spoken(path: Path, found: list[Finding]) -> Generator[None]:
-    """What SQLite says where the file cannot even be opened or read becomes a finding."""
+    """Turn SQLite's errors about a file that cannot be opened or read into a finding."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:

@@ -1,4 +1,4 @@
-"""The whole examination: every part at the same time, each within its limits."""
+"""Examine all parts at the same time, each within its time limit."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from askback.store.url import database_of
 log = logging.getLogger("askback.doctor")
 
 CLICK_SECONDS = 2.0
-"""A click that is not committed by then is refused: as long is a commit tried here."""
+"""Seconds for which a commit is tried here. A click that is not committed within this time is refused."""
 
 
 async def doctor(platform: str | None, seconds: float, console: Console) -> int:
-    """Examine, print, and return the exit code. Raises `OperatorError` where there is no such platform."""
+    """Examine, print, and return the exit code. Raises `OperatorError` if the platform does not exist."""
     with console.status("Looking at everything …"):
         sections = await examine(platform, Scene(seconds=seconds))
     report(sections, console)
@@ -42,7 +42,7 @@ async def doctor(platform: str | None, seconds: float, console: Console) -> int:
 
 
 async def examine(platform: str | None = None, scene: Scene | None = None) -> list[Section]:
-    """Look at everything, or of the platforms only at one, and say what was found."""
+    """Examine everything, or only one of the platforms, and return the findings."""
     scene = scene or Scene()
     chosen, unclear = _chosen(platform)
     settings, about_settings = examine_settings(bot_names())
@@ -73,7 +73,7 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
 
 
 def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
-    """The bots to examine, and what keeps them from being found."""
+    """Return the bots to examine, and findings for those with wrong settings or if there are none."""
     if platform is not None:
         return [bot_named(platform)], []
     chosen: list[Bot] = []
@@ -94,9 +94,9 @@ def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
 
 
 def _known_in(where: Where, platforms: Sequence[str]) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
-    """Which process serves a platform, and where questions are open on it; nothing where that cannot be read.
+    """Return the process that serves each platform, and the tenants with open questions; empty if they cannot be read.
 
-    The database's own findings say so then.
+    The database's own findings report the cause then.
     """
     workers: dict[str, int] = {}
     if not isinstance(where, PostgresAddress):
@@ -121,11 +121,11 @@ def _known_in(where: Where, platforms: Sequence[str]) -> tuple[dict[str, int], d
 
 
 def _others(connection: Connection, platforms: Sequence[str]) -> dict[str, int]:
-    """0: some process, perhaps on another machine."""
+    """Return 0 for each platform that some process may serve, perhaps on another machine."""
     from askback.store.postgres.external_access import processes
 
     there = processes(connection)
-    only_asking = there.hearing > len(there.serving)  # it does not say where
+    only_asking = there.hearing > len(there.serving)  # a process that only asks does not announce its platform
     return {name: 0 for name in platforms if only_asking or there.may_serve(name)}
 
 
@@ -138,11 +138,11 @@ async def _database(where: Where) -> list[Finding]:
             from askback.cli.doctor.postgres import examine_postgres
         return await asyncio.to_thread(examine_postgres, where, stop=stop)
     finally:
-        stop.set()  # cancelled: the thread is not waited for
+        stop.set()  # after a cancellation, no one waits for the thread
 
 
 async def _safely(title: str, work: Awaitable[Sequence[Finding]]) -> Sequence[Finding]:
-    """What nobody expected in one part hides no other part."""
+    """Turn an unexpected error in one part into a finding, so that the other parts are still shown."""
     try:
         return await work
     except OperatorError as error:

@@ -1,4 +1,4 @@
-"""The model: whether the key is taken, and the model known. Asks for its description, which costs nothing."""
+"""Check that the model's service accepts the key and knows the model. Reading its description costs nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NETWORK = "Check the network, a proxy in between, and ANTHROPIC_BASE_URL if it i
 
 
 async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
-    """Ask the service for the model. Never raises for its sake."""
+    """Request the model's description. Never raises an error of the service."""
     try:
         key = settings.model_key
     except OperatorError as error:
@@ -48,7 +48,7 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
 
 
 def _described(text: str) -> dict[str, object]:
-    """The description of a model, as it was sent: what other services leave out must not matter."""
+    """Return the model's description as it was sent. Fields that other services leave out must not matter."""
     try:
         said = cast("object", json.loads(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""A database of a PostgreSQL server: what it is, what the bot may do there, and who works on it."""
+"""Check a database on a PostgreSQL server: its settings, the bot's rights, and the processes that work on it."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from askback.store.schema import metadata
 OLDEST = 13
 TESTED = 15
 NEEDED = CONNECTIONS + 5
-"""Connections of one process: those of the store, four for the jobs, and one on which it hears of others."""
+"""Connections of one process: those of the store, four for the jobs, and one for signals from other processes."""
 HEARD_SECONDS = 1.0
-"""Within so long, what is said on one connection has reached another."""
+"""Seconds within which a notification must reach another connection."""
 CLOCK_WARN, CLOCK_BROKEN = timedelta(seconds=2), timedelta(seconds=10)
-"""What a process sends is its own for ten seconds by its own clock: others take it for left behind then."""
+"""A lease lasts ten seconds by its holder's clock: a clock that is off by that lets others take it too early."""
 ANOTHER = "Set ASKBACK_DATABASE_URL to another database."
 JOBS = ("procrastinate_jobs", "procrastinate_workers", "procrastinate_events")
 
 
 def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list[Finding]:
-    """Look at the server and into the database. Blocks; `stop` ends it early. One tiny commit is made."""
+    """Check the server and the contents of the database. Blocks; `stop` ends it early. One small commit is made."""
     looks: tuple[Callable[[psycopg.Connection], list[Finding]], ...] = (
         lambda connection: [server_version(address, connection.info.server_version)],
         _encoding,
@@ -59,7 +59,7 @@ def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list
             connection.autocommit = True
             for look in looks:
                 if stop.is_set():
-                    break  # nobody reads it
+                    break  # no one reads the findings any more
                 found += look(connection)
     except psycopg.Error as error:
         found.append(_refused(address, error, begun=bool(found)))
@@ -67,7 +67,7 @@ def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list
 
 
 def _connected(address: PostgresAddress) -> psycopg.Connection:
-    """A connection to the server that takes commits. Where there is none, to any: what is wrong with it is told."""
+    """Connect to a server that takes commits, or else to any, so that the findings can say why it takes none."""
     try:
         return connect(address)
     except psycopg.OperationalError as error:
@@ -89,7 +89,7 @@ def _refused(address: PostgresAddress, error: psycopg.Error, *, begun: bool) -> 
 
 
 def server_version(address: PostgresAddress, number: int) -> Finding:
-    """What the number of a server's version means, such as 150004."""
+    """Return the finding for a server's version number, such as 150004."""
     version = f"{number // 10_000}.{number % 10_000}"
     if number // 10_000 < OLDEST:
         says = f"{address} is PostgreSQL {version}, which is too old."
@@ -117,7 +117,7 @@ def _primary(connection: psycopg.Connection) -> list[Finding]:
 
 
 def _pooler(address: PostgresAddress, connection: psycopg.Connection) -> Finding:
-    """Whether a connection is one session: hear on one of them what is said on another."""
+    """Check that a connection is one session: a notification sent on one must arrive on another."""
     channel = f"{CHANNEL}_doctor_{secrets.token_hex(4)}"
     with closing(connect(address, target_session_attrs="any")) as listener:
         listener.autocommit = True
@@ -156,12 +156,12 @@ def _connections(connection: psycopg.Connection) -> list[Finding]:
         (of_database, f"Allow the database more: ALTER DATABASE {database} CONNECTION LIMIT -1;"),
     ]
     left, cure = min(((int(count), cure) for count, cure in limits if count is not None), key=lambda one: one[0])
-    # This one is let go of again.
+    # This connection is closed again.
     return [connections_left(left + 1, cure)]
 
 
 def connections_left(left: int, cure: str) -> Finding:
-    """What so many connections mean that are not taken."""
+    """Return the finding for this number of free connections."""
     says = f"{max(left, 0)} connections are left, and a process takes up to {NEEDED}"
     if left < NEEDED:
         return warning("connections", f"{says}: one more would wait for them, and refuse clicks meanwhile.", cure)
@@ -177,7 +177,7 @@ def _clock(connection: psycopg.Connection) -> list[Finding]:
 
 
 def clock_of(theirs: datetime, before: datetime, after: datetime) -> Finding:
-    """What the server's time means, which was asked for between two moments."""
+    """Return the finding for the server's time, which was read between two local times."""
     ahead = before - theirs if before > theirs else after - theirs if after < theirs else timedelta()
     off = f"{abs(ahead).total_seconds():.0f} s {'ahead of' if ahead > timedelta() else 'behind'}"
     says = f"The clock of this machine is {off} that of the server"
@@ -193,7 +193,7 @@ def _durability(connection: psycopg.Connection) -> list[Finding]:
 
 
 def durability(fsync: str, synchronous_commit: str) -> Finding:
-    """What these two settings mean."""
+    """Return the finding for these two settings."""
     says = "An answer that was acknowledged may be lost when the server's machine fails"
     if fsync == "off":
         return warning("durability", f"{says}: fsync is off.", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();")
@@ -203,7 +203,7 @@ def durability(fsync: str, synchronous_commit: str) -> Finding:
     return good("durability", "What is committed is on the disk.")
 
 
-# What is in it
+# The contents
 
 
 def _content(address: PostgresAddress, connection: psycopg.Connection) -> list[Finding]:
@@ -255,7 +255,7 @@ def _may_use(connection: psycopg.Connection, schema: str, role: str) -> Finding:
 
 
 def _theirs(connection: psycopg.Connection, condition: str, what: str) -> list[str]:
-    """Of our tables and procrastinate's, those for which something holds."""
+    """Return those of askback's and procrastinate's tables for which a condition is true."""
     names = [*metadata.tables, VERSION_TABLE, *JOBS]
     statement = (
         f"SELECT {what} FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' "  # noqa: S608
@@ -295,7 +295,7 @@ def _commit(connection: psycopg.Connection) -> Finding:
     return good("commit", "It takes commits.")
 
 
-# Who works on it
+# The processes
 
 
 def _processes(connection: psycopg.Connection) -> list[Finding]:
@@ -303,7 +303,7 @@ def _processes(connection: psycopg.Connection) -> list[Finding]:
     if any(_one(connection, f"SELECT to_regclass('{name}')") is None for name in tables):
         return [good("processes", "No bot runs on it now.")]
     if not all(_one(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
-        return []  # its rights are told of
+        return []  # another finding reports the missing rights
     known = int(str(_one(connection, "SELECT count(*) FROM procrastinate_workers")))
     there = [read_served(one) for (one,) in connection.execute(SERVING.encode())]
     running = {0: "No bot runs", 1: "One process works"}.get(len(there), f"{len(there)} processes work")

@@ -1,4 +1,4 @@
-"""The findings as people read them, in a terminal with colours or without, and in a file."""
+"""Print the findings for people, to a terminal with or without colours, or to a file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What was found about one part."""
+    """The findings about one part."""
 
     title: str
     findings: Sequence[Finding]
 
 
 def report(sections: Sequence[Section], console: Console) -> None:
-    """Print them, and what they come to."""
+    """Print the findings and a summary."""
     for section in sections:
         console.print(Text(section.title, "bold"))
         for finding in section.findings:
@@ -47,7 +47,7 @@ def report(sections: Sequence[Section], console: Console) -> None:
 
 
 def exit_code(sections: Sequence[Section]) -> int:
-    """1 where something is broken, else 0."""
+    """Return 1 if anything is broken, else 0."""
     return int(any(finding.grade == "broken" for section in sections for finding in section.findings))
 
 

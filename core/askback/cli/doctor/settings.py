@@ -1,4 +1,4 @@
-"""The settings of askback itself, and the file that all parts share."""
+"""Check the settings of askback itself, and the file that all parts share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ OTHERS = ("ASKBACK_CONFIG",)
 
 
 def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding]]:
-    """The settings, if they can be read, and what there is to say of them. `bots`: whose names begin their own."""
+    """Return the settings, if they can be read, and findings about them.
+
+    `bots` are the names of all bots, with which the variables of their own settings begin.
+    """
     path = file()
     named = "the environment" if path is None else str(path)
     found = [*_unknown(bots), *_told("settings", unread_file("askback doctor"))]
@@ -50,7 +53,7 @@ def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding
 
 
 def _told(what: str, sentence: str | None) -> list[Finding]:
-    """A file in the working directory that is not used."""
+    """Return a warning about a file in the working directory that is not used."""
     if sentence is None:
         return []
     says, _, cure = sentence.partition(" If it is yours, ")
@@ -58,7 +61,7 @@ def _told(what: str, sentence: str | None) -> list[Finding]:
 
 
 def _unknown(bots: Iterable[str]) -> list[Finding]:
-    """Variables that look like settings and are none."""
+    """Return warnings about variables that look like settings but are not."""
     known = {name_in_environment(Settings, name, field) for name, field in Settings.model_fields.items()}
     theirs = tuple(f"{PREFIX}{bot.upper()}_" for bot in bots)
     found: list[Finding] = []
@@ -72,12 +75,12 @@ def _unknown(bots: Iterable[str]) -> list[Finding]:
 
 
 def _open_to_others(path: Path) -> list[Finding]:
-    """A file that others can change, or whose secrets they can read."""
+    """Return a warning if others can change the file, or read secrets in it."""
     try:
         mode = path.stat().st_mode
         text = path.read_text(encoding="utf-8").lower()
     except (OSError, ValueError):
-        return []  # that it cannot be read is told by whoever loads it
+        return []  # loading the settings reports that the file cannot be read
     cure = f"Run: chmod 600 {quote(str(path))}"
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
         says = f"Others on this machine can change {path}, which decides whom the bot trusts."
