@@ -40,7 +40,7 @@ class Background:
 
         def over(task: asyncio.Task[None]) -> None:
             self._going.discard(task)
-            work.close()  # where it was cancelled before it began
+            work.close()  # in case it was cancelled before it began
 
         task = self._tasks.create_task(guarded(), name=f"askback slack {name}")
         self._going.add(task)

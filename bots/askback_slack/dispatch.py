@@ -22,8 +22,8 @@ _CLICKS = {"block_actions": "press", "block_suggestion": "search", "view_submiss
 async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: bool) -> BoltResponse:
     """Dispatch a request and return the response; status 200 acks it.
 
-    Acks interactive payloads even if slack-bolt fails: otherwise the person would wait and then see an error. Leaves an
-    event that could not be handled unacked, so that Slack sends it again.
+    Acks interactive payloads even if slack-bolt fails: otherwise the person would wait and then see an error. Also
+    acks what no listener handles. Leaves an event that failed unacked, so that Slack sends it again.
     """
     try:
         response = await app.async_dispatch(request)
