@@ -351,7 +351,7 @@ def _not_saved(error: StoreError) -> str:
 
 
 def _written(ref: modal.FieldRef, text: str) -> Deed:
-    """Return the action that sending this text field stands for."""
+    """Return the action for a sent text field."""
     if ref.choice is not None:
         return Choose(index=ref.choice, reason=text)
     return Decline(reason=text or None) if ref.declines else Write(text=text)

@@ -48,7 +48,7 @@ class _Answer:
 
     @property
     def error(self) -> str | None:
-        """Slack's error code, or None if there is no error."""
+        """Slack's error code, or None after a success."""
         return None if self.data.get("ok") is True else at(self.data, "error") or "unknown_error"
 
 

@@ -107,7 +107,7 @@ class Hearing:
             return
         begin = said.direct or said.mentions_bot
         if begin or said.in_thread:
-            # A mention arrives as two events. The model must not carry out the same order twice.
+            # A mention arrives as two events. A command to the bot itself must not run twice.
             async with self._once.entered(said.key) as first:
                 if first:
                     await self._hear(said, begin=begin)

@@ -25,7 +25,7 @@ KEPT = 5000
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What Slack returned about a person, with the time of the lookup by `time.monotonic()`."""
+    """A person as Slack described them. `at` is the time of the lookup by `time.monotonic()`."""
 
     at: float
     name: str

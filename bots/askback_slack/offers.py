@@ -17,7 +17,7 @@ USE, KEEP = "Use this as your answer", "Just a message"
 
 
 def blocks(say: Say) -> list[Block] | None:
-    """Return the question with its two buttons, or None if there is no offer."""
+    """Return the question with its two buttons, or None without an offer."""
     offer = say.offer
     if offer is None:
         return None
