@@ -17,13 +17,21 @@ Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
     "postpone", "retry", "field", "decline", "vote", "look", "use", "keep", "stop",
 ]  # fmt: skip
-"""The kinds of controls.
+"""The kinds of controls. Some of them:
 
-choose: one button per option; pick: a menu for one option; tick: a menu for several; page: another page of a menu;
-goto: a button for one question, or a menu of questions; retry: the text field again, from a private notice; field: the
-text field itself; postpone: the button "Not now…"; decline: the field for its reason; vote: the field for the reason of
-a choice; look: show everything that the card shows only in part; use, keep: the buttons of an offer, with the offer's
-id as the ask id; stop: the button below an unfinished text, with a hash of the text's name as the ask id.
+choose: one button per option
+pick: a menu for one option
+tick: a menu for several options
+page: another page of a menu
+goto: a button for one question, or a menu of questions
+retry: the text field again, from a private notice
+field: the text field itself
+postpone: the button "Not now…", which opens the field for a reason
+decline: the field for that reason
+vote: the field for the reason of a choice
+look: shows everything that the card shows only in part
+use, keep: the buttons of an offer, with the offer's id as the ask id
+stop: the button below an unfinished text, with a hash of the text's name as the ask id
 """
 
 TEXT: Final = "askback:text"

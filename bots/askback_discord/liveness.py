@@ -109,7 +109,7 @@ class Gateway:
                     self._up = False
                     self._cut()
                 known = cast("DiscordWebSocket | None", self._client.ws)
-                # Without a session id there is no session to resume.
+                # Resume only a session that has an id.
                 session["resume"] = bool(session.get("resume")) and known is not None and known.session_id is not None
                 if known is not None:
                     session |= {"sequence": known.sequence, "session": known.session_id, "gateway": known.gateway}

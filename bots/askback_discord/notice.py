@@ -21,7 +21,7 @@ def notice(words: str) -> Component:
 
 
 def replaced(words: str) -> Component:
-    """The same as a replacement for an existing notice whose button is no longer needed."""
+    """The same as a replacement for an existing notice whose button is not needed any more."""
     return replacing(notice(words))
 
 

@@ -16,11 +16,15 @@ Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
     "look", "part", "use", "keep",
 ]  # fmt: skip
-"""The kinds of controls.
+"""The kinds of controls. Some of them:
 
-choose: one button per option; pick: a menu for one option; tick: checkboxes or a menu for several; postpone: "Not
-now…", which opens the field for a reason; look: show everything that the card shows only in part; part: one part of
-that in its modal; use, keep: the buttons of an offer, with the offer's id as the ask id.
+choose: one button per option
+pick: a menu for one option
+tick: checkboxes or a menu for several options
+postpone: the button "Not now…", which opens the field for a reason
+look: shows everything that the card shows only in part
+part: one part of that, in its modal
+use, keep: the buttons of an offer, with the offer's id as the ask id
 """
 
 _WITH_ARGUMENT: Final = frozenset({"choose", "goto", "part"})

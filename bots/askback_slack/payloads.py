@@ -137,7 +137,7 @@ def mapping(data: object, *path: str | int) -> Json:
 
 
 def actor(body: Json, home: Home = NOWHERE) -> Actor | None:
-    """Return the sender of an interactive payload, or None if it names nobody."""
+    """Return the sender of an interactive payload, or None if it names no one."""
     identity = at(body, "user", "id")
     if identity is None:
         return None

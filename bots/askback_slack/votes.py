@@ -30,7 +30,7 @@ def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
     yield from given(tally)
     so_far = vote_summary.progress(card, tally)
     if so_far is None:
-        return  # before the first vote, the head of the card already lists everyone who is asked
+        return  # without votes, the card's head names all who are asked
     still = [] if tally.missing is None else [text(f"  ·  {vote_summary.MISSING}"), *_missing(tally, tally.missing)]
     yield [*paragraph([bold(so_far), *still], opens=True)]
 
