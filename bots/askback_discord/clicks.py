@@ -213,8 +213,9 @@ class Clicks:
                 await self._show(reply, pressed, control.ask_id)
 
     async def _show(self, reply: Reply, pressed: Press, ask_id: str, page: int | None = None) -> None:
-        """Ack a click by drawing its result, in one request. If that fails or is late, a later drawing shows the
-        result.
+        """Ack a click by drawing its result, in one request.
+
+        If that fails or is late, a later drawing shows the result.
 
         `page` is a page of a long menu, which is drawn although the ask has not changed.
         """

@@ -235,8 +235,7 @@ def _named(member: Json) -> Named:
 
 
 def _is_of_a_bot(role: Json) -> bool:
-    """Return True if the role belongs to a bot. Other managed roles belong to people, such as boosters and
-    subscribers."""
+    """Return True if the role belongs to a bot. Other managed roles belong to people, such as boosters."""
     tags = role.get("tags")
     return isinstance(tags, dict) and "bot_id" in tags
 

@@ -65,7 +65,7 @@ class Hearing:
         self._newest: Recent[int, Seen] = Recent(REMEMBERED)
         """The newest message received in each channel or thread, for those that were active last."""
         self._before: dict[int, Seen] = {}
-        """The same at the start of a session that has not caught up yet."""
+        """The newest messages at the start of a session that has not caught up yet."""
 
     async def message(self, message: discord.Message, me: discord.ClientUser) -> None:
         """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored."""

@@ -39,8 +39,10 @@ class History:
         self._reads_everything = reads_everything
 
     async def earlier(self, place: Place) -> tuple[Said, ...]:
-        """Return a thread's first message and its newest messages, at most as many as one call returns; oldest
-        first."""
+        """Return a thread's first message and its newest ones, as many as one call returns; oldest first.
+
+        Raises `Gone`, `TryLater` or `Undeliverable`.
+        """
         if place.thread is None:
             return ()
         answer = await self._api.call(

@@ -62,8 +62,10 @@ class Control:
 
     @property
     def drawing(self) -> int:
-        """A number that differs between drawings of a menu. It includes the page, since one revision may be drawn with
-        each page."""
+        """A number that differs between drawings of a menu.
+
+        It includes the page, since one revision may be drawn with each page.
+        """
         return self.revision * _PAGES + (self.arg or 0)
 
 

@@ -50,8 +50,10 @@ def modal(field: TextField) -> Component:
 
 
 def ref(data: Json) -> ids.Control | None:
-    """Return the control of a submitted text field (the interaction's `data`), or None if it is not ours. Never
-    raises."""
+    """Return the control of a submitted text field (the interaction's `data`), or None if it is not ours.
+
+    Never raises.
+    """
     control = ids.parse(data.get("custom_id"))
     return control if control is not None and control.kind == "field" else None
 

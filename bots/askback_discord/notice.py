@@ -21,7 +21,7 @@ def notice(words: str) -> Component:
 
 
 def replaced(words: str) -> Component:
-    """The same as a replacement for an existing notice whose button is not needed any more."""
+    """A private message that replaces an existing notice whose button is not needed any more."""
     return replacing(notice(words))
 
 
@@ -31,17 +31,17 @@ def replacing(body: Mapping[str, JsonValue]) -> Component:
 
 
 def try_again(words: str, field: TextField) -> Component:
-    """The same with a button that opens the text field again, since a modal cannot follow a modal."""
+    """A private message whose button opens the text field again, since a modal cannot follow a modal."""
     return _checked(words, [retry(field.ask_id, field.turn)])
 
 
 def retry(ask_id: str, turn: int, choice: int | None = None) -> Component:
-    """The row with that button. `choice` is the option whose reason the field is for."""
+    """The row with the button that opens the text field. `choice` is the option whose reason the field is for."""
     return row([button("Try again", ids.Control(kind="retry", ask_id=ask_id, turn=turn, arg=choice), "primary")])
 
 
 def returned(words: str, written: str, again: Component | None = None) -> list[Component]:
-    """The same, followed by the complete text that was rejected, so that its author can copy it."""
+    """A private message and the complete text that was rejected, so that its author can copy it."""
     below = [again] if again is not None else []
     if not written.strip():
         return [_checked(words, below)]

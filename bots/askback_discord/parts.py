@@ -29,7 +29,7 @@ _BREAK: Final = "\u2060"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A run of text: our own Markdown, or a foreign text in one style that is shown literally."""
+    """A run of text: our own Markdown, or a text of a model or a person in one style, shown literally."""
 
     words: str
     style: Style = "ours"
@@ -100,7 +100,7 @@ def quoted(answers: Iterable[str]) -> Iterator[Text]:
 
 
 def plain(words: str) -> Text:
-    """A foreign text, shown literally."""
+    """A text of a model or a person, shown literally."""
     return Text(visible(words), "plain")
 
 

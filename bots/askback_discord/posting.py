@@ -136,8 +136,9 @@ class DiscordPlatform:
         return (await self.post(place, {**body, **offers.reply_to(say.reply_to, room(place))}, say.target, 0),)
 
     async def tell(self, message: MessageRef, text: str) -> None:
-        """Reply to a person's message without a ping. A bot cannot send one person an ephemeral message without a
-        click.
+        """Reply to a person's message without a ping.
+
+        Without a click, a bot cannot send an ephemeral message to one person.
         """
         reference: dict[str, JsonValue] = {"message_id": message.id, "fail_if_not_exists": False}
         body = _plain(texts.plain(text)) | {"message_reference": reference}

@@ -122,8 +122,10 @@ class DiscordProse:
 
     @asynccontextmanager
     async def _end(self) -> AsyncGenerator[None]:
-        """Hold the lock for the last change of the text. Only the caller writes while it is held, and nothing is
-        written later."""
+        """Hold the lock for the last change of the text.
+
+        Only the caller writes while it is held, and nothing is written later.
+        """
         self._over = True
         async with self._writing:
             if self._silence is not None:

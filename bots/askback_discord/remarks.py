@@ -51,7 +51,7 @@ def pinged(who: Who | None) -> Component:
 
 
 def without_everybody(body: Mapping[str, JsonValue], place: Place) -> Component:
-    """Return the same message without a mention of the whole server. The role @everyone has the server's own id."""
+    """Return the same message, so that it does not notify the whole server: @everyone's role has the server's id."""
     allowed = body.get("allowed_mentions")
     roles = allowed.get("roles") if isinstance(allowed, dict) else None
     if not isinstance(allowed, dict) or not isinstance(roles, list) or place.tenant not in roles:

@@ -21,8 +21,7 @@ MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
 ANSWER_SECONDS = 2.7
 """Seconds after receiving an interaction in which it can be answered. Discord waits 3 s from the click."""
 SPEAK_SECONDS = 0.7
-"""Seconds before that limit at which a process answers an interaction that it does not know. A commit takes 2 s at
-most."""
+"""Seconds before that limit at which a process answers an unknown interaction. A commit takes 2 s at most."""
 PAUSE = 0.1
 FURTHER_SECONDS = 60.0
 """Seconds in which sending a further message is retried. The interaction's token is valid for 15 minutes."""
@@ -50,10 +49,10 @@ class Reply:
         return max(self._until - time.monotonic(), 0.0)
 
     async def leave_to_others(self) -> None:
-        """Wait, so that another process of the same app can give the first answer: each process receives every
-        interaction.
+        """Wait, so that another process of the same app can give the first answer.
 
-        If another process answers, Discord refuses the answer of this one as a second answer.
+        Each process receives every interaction. If another process answers, Discord refuses the answer of this one as a
+        second answer.
         """
         await asyncio.sleep(max(self.left - SPEAK_SECONDS, 0.0))
 

@@ -30,6 +30,8 @@ def stop_row(name: str, *, placeholder: bool = False) -> Component:
 
 
 def is_placeholder(components: object) -> bool:
-    """Return True if a message with these components is a placeholder. Its text does not tell, since an agent may write
-    it."""
+    """Return True if a message with these components is a placeholder.
+
+    The text is ignored, since an agent may write the same.
+    """
     return any(one.kind == "stop" and one.revision == _PLACEHOLDER for one in ids.controls_in(components))

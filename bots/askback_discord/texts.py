@@ -46,8 +46,7 @@ def plain(text: str) -> str:
 
 
 def bold(text: str) -> str:
-    """Return the same in bold. White space at the ends stays outside, since not every client accepts it inside the
-    marks."""
+    """Return bold Markdown. White space at the ends stays outside, as not every client accepts it inside the marks."""
     shown = visible(text)
     words = shown.strip()
     if not words:

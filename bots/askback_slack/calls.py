@@ -26,8 +26,7 @@ _LATER = frozenset(
      "team_added_to_org", "accesslimited", "message_limit_exceeded", "streaming_state_conflict"}
 )  # fmt: skip
 _NO_JSON = frozenset({"auth.test", "chat.delete"})
-"""Methods to which Slack's own SDK sends no JSON. We do the same, so that proxies and test servers need not accept
-it."""
+"""Methods to which Slack's own SDK sends no JSON. Nor do we, so that proxies and test servers need not accept it."""
 _WHY = {
     "channel_not_found": "the channel does not exist, or I cannot see it. Invite me: /invite @askback.",
     "not_in_channel": "I am not in that channel. Invite me: /invite @askback.",

@@ -62,8 +62,7 @@ IN_DOUBT = (
 OPENED = "exchanged_trigger_id"
 """Slack's error code when a click has already opened a modal."""
 TRIGGER_SECONDS = 2.8
-"""Seconds after a click in which a modal can be opened. Slack forgets the trigger after three seconds; the rest is for
-the way there."""
+"""Seconds after a click in which a modal can be opened. Slack accepts the trigger for 3 s, less the way there."""
 OPEN_PAUSE = 0.3
 NOT_AMONG: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
 """Refusals that may change once the members of a group are known."""

@@ -83,8 +83,7 @@ class Hearing:
         self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def message(self, body: Json) -> BoltResponse | None:
-        """Handle a message or a mention. It is stored before the ack, because Slack redelivers only what is not
-        acked."""
+        """Handle a message or a mention. It is stored before the ack, since Slack redelivers only unacked events."""
         try:
             await self._take(body)
         except StoreError:

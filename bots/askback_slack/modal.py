@@ -22,12 +22,11 @@ CALLBACK: Final = "askback:answer"
 _BLOCK: Final = "askback:answer"
 _ACTION: Final = "askback:text"
 _LABEL: Final = 200
-"""Longest prompt that fits into the field's own label. A longer one is shown above the field."""
+"""Longest prompt, in UTF-16 units, that is used as the field's label. A longer one is shown above the field."""
 
 
 class FieldRef(Value):
-    """The question and message that a submitted field belongs to. Slack's payload of a modal names no channel or
-    message."""
+    """The question and message of a submitted field. Slack's payload of a modal names no channel or message."""
 
     ask_id: str = Field(max_length=64)
     turn: int = Field(ge=0)
