@@ -1,4 +1,7 @@
-"""The Discord bot: discord.py over the gateway. Translates payloads into the core's words, and answers back."""
+"""The Discord bot, built on discord.py, over the gateway.
+
+It translates Discord's payloads into the core's types and sends the core's answers back.
+"""
 
 from __future__ import annotations
 
@@ -42,28 +45,31 @@ log = logging.getLogger("askback.discord")
 
 ANSWER_SECONDS = 10
 NOBODY = "1000000000000000000"
-"""Stands in a preview for the id of a person; as long as one."""
+"""Replaces the id of a person in a preview; it has the length of a real id."""
 CLOSED = {
     4004: "Copy DISCORD_TOKEN again from the page Bot of your application in the developer portal",
     4010: "Discord takes no such shard: look at --shard and ASKBACK_DISCORD_SHARD",
     4011: "The bot is on more servers than so few sessions may serve. askback doctor says how many processes it takes, "
     "each with a shard of its own: askback discord --shard 0/2, askback discord --shard 1/2",
 }
-"""What to do where Discord closes for good: https://discord.com/developers/docs/topics/opcodes-and-status-codes"""
+"""Operator advice for the codes with which Discord closes the gateway permanently.
+
+See https://discord.com/developers/docs/topics/opcodes-and-status-codes
+"""
 NAMED = 10
-"""Servers whose ids are named in a line of the log."""
+"""Most server ids in one log line."""
 FINISH_SECONDS = 3.0
 RATE_LIMIT_SECONDS = 30
-"""Longest wait of discord.py for a rate limit; beyond it, the outbox comes back later, and a look-up gives up."""
+"""Longest wait of discord.py for a rate limit. Beyond it, the outbox retries later, and a lookup fails."""
 
 
 class DiscordBot:
-    """What is registered as the bot for Discord."""
+    """The bot for Discord, as registered under the entry point."""
 
     name = "discord"
 
     def __init__(self, shard: str | None = None) -> None:
-        """`shard`: what it listens to, whatever the settings say."""
+        """`shard` is the shard to listen to. It overrides the settings."""
         self._shard = shard
 
     def check(self) -> None:
@@ -88,7 +94,7 @@ class DiscordBot:
     @asynccontextmanager
     async def connect(self, doors: Doors) -> AsyncGenerator[DiscordConnection]:
         settings = discord_settings(self._shard)
-        # It warns about libraries for voice, which nobody here speaks with.
+        # discord.py would warn about missing voice libraries, which the bot does not use.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with _addresses(settings):
@@ -101,7 +107,7 @@ class DiscordBot:
                         raise OperatorError("Discord did not say who the bot is: check DISCORD_TOKEN.")
                     api = DiscordApi(client.http, session, settings.api_url)
                     platform = DiscordPlatform(api, me.id, reads_everything=reads_everything)
-                    # Where Discord does not say so, anybody may have let the bot in anywhere.
+                    # If Discord does not say, assume that anyone may have invited the bot anywhere.
                     public = client.application is None or client.application.bot_public
                     client.clicks = Clicks(doors.manager, platform, api, doors.choose, doors.stop)
                     client.hearing = Hearing(platform, doors.hear, doors.changes, reads_everything=reads_everything)
@@ -146,7 +152,7 @@ class DiscordBot:
 
 
 class DiscordConnection:
-    """The bot, connected."""
+    """A connection of the bot to Discord."""
 
     def __init__(self, client: _Client, platform: DiscordPlatform, access: Access) -> None:
         self.platform: Platform = platform
@@ -175,7 +181,7 @@ class DiscordConnection:
 
 
 class _Client(discord.Client):
-    """discord.py's client with our three doors. It keeps nothing of messages and members."""
+    """discord.py's client with our event handlers. It caches no messages and no members."""
 
     access: Access
     clicks: Clicks
@@ -200,12 +206,12 @@ class _Client(discord.Client):
         self._at_work: set[asyncio.Task[object]] = set()
 
     async def finish(self) -> None:
-        """Let what people did before the end be answered."""
-        # discord.py leaves it running, and it fails then.
+        """Give running event handlers time to answer, then cancel the rest."""
+        # discord.py leaves this task running, and it would then fail.
         starting = cast("asyncio.Task[None] | None", self._connection._ready_task)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]  # noqa: SLF001
         if starting is not None:
             starting.cancel()
-        await asyncio.sleep(0)  # what has just come in begins
+        await asyncio.sleep(0)  # let the handlers of the last events start
         for grace in (FINISH_SECONDS, 0.0):
             if self._at_work:
                 await asyncio.wait(self._at_work, timeout=grace or None)
@@ -214,7 +220,7 @@ class _Client(discord.Client):
 
     @contextmanager
     def _working(self) -> Generator[None]:
-        """Keep hold of the task of an event, which discord.py lets go of."""
+        """Keep a reference to the task of an event, because discord.py keeps none."""
         task = asyncio.current_task()
         if task is None:
             yield
@@ -226,7 +232,7 @@ class _Client(discord.Client):
             self._at_work.discard(task)
 
     async def on_connect(self) -> None:
-        self.hearing.new_session()  # before any message of it
+        self.hearing.new_session()  # before any message of the new session
 
     async def on_ready(self) -> None:
         part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
@@ -275,7 +281,7 @@ class _Client(discord.Client):
             await self.rooms.deleted(str(channel.id))
 
     async def on_error(self, event_method: str, /, *args: object, **kwargs: object) -> None:
-        del args, kwargs  # payloads: what people wrote does not belong into a log
+        del args, kwargs  # payloads hold what people wrote, which must not be logged
         log.error(
             "An event could not be taken.",
             exc_info=True,  # noqa: LOG014 - see above
@@ -284,7 +290,7 @@ class _Client(discord.Client):
 
 
 def _owners(application: discord.AppInfo | None) -> tuple[str, ...]:
-    """Return the ids of the people whom an application belongs to."""
+    """Return the ids of the people who own the application."""
     if application is None:
         return ()
     team = application.team
@@ -294,7 +300,7 @@ def _owners(application: discord.AppInfo | None) -> tuple[str, ...]:
 
 @contextmanager
 def _addresses(settings: DiscordSettings) -> Generator[None]:
-    """Point discord.py at the addresses that are set. It keeps them on its classes, so they are put back."""
+    """Point discord.py at the configured addresses. It keeps them on its classes, so restore them afterwards."""
     before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
     Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = settings.api_url, yarl.URL(settings.gateway_url)
     try:
@@ -304,7 +310,7 @@ def _addresses(settings: DiscordSettings) -> Generator[None]:
 
 
 async def _reads_everything(settings: DiscordSettings) -> bool:
-    """Whether the application was allowed to read messages that do not mention it."""
+    """Return True if the application may read messages that do not mention it."""
     async with discord.Client(intents=INTENTS) as client:
         await _login(client, settings)
         flags = client.application_flags
@@ -317,7 +323,7 @@ async def _login(client: discord.Client, settings: DiscordSettings) -> None:
     except discord.LoginFailure:
         raise OperatorError("Discord does not accept DISCORD_TOKEN: copy it again from the page Bot.") from None
     except (TypeError, KeyError, ValueError):
-        # discord.py takes whatever is not exactly application/json for a text, and stumbles over it.
+        # discord.py treats any response that is not exactly application/json as text, and then fails on it.
         raise OperatorError(
             "What answers there is not Discord's API, whose answers are application/json. "
             "Check ASKBACK_DISCORD_API_URL."

@@ -1,4 +1,4 @@
-"""Calling Discord: one place where its error codes become errors that the core understands."""
+"""Calls to Discord's REST API, which turn Discord's error codes into errors that the core understands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Json: TypeAlias = Mapping[str, object]
 Body: TypeAlias = Mapping[str, JsonValue]
 
 CALL_SECONDS = 45.0
-"""The longest that a call may take: half a minute in which discord.py waits for a rate limit, and the answer."""
+"""Seconds that a call may take: up to half a minute for discord.py's rate limit, plus the response."""
 MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 
 # https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
@@ -52,14 +52,14 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A text that goes along with a message."""
+    """A text file that is attached to a message."""
 
     name: str
     content: str
 
 
 class DiscordRefusal(Undeliverable):
-    """Discord refused for good. `code` is Discord's own, 0 where it gave none."""
+    """A permanent error from Discord. `code` is Discord's own error code, or 0 if it gave none."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class DiscordRefusal(Undeliverable):
 
 
 class NotAnswerable(Gone):
-    """An interaction that takes no answer any more: it came too late, or had one."""
+    """An interaction that accepts no answer any more: it has expired or was answered already."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"Discord: {code}")
@@ -75,14 +75,14 @@ class NotAnswerable(Gone):
 
 
 def why(code: int, status: int) -> str:
-    """What an error code of Discord's means, and what to do."""
+    """Explain an error code of Discord's and say how to fix it."""
     if status == 401:
         return "Discord does not accept DISCORD_TOKEN. Whoever runs me: copy it again."
     return _WHY.get(code, f"Discord refused it (code {code}, HTTP {status}).")
 
 
 class DiscordApi:
-    """Discord's REST API by discord.py's own client: its rate limits hold for all of us."""
+    """Discord's REST API through discord.py's own client, so that all calls share its rate limits."""
 
     def __init__(self, http: HTTPClient, session: aiohttp.ClientSession, api_url: str) -> None:
         self._http = http
@@ -95,7 +95,7 @@ class DiscordApi:
         """Call a route. Raises `Gone`, `TryLater` or `DiscordRefusal`."""
         route = Route(verb, path, **ids)
         try:
-            # discord.py waits five minutes for an answer that does not come.
+            # discord.py alone would wait five minutes for a missing response.
             async with asyncio.timeout(CALL_SECONDS):
                 if body is None:
                     answer = cast("object", await self._http.request(route))
@@ -112,20 +112,20 @@ class DiscordApi:
         return cast("Json", answer) if isinstance(answer, dict) else {}
 
     async def message(self, channel: str, message: str) -> Json:
-        """One message, as Discord has it. Raises as `call`."""
+        """Return one message as Discord has it. Raises the same errors as `call`."""
         answer = await self.call("GET", MESSAGE, channel_id=channel, message_id=message)
         return {} if isinstance(answer, list) else answer
 
     async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
         """Give an interaction its first answer. Raises `Gone`, `TryLater` or `DiscordRefusal`.
 
-        Not through discord.py's client: that sends one answer after the other, and these routes are
-        free of the limit that it guards. The address carries the authority; no token is sent.
+        It does not use discord.py's client, which sends one answer at a time. The rate limit that the client guards
+        does not apply here. The URL carries the authority, so no token is sent.
         """
         await self._post(f"/interactions/{interaction_id}/{token}/callback", body, seconds)
 
     async def follow_up(self, application_id: int, token: str, body: Body, file: File | None = None) -> None:
-        """Give an interaction that has its first answer a further one. Raises as `respond`."""
+        """Give an answered interaction a further answer. Raises the same errors as `respond`."""
         await self._post(f"/webhooks/{application_id}/{token}", body, None, file)
 
     async def _post(self, path: str, body: Body, seconds: float | None, file: File | None = None) -> None:
@@ -148,7 +148,7 @@ class DiscordApi:
                     raise Gone(f"Discord: {code}")
                 raise DiscordRefusal(code, why(code, response.status))
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
-            # Only the kind: the text of such an error can hold the address, and with it the token.
+            # Show only the error's type: its text can contain the URL, and with it the token.
             raise TryLater(f"Discord cannot be reached ({type(error).__name__}).") from None
 
 
@@ -160,7 +160,7 @@ def _with_file(body: Body, file: File) -> aiohttp.FormData:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    """What Retry-After says."""
+    """Return the seconds in Retry-After, if given."""
     waits = headers.get("Retry-After", "")
     return float(waits) if waits.replace(".", "", 1).isdigit() else None
 

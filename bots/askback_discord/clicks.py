@@ -1,7 +1,7 @@
-"""What people press and send on Discord: commit, then the first answer, which acks and shows at once.
+"""Handles button presses and submitted modals on Discord: commit, then the first answer, which acks and shows.
 
-Nothing is kept between two interactions: whatever a click needs stands in its id, in its message,
-or in the store, so that a restart in between is not noticed.
+No state is kept between two interactions. A click's id, its message and the store hold everything that is needed, so a
+restart in between does no harm.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ NOT_WHOLE = (
 )
 TAKEN = "Thank you, that was taken."
 REMEMBERED = 2000
-"""Interactions that are known to have come already: a resumed gateway delivers again."""
+"""Most interactions that are remembered. A resumed gateway session delivers them again."""
 LATER_SECONDS = 0.8
-"""What is kept of the time for an answer to ack a click without a drawing, where its turn to draw does not come."""
+"""Seconds of an interaction's answer time that are kept for a plain ack, in case the drawing takes too long."""
 
 
 class Clicks:
-    """Components and modals, through one door."""
+    """The handler for all components and modals."""
 
     def __init__(
         self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi, choose: ChooseOffer, stop: Stop
@@ -86,7 +86,7 @@ class Clicks:
         self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def interaction(self, interaction: discord.Interaction) -> None:
-        """Whatever a person did to one of our messages. Never raises; never leaves it without an answer."""
+        """Handle a person's action on one of our messages. Never raises, and always tries to answer."""
         if interaction.type not in {discord.InteractionType.component, discord.InteractionType.modal_submit}:
             return
         if interaction.id in self._seen:
@@ -113,7 +113,7 @@ class Clicks:
             chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
             if not chosen.known:
                 await reply.leave_to_others()
-            # The offer itself goes through the outbox, and the card shows what became of it.
+            # The outbox deletes the offer, and the card shows the result.
             if chosen.notice is None:
                 await self._answer(reply, LATER, None)
             else:
@@ -147,7 +147,7 @@ class Clicks:
         await self._respond(reply, pressed, control, deed, response)
 
     async def _end(self, reply: Reply, pressed: Press, interaction: discord.Interaction) -> None:
-        """End what goes on where a button was pressed below a text that is being written."""
+        """Stop the work in the place where the Stop button below an unfinished text was pressed."""
         place = await self._places.of(interaction)
         refusal = NOT_STOPPED
         if place is not None:
@@ -160,12 +160,12 @@ class Clicks:
         message = interaction.message
         placeholder = message is not None and is_placeholder([one.to_dict() for one in message.components])
         if message is None or placeholder:
-            given = await self._answer(reply, LATER, None)  # it goes away whole
+            given = await self._answer(reply, LATER, None)  # the whole message will be deleted
         else:
             given = await self._answer(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
         if refusal is None or not given:
             return
-        # Left over by a process that ended: nobody else takes it away.
+        # The message is left over from a process that ended, and no other process removes its button.
         try:
             if placeholder and pressed.message is not None:
                 await self._platform.unbutton((pressed.message,), worded=False)
@@ -176,12 +176,12 @@ class Clicks:
     async def _respond(
         self, reply: Reply, pressed: Press, control: ids.Control, deed: Deed, response: Response
     ) -> None:
-        """Say and show what came of it. It is committed."""
+        """Show the result of a committed action."""
         match response:
             case AskText(field=field):
                 await self._answer(reply, MODAL, modal.modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
-                # What is wrong with a reason is not kept on the card.
+                # An invalid reason is not kept on the card.
                 again = notice.retry(field.ask_id, field.turn, field.choice)
                 await self._give_back(reply, pressed, message, field.value, again)
                 await self._manager.hand_over(control.ask_id)
@@ -206,16 +206,18 @@ class Clicks:
                 if await self._answer(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
                     await self._add(reply, [notice.notice(NOT_WHOLE)])
             case _ if pressed.message is None:
-                # Sent from a private notice, which is not the card.
+                # It came from a private notice, which is not the card.
                 await self._notify(reply, pressed, notice.notice(TAKEN))
                 await self._manager.hand_over(control.ask_id)
             case _:
                 await self._show(reply, pressed, control.ask_id)
 
     async def _show(self, reply: Reply, pressed: Press, ask_id: str, page: int | None = None) -> None:
-        """Ack a click by showing what came of it: one request. What fails, or comes late, is left to a later drawing.
+        """Ack a click by drawing its result, in one request.
 
-        `page`: of a long menu, to be shown although nothing about the ask has changed.
+        If that fails or is late, a later drawing shows the result.
+
+        `page` is a page of a long menu, which is drawn although the ask has not changed.
         """
 
         async def paint(ask: Ask) -> Messages:
@@ -228,24 +230,25 @@ class Clicks:
 
         async with asyncio.TaskGroup() as tasks:
             drawing = tasks.create_task(self._draw(ask_id, paint, anyway=page is not None))
-            # Somebody else may be drawing this ask, and slowly: nobody's ack waits for that.
+            # Another task may be drawing this ask slowly, and the ack must not wait for that.
             await asyncio.wait({drawing}, timeout=max(reply.left - LATER_SECONDS, 0.0))
             if not reply.begun:
                 await self._answer(reply, LATER, None)
 
     async def _draw(self, ask_id: str, paint: Paint, *, anyway: bool) -> None:
-        """Draw what was committed. Never raises: the answer to the click is not at stake any more."""
+        """Draw the committed state. Never raises, because the answer to the click no longer depends on it."""
         try:
             try:
                 await self._manager.redraw(ask_id, paint, anyway=anyway)
             except NotAnswerable as error:
-                # Answered by another process that heard the same click: it draws, or the outbox when the lease is over.
+                # Another process received the same click and answered it. It draws the card, or else the outbox does
+                # after the lease.
                 if not error.answered:
                     await self._leave(ask_id, error)
             except (Gone, TryLater, Undeliverable) as error:
                 await self._leave(ask_id, error)
         except Exception:
-            # Its row is still there, and the outbox draws it when the lease runs out.
+            # The row still exists, and the outbox draws the card when the lease ends.
             log.exception("A card could not be drawn for now.", extra={"action": "card_left", "ask_id": ask_id})
 
     async def _leave(self, ask_id: str, error: Exception) -> None:
@@ -253,7 +256,7 @@ class Clicks:
         await self._manager.hand_over(ask_id)
 
     async def _page(self, reply: Reply, pressed: Press, ask_id: str, page: int) -> None:
-        """Another page of a long menu: nothing about the ask changes, so nothing is committed."""
+        """Show another page of a long menu. Nothing is committed, because the ask does not change."""
         ask = await self._manager.get(ask_id)
         refusal = UNKNOWN if ask is None else self._manager.refusal(ask, pressed.actor)
         if ask is None:
@@ -264,14 +267,14 @@ class Clicks:
             await self._show(reply, pressed, ask_id, page)
 
     async def _deny(self, reply: Reply, pressed: Press, about: str, text: str) -> None:
-        """Tell somebody why it does not count; an ack alone where they were told so a moment ago."""
+        """Tell a person why the action does not count. If they were told recently, only ack."""
         if self._told.allows((pressed.actor.id, about)):
             await self._answer(reply, MESSAGE, notice.notice(text))
         else:
             await self._answer(reply, LATER, None)
 
     async def _refuse(self, reply: Reply, interaction: discord.Interaction, text: str) -> None:
-        """Tell whoever clicked that it did not work, if they had no answer yet. Never raises."""
+        """Tell the person that the click failed, unless it was already answered. Never raises."""
         if reply.begun:
             return
         try:
@@ -291,8 +294,11 @@ class Clicks:
             log.exception("A click could not even be refused.", extra={"action": "answer_lost"})
 
     async def _notify(self, reply: Reply, pressed: Press, words: Body) -> bool:
-        """A sentence for whoever clicked, and nobody else. It takes the place of the notice that a text came from,
-        but not of one whose button was pressed only now: that may hold the text."""
+        """Show a sentence only to the person who clicked.
+
+        It replaces the notice if the text was written from there. It does not replace a notice whose button was only
+        now pressed, because that may still hold the text. Return True if it was delivered.
+        """
         if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "vote"}:
             return await self._answer(reply, UPDATE, notice.replacing(words))
         return await self._answer(reply, MESSAGE, words)
@@ -300,15 +306,15 @@ class Clicks:
     async def _give_back(
         self, reply: Reply, pressed: Press, text: str, written: str, again: notice.Component | None = None
     ) -> None:
-        """Say why a text was not taken, and what it was: its field is closed, and it must not be lost."""
+        """Return a rejected text with the reason. Its field is closed, and the text must not be lost."""
         first, *more = notice.returned(text, written, again)
         if await self._notify(reply, pressed, first):
             await self._add(reply, more)
 
     async def _add(self, reply: Reply, more: Sequence[Body], file: File | None = None) -> bool:
-        """What does not fit into a first answer; a file goes with the last of it. Whether all of it got through.
+        """Send what does not fit into the first answer; a file goes with the last message.
 
-        Never raises what Discord says.
+        Return True if all of it was delivered. Never raises Discord's errors.
         """
         for number, words in enumerate(more, 1):
             try:
@@ -319,7 +325,7 @@ class Clicks:
         return True
 
     async def _answer(self, reply: Reply, kind: int, data: Body | None) -> bool:
-        """Give the first answer. Whether it got through. Never raises what Discord says."""
+        """Give the first answer. Return True if it was delivered. Never raises Discord's errors."""
         try:
             await reply.give(kind, data)
         except NotAnswerable as error:
@@ -335,12 +341,12 @@ class Clicks:
 
 
 def _page_of(pressed: Press, ask: Ask) -> int | None:
-    """The page of a long menu that the person looks at, unless the card has moved on to another question."""
+    """Return the page of a long menu that the person sees, or None if the card now shows another question."""
     return pressed.page if pressed.control is not None and pressed.control.turn == ask.interview.turn else None
 
 
 def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction) -> Deed | None:
-    """What pressing a control means. None: not a thing that it can mean."""
+    """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.values)
     simple: Mapping[str, Deed] = {
         "write": Open(),

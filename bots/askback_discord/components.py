@@ -1,4 +1,4 @@
-"""Discord's components, as plain data."""
+"""Discord's components as plain data."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Style: TypeAlias = Literal["primary", "secondary", "success", "danger"]
 
 
 def display(markdown: str) -> Component:
-    """A text. One of nothing but white space is kept from being refused as empty."""
+    """A text. Discord refuses an empty text, so white space alone is padded with invisible characters."""
     return {"type": limits.DISPLAY, "content": markdown if markdown.strip() else f"\u200b{markdown}\u200b"}
 
 
 def gallery(address: str, description: str) -> Component:
-    """A picture, with the words for those who do not see it."""
+    """A picture with a description for those who cannot see it."""
     item: Component = {"media": {"url": address}}
     if words := fit(description, limits.GALLERY_DESCRIPTION):
         item["description"] = words
@@ -40,12 +40,12 @@ def gallery(address: str, description: str) -> Component:
 
 
 def separator() -> Component:
-    """A line."""
+    """A horizontal line."""
     return {"type": limits.SEPARATOR, "divider": True, "spacing": 1}
 
 
 def row(parts: Iterable[Component]) -> Component:
-    """Buttons in a row, or one menu."""
+    """A row with buttons or one menu."""
     return {"type": limits.ROW, "components": [*parts]}
 
 
@@ -61,7 +61,7 @@ def button(label: str, control: ids.Control, style: Style = "secondary", *, disa
 
 
 def option(label: str, value: int, *, description: str | None = None, chosen: bool = False) -> Component:
-    """One entry of a menu. The texts fit already."""
+    """One entry of a menu. The texts must already fit."""
     made: Component = {"label": label, "value": str(value)}
     if description:
         made["description"] = description
@@ -69,7 +69,7 @@ def option(label: str, value: int, *, description: str | None = None, chosen: bo
 
 
 def menu(control: ids.Control, options: Sequence[Component], placeholder: str, *, several: bool = False) -> Component:
-    """A menu, of one option or of any number of them."""
+    """A menu for one option, or for any number of options."""
     return {
         "type": limits.MENU,
         "custom_id": ids.custom_id(control),
@@ -81,22 +81,25 @@ def menu(control: ids.Control, options: Sequence[Component], placeholder: str, *
 
 
 def person(user_id: str) -> str | None:
-    """The mention of a person. None: that is no id of Discord's."""
+    """Return a mention of the person, or None if the id is not one of Discord's."""
     return f"<@{user_id}>" if _SNOWFLAKE.fullmatch(user_id) else None
 
 
 def role(role_id: str) -> str | None:
-    """The mention of a role. None: that is no id of Discord's."""
+    """Return a mention of the role, or None if the id is not one of Discord's."""
     return f"<@&{role_id}>" if _SNOWFLAKE.fullmatch(role_id) else None
 
 
 def moment(at: datetime, style: Literal["f", "R"]) -> str:
-    """A time in the reader's own time zone: the date and the time (f), or how long until then or since (R)."""
+    """Return a time in the reader's own time zone: date and time (f), or the time until or since it (R)."""
     return f"<t:{int(at.timestamp())}:{style}>"
 
 
 def body(components: Iterable[Component], mentions: Component | None = None, *, flags: int = 0) -> Component:
-    """A message of components. It mentions nobody but whom `mentions` names."""
+    """Return the body of a message with these components. It notifies only the people and roles in `mentions`.
+
+    Raises `TooBig` if it breaks a limit of Discord's.
+    """
     made: Component = {
         "flags": limits.COMPONENTS_V2 | flags,
         "components": [*components],

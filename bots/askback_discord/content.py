@@ -1,4 +1,4 @@
-"""What a card says, in the order in which it is read."""
+"""The content of a card, in reading order."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from askback_discord.controls import tabs
 from askback_discord.parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 
 CROWD: Final = 60
-"""Of more pieces than this, the names of those who are asked stand below the way to the questions."""
+"""If more text pieces than this name the people asked, they appear below the form's navigation."""
 SPACED: Final = 30
-"""Up to so many options with descriptions stand apart from each other."""
+"""Up to this many options with details are separated by blank lines."""
 
 
 def content(card: Card, *, images: bool = True) -> list[Unit]:
-    """Everything that a card says. Without `images`, their addresses stand as text."""
+    """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
     units: list[Unit] = [_head(card)]
     if card.prompt:
         units.append([*_prompt(card)])
@@ -42,7 +42,7 @@ def content(card: Card, *, images: bool = True) -> list[Unit]:
 
 
 def _head(card: Card) -> Unit:
-    """Which question of how many, and who is asked."""
+    """The question's position in the form, and who is asked."""
     made: Unit = []
     if card.view == "review":
         made.append(Text("**Review your answers**"))
@@ -56,7 +56,7 @@ def _head(card: Card) -> Unit:
     row = tabs(card)
     if row is None:
         return [*made, *asked]
-    # The way to the questions stands in the first message, however many people are asked.
+    # Keep the form's navigation in the first message, however many people are asked.
     return [*made, *asked, Block(row)] if len(asked) <= CROWD else [*made, Block(row), *asked]
 
 
@@ -71,7 +71,7 @@ def _who(card: Card) -> Iterator[Text]:
 
 
 def _prompt(card: Card) -> Iterator[Text]:
-    """The question; what it quotes of its details stands below it as it is, like code."""
+    """The question. What it quotes of its details follows as preformatted text."""
     asked, excerpt, rest = card.parts
     yield strong(asked, opens=True)
     if excerpt:
@@ -115,7 +115,7 @@ def _mend(card: Card) -> str:
 
 
 def _end(card: Card, ending: Ending) -> Unit:
-    """How it ended, by whom and when."""
+    """The ending: the result, who ended it and when."""
     words = {
         "answered": "✓ Answered",
         "cancelled": "Cancelled",

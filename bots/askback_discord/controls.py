@@ -1,4 +1,4 @@
-"""The controls of a card: buttons, menus, and the way through a form."""
+"""The controls of a card: buttons, menus, and the navigation of a form."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from askback_discord.components import Component, Style, button, menu, option, r
 from askback_discord.texts import fit, one_line
 
 BUTTONS = limits.ROW_BUTTONS
-"""Controls of a single choice, "Something else…" included, that are buttons; more become a menu."""
+"""Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""
 SHORT = 38
-"""The longest label of such a button: what Discord shows of one."""
+"""Longest label of such a button, in UTF-16 units. Discord shows no more of a label."""
 TABS = 5
-"""Questions of a form that have a button each; more become a menu."""
+"""Most questions of a form that have a button each. More become a menu."""
 TAB = 24
-"""Characters of a tab. The header stands whole above its question."""
+"""Characters of a tab's label. The full header is shown above its question."""
 MENU_WEIGHT = 4_500
-"""What the entries of a menu may weigh: they count towards the message's bytes."""
+"""Bytes that the entries of a menu may take, since they count towards the message's limit."""
 
 
 def tabs(card: Card) -> Component | None:
-    """The way to every question of a form."""
+    """Return the row with a form's questions, or None if the card shows no such row."""
     if card.view != "question" or not card.tabs:
         return None
     if len(card.tabs) > TABS:
@@ -49,14 +49,17 @@ def tabs(card: Card) -> Component | None:
 
 
 def menu_pages(card: Card) -> int:
-    """How many pages the menu of a card has; 0 where it has none."""
+    """Return the number of pages of a card's menu, or 0 if it has none."""
     if card.view != "question" or not card.items or _as_buttons(card):
         return 0
     return -(-len(card.items) // limits.MENU_OPTIONS)
 
 
 def controls(card: Card, page: int | None = None) -> list[Component]:
-    """The rows below the text."""
+    """Return the rows of controls below the text.
+
+    `page` is the page of a long menu; None means the page with the first chosen option.
+    """
     match card.view:
         case "question":
             rows = [*_choices(card, page), *_split([*_everything(card), *_ways_on(card)])]
@@ -68,7 +71,7 @@ def controls(card: Card, page: int | None = None) -> list[Component]:
 
 
 def _choices(card: Card, page: int | None) -> Iterator[list[Component]]:
-    """The options, and the text field beside them."""
+    """The options, and the buttons for a written answer."""
     pages = menu_pages(card)
     if pages:
         page = _page(card, pages, page)
@@ -82,7 +85,7 @@ def _choices(card: Card, page: int | None) -> Iterator[list[Component]]:
 
 
 def _split(buttons: list[Component]) -> tuple[list[Component], list[Component]]:
-    """Buttons in as many rows as they take, which are two at the most."""
+    """Split buttons into rows, of which there are two at most."""
     return buttons[: limits.ROW_BUTTONS], buttons[limits.ROW_BUTTONS :]
 
 
@@ -108,7 +111,7 @@ def _option_buttons(card: Card) -> Iterator[Component]:
 
 
 def _page(card: Card, pages: int, page: int | None) -> int:
-    """The page to show: the one that was asked for, else the one with the first chosen option."""
+    """Return the page to show: the requested page, or the one with the first chosen option."""
     if page is None:
         first = next((item.number - 1 for item in card.items if item.chosen), 0)
         page = first // limits.MENU_OPTIONS
@@ -116,20 +119,21 @@ def _page(card: Card, pages: int, page: int | None) -> int:
 
 
 def _menu(card: Card, page: int, pages: int) -> Component:
-    """One page of a menu of the options."""
+    """One page of the menu with the options."""
     start = page * limits.MENU_OPTIONS
     items = card.items[start : start + limits.MENU_OPTIONS]
     what = "Choose as many as you like…" if card.several else "Choose an answer…"
     if pages > 1:
         what = f"{what} ({items[0].number:,}–{items[-1].number:,} of {len(card.items):,})"
-    # A menu of one does not tell when what it shows already is chosen again: marked where there is another way on.
+    # Discord sends nothing if a person chooses the option that a menu of one already shows. So mark the chosen option
+    # only if the person has another way to continue.
     marked = card.several or card.can_go_on
     control = _control(card, "tick" if card.several else "pick", page)
     return menu(control, _entries(items, marked=marked), what, several=card.several)
 
 
 def _entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
-    """Numbers with as much of the labels as fits, and of the descriptions what room is left for."""
+    """Return entries with as much of each label and description as fits into the menu's bytes."""
     made: list[Component] = []
     for label, description in ((100, 100), (100, 75), (100, 50), (100, 0), (75, 0), (50, 0), (36, 0), (24, 0)):
         made = [
@@ -147,7 +151,7 @@ def _entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
 
 
 def _paging(card: Card, page: int, pages: int) -> Iterator[Component]:
-    """The pages before and after. At an end the button stays where it is, and leads nowhere."""
+    """The buttons for the previous and the next page. At either end, the button remains but is disabled."""
     before = page - 1 if page > 0 else pages
     after = page + 1 if page < pages - 1 else pages
     yield button("◀", _control(card, "page", before), disabled=before == pages)

@@ -1,4 +1,4 @@
-"""Names in Discord: channels, people and roles, looked up by REST, which takes no privileged intent."""
+"""Looks up Discord channels, people and roles by name over REST, which needs no privileged intent."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from askback_discord.calls import INVALID, NO_CHANNEL, Body, DiscordApi, Discord
 from askback_discord.payloads import PLATFORM
 
 GUILDS = 200
-"""Servers on one page."""
+"""Servers per page."""
 MEMBERS = 100
 TEXT: Final = frozenset({0, 5})
-"""Channels that a card can be posted in: of texts, and of announcements."""
+"""Types of channels in which a card can be posted: text and announcement channels."""
 THREADS: Final = frozenset({10, 11, 12})
 DIRECT: Final = 1
 _ID: Final = re.compile(shapes.SNOWFLAKE)
@@ -44,7 +44,7 @@ class _Guild:
 
 
 class DiscordDirectory:
-    """What the bot's token lets it look up. See `Directory`."""
+    """The names that the bot's token can look up. See `Directory`."""
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
@@ -151,7 +151,7 @@ class DiscordDirectory:
     # People and roles
 
     async def _roles(self, guild: _Guild) -> list[Json]:
-        """The roles that people have; not the one that everybody has, nor those of bots."""
+        """Return the roles that people have, without @everyone and the roles of bots."""
         listed = _objects(await self._api.call("GET", "/guilds/{guild_id}/roles", guild_id=guild.id))
         return [one for one in listed if not _is_of_a_bot(one) and _text(one, "id") != guild.id]
 
@@ -163,7 +163,7 @@ class DiscordDirectory:
         try:
             counts = await self._api.call("GET", "/guilds/{guild_id}/roles/member-counts", guild_id=guild.id)
         except DiscordRefusal:
-            return None  # how many there are is only for a better word now: nobody is let in by it
+            return None  # the number only improves the wording; it gives no one access
         count = None if isinstance(counts, list) else counts.get(role)
         return count if isinstance(count, int) else None
 
@@ -172,7 +172,7 @@ class DiscordDirectory:
             return await self._member(name, guilds)
         found = {_id_of(one): one for guild in guilds for one in await self._search(guild, name.lstrip("@"))}
         matching = [one for one in found.values() if _is_human(one) and plain(name) in map(plain, _names(one))]
-        # A user name is one person's alone; what people call themselves can be anybody's.
+        # A user name belongs to one person, but anyone can choose any display name.
         matching = [one for one in matching if plain(_names(one)[0]) == plain(name)] or matching
         if len(matching) > 1:
             raise ambiguous("person called", name, (f"{_id_of(one)} (@{_names(one)[0]})" for one in matching))
@@ -188,7 +188,7 @@ class DiscordDirectory:
                 path = "/guilds/{guild_id}/members/{user_id}"
                 found = await self._api.call("GET", path, guild_id=guild.id, user_id=user)
             except DiscordRefusal:
-                continue  # not in this server
+                continue  # not on this server
             if not isinstance(found, list) and _is_human(found):
                 return _named(found)
         raise unknown("person or role", user, ())
@@ -223,7 +223,7 @@ def _is_human(member: Json) -> bool:
 
 
 def _names(member: Json) -> list[str]:
-    """The user name first, then what they call themselves."""
+    """Return the user name first, then the display names."""
     user = _user(member)
     others = (_text(user, "global_name"), _text(member, "nick"))
     return [_text(user, "username"), *(name for name in others if name)]
@@ -235,7 +235,7 @@ def _named(member: Json) -> Named:
 
 
 def _is_of_a_bot(role: Json) -> bool:
-    """Managed roles are also those of whoever boosts or subscribes, who are people."""
+    """Return True if the role belongs to a bot. Other managed roles belong to people, such as boosters."""
     tags = role.get("tags")
     return isinstance(tags, dict) and "bot_id" in tags
 

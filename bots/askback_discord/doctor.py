@@ -1,4 +1,4 @@
-"""Looks at what the bot needs of Discord: its token, its application, the gateway, and what it may do where."""
+"""Checks what the bot needs from Discord: its token, its application, the gateway and its permissions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPLIT = (
     "PostgreSQL."
 )
 SEEN_GUILDS = 10
-"""On more servers than so, what is missing is only counted."""
+"""Most servers whose missing permissions are listed. Further ones are only counted."""
 _HELLO, _IDENTIFY, _DISPATCH, _INVALID = 10, 2, 0, 9
 _LOSSES = {
     "read_messages": "it does not see the channels",
@@ -57,7 +57,7 @@ class _Answer:
 
 
 class _Unreachable(Exception):
-    """No answer. The text says why, in a sentence."""
+    """There was no response. The text says why, in a sentence."""
 
 
 class _Closed(Exception):
@@ -69,7 +69,7 @@ class _Closed(Exception):
 
 
 async def examine(scene: Scene) -> Sequence[Finding]:
-    """Look at everything. What the running bot holds at the gateway is left alone."""
+    """Check everything that the bot needs from Discord. Leaves the running bot's gateway session alone."""
     try:
         settings = load(DiscordSettings)
     except OperatorError as error:
@@ -98,7 +98,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
 async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: str, seconds: float) -> _Answer:
     headers = {
         "Authorization": f"Bot {settings.token.get_secret_value()}",
-        # Discord refuses whoever does not name themselves like that.
+        # Discord refuses clients whose User-Agent has another form.
         "User-Agent": f"DiscordBot (https://github.com/Rapptz/discord.py {discord.__version__}) askback doctor",
     }
     try:
@@ -115,7 +115,7 @@ async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: 
 
 
 def _refused(answer: _Answer) -> Finding | None:
-    """Why the token is no good, or cannot be told to be; None where it is."""
+    """Return the problem with the token, or None if it works."""
     if answer.status == 200 and "id" in answer.json:
         return None
     if answer.status == 401:
@@ -126,7 +126,7 @@ def _refused(answer: _Answer) -> Finding | None:
 
 
 def _application(data: Json) -> tuple[bool, list[Finding]]:
-    """Whether messages that do not mention the bot may be read, and what there is to say of the application."""
+    """Return True if the bot may read messages that do not mention it, and the findings on the application."""
     found = [good("token", f"It is that of the application {_text(data, 'name')} ({_text(data, 'id')}).")]
     number = data.get("flags")
     flags = discord.ApplicationFlags._from_value(number if isinstance(number, int) else 0)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - its only maker
@@ -147,7 +147,7 @@ def _application(data: Json) -> tuple[bool, list[Finding]]:
 
 
 def _access(settings: DiscordSettings, application: Json, guilds: Sequence[Json]) -> Finding:
-    """Who may talk to the bot."""
+    """Check the rules for talking to the bot."""
     public = application.get("bot_public") is not False
     access = settings.access(public=public)
     if access.is_restricted or access.open:
@@ -223,7 +223,7 @@ def _closed(code: int | None) -> Finding:
 
 
 async def _shards(session: aiohttp.ClientSession, settings: DiscordSettings, seconds: float) -> list[Finding]:
-    """Into how many parts Discord would share out what happens, and how often the bot may still begin today."""
+    """Check the number of shards that Discord recommends, and the sessions that may still be started today."""
     try:
         answer = await _get(session, settings, "/gateway/bot", seconds)
     except _Unreachable as error:
@@ -255,7 +255,7 @@ async def _shards(session: aiohttp.ClientSession, settings: DiscordSettings, sec
 
 
 async def _there(session: aiohttp.ClientSession, settings: DiscordSettings, scene: Scene) -> list[Json] | Finding:
-    """Return the servers that the bot is on, or why that cannot be told."""
+    """Return the servers that the bot is on, or the reason why they are unknown."""
     try:
         answer = await _get(session, settings, "/users/@me/guilds", scene.seconds)
     except _Unreachable as error:
@@ -267,7 +267,7 @@ async def _there(session: aiohttp.ClientSession, settings: DiscordSettings, scen
 
 
 def _guilds(settings: DiscordSettings, application: Json, scene: Scene, guilds: Sequence[Json]) -> list[Finding]:
-    """What the bot may do on each server that it is on. What single channels take away is not looked at."""
+    """Check the bot's permissions on each server. Permissions that single channels deny are not checked."""
     link = _invite(application)
     found: list[Finding] = []
     if not guilds:
@@ -312,7 +312,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _title(name: str) -> str:
-    """The name of a permission as the server's settings have it."""
+    """Return the name of a permission as Discord's server settings show it."""
     return "View Channels" if name == "read_messages" else name.replace("_", " ").title().replace(" In ", " in ")
 
 

@@ -1,4 +1,4 @@
-"""Which roles somebody has now. With each click Discord tells it by itself."""
+"""Looks up a person's current roles. Each click carries them, so the lookup is for everything else."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from askback_discord.calls import DiscordApi
 log = logging.getLogger("askback.discord")
 
 LOOKUP_SECONDS = 5.0
-"""How long a member may take to read."""
+"""Seconds that reading a member may take."""
 
 
 async def fill(api: DiscordApi, guild: str | None, person: Actor, groups: Iterable[str]) -> Actor:
-    """The same person, with those of these roles that they have in a server. None where they cannot be read, and in a
-    direct message. Never raises."""
+    """Return the same person with those of these roles that they have on a server.
+
+    They have none in a direct message or if the lookup fails. Never raises.
+    """
     wanted = tuple(groups)
     if guild is None or not wanted:
         return person.evolve(groups=())
@@ -36,6 +38,6 @@ async def fill(api: DiscordApi, guild: str | None, person: Actor, groups: Iterab
         )
         return person.evolve(groups=())
     roles = member.get("roles") if isinstance(member, Mapping) else None
-    # The role @everyone bears the server's own id, and stands in no payload.
+    # The role @everyone has the server's own id and appears in no payload.
     held = {guild, *(cast("list[object]", roles) if isinstance(roles, list) else ())}
     return person.evolve(groups=tuple(group for group in wanted if group in held))

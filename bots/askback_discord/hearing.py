@@ -1,4 +1,4 @@
-"""What people write on Discord, handed to the agent."""
+"""Handles what people write on Discord and passes it to the agent."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ NOT_HEARD = "I could not save that message, so I will not act on it. Please send
 NO_THREAD = "I answer in a thread, and could not start one here:"
 THREAD_LATER = "Discord lets me start no further thread here for about {minutes}. I heard you, and answer then."
 LONG_SECONDS = 10.0
-"""From which wait on for a thread people hear of it."""
+"""Seconds of waiting for a thread from which the bot tells people about it."""
 SAVE_SECONDS = 120.0
-"""How long a message is tried to be stored: unlike a webhook's, Discord's gateway delivers none again."""
+"""Seconds in which storing a message is retried. Discord's gateway, unlike a webhook, never delivers it again."""
 CATCH_UP = 100
-"""Messages of a room that are looked at after a new session."""
+"""Most messages of a channel or thread that are read after a new session."""
 REMEMBERED = 200
-"""Rooms that are looked at then."""
+"""Most channels and threads that are read after a new session."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 _NEW = frozenset({discord.MessageType.default, discord.MessageType.reply})
 
 
 Seen = tuple[int, int | None]
-"""A message of a room, and the server that the room belongs to; None for a direct message."""
+"""The id of a message, and the id of its server; None for a direct message."""
 
 
 class Hearing:
-    """Messages and mentions."""
+    """Handlers for messages, edits and deletions."""
 
     def __init__(self, platform: DiscordPlatform, hear: Hear, changes: ChangesDoor, *, reads_everything: bool) -> None:
         self._changes = changes
@@ -58,49 +58,49 @@ class Hearing:
         self._places = Places(platform)
         self._hear = hear
         self._reads_everything = reads_everything
-        """Whether Discord lets the bot read messages that do not mention it."""
+        """True if the bot may read messages that do not mention it."""
         self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        """Rooms in which a message waits to be stored."""
+        """Channels and threads in which a message waits to be stored."""
         self._once = Once()
         self._newest: Recent[int, Seen] = Recent(REMEMBERED)
-        """The newest message that was heard in each room, those of the last ones that were talked in."""
+        """The newest message received in each channel or thread, for those that were active last."""
         self._before: dict[int, Seen] = {}
-        """As it was when a session began that has not caught up yet."""
+        """The newest messages at the start of a session that has not caught up yet."""
 
     async def message(self, message: discord.Message, me: discord.ClientUser) -> None:
-        """A message. Our own, other bots' and the platform's own are not meant for us."""
+        """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored."""
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
         direct = _guild(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
         text, files = written_text(message, me), attached(message)
         if not text and not files and not mentioned:
-            return  # Discord keeps back what does not mention us
+            return  # Discord hides the text of messages that do not mention us
         async with self._once.after(_changes_of(message)):
             parent = None if direct else await self._places.parent(message.channel)
             if not (direct or mentioned or parent is not None or _replies_to(message, me)):
                 return
-            # A resumed session delivers again, and an order to the bot itself must not be carried out twice.
+            # A resumed session delivers messages again. A command to the bot itself must not run twice.
             async with self._once.entered(key_of(message)) as first:
                 if first:
                     await self._take(message, text, files, parent, begin=direct or mentioned)
 
     async def edited(self, payload: discord.RawMessageUpdateEvent, me: discord.ClientUser) -> None:
-        """Take an edit by a message's author. Discord also announces what it adds itself, such as a preview."""
+        """Handle an edit by a message's author. Discord also announces what it adds itself, such as a preview."""
         message = payload.message
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
         at, text = message.edited_at, written_text(message, me)
         if at is None or not text:
-            return  # Discord keeps back what does not mention us
+            return  # Discord hides the text of messages that do not mention us
         edit = f"edit:{at.timestamp()}:{key_of(message)}"
-        # Discord delivers nothing again: an edit waits until its message is stored, however long that takes.
+        # Discord delivers nothing twice, so an edit waits until its message is stored, however long that takes.
         async with self._once.entered(edit) as first, self._once.after(_changes_of(message)):
             if first:
                 await self._insist(lambda: self._take_edit(message, text, at), "An edit")
 
     async def _take_edit(self, message: discord.Message, text: str, at: datetime) -> None:
-        # What is said elsewhere costs no call of Discord's.
+        # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
         if not await self._changes.is_kept(key_of(message)):
             return
         parent = None if _guild(message) is None else await self._places.parent(message.channel)
@@ -111,12 +111,12 @@ class Hearing:
         if heard.place.thread in {None, heard.ref.channel}:
             await self._tell(heard.ref, taken.notice)
         else:
-            # The message stands in the channel, and the conversation that it began in a thread.
+            # The message is in the channel, and the conversation that it started is in a thread.
             target = f"edit:{at.timestamp()}:{heard.dedupe_key}"
             await self._say(heard.place, Say(target=target, text=taken.notice, markdown=False))
 
     async def deleted(self, channel: int, messages: Collection[int]) -> None:
-        """Take the deletion of messages of a room, those of the bot's own doing left out."""
+        """Handle the deletion of messages in a channel or thread. The bot's own deletions are ignored."""
         every = (MessageRef(channel=str(channel), id=str(message)) for message in sorted(messages))
         refs = tuple(ref for ref in every if not self._platform.has_deleted(ref))
         keys = tuple(f"{ref.channel}:{ref.id}" for ref in refs)
@@ -124,7 +124,10 @@ class Hearing:
             await self._insist(lambda: self._changes.deleted(Deleted(messages=refs, keys=keys)), "A deletion")
 
     async def _insist(self, take: Callable[[], Awaitable[None]], what: str) -> None:
-        """Take what the gateway delivers once, again and again where it cannot be stored."""
+        """Handle something that the gateway delivers only once, and retry if it cannot be stored.
+
+        It is lost, with an error in the log, if storing it fails for `SAVE_SECONDS`.
+        """
         end, pause = time.monotonic() + SAVE_SECONDS, FIRST_PAUSE
         while True:
             try:
@@ -159,14 +162,17 @@ class Hearing:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     def new_session(self) -> None:
-        """A session begins: what it delivers comes after what was missed, and hides none of that."""
+        """Remember the newest messages at the start of a session.
+
+        The session's own messages come after those that were missed, and must not hide them.
+        """
         self._before = {**self._newest, **self._before}
 
     async def catch_up(self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, Seen]) -> None:
-        """After a new session: what was written in the rooms that are talked in and did not come through the gateway.
+        """Read what was written during a gap in the gateway session, in the channels and threads with conversations.
 
-        A session that could not be resumed is told nothing of what it missed. `since`: more rooms, each with a
-        message after which to look.
+        Discord sends a session that could not be resumed nothing of what it missed. `since` holds further channels and
+        threads, each with the message after which to read.
         """
         before, self._before = self._before, {}
         for where, (newest, guild) in sorted({**since, **before}.items()):
@@ -175,7 +181,7 @@ class Hearing:
                 async for message in room.history(after=discord.Object(newest), limit=CATCH_UP, oldest_first=True):
                     await self.message(message, me)
             except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
-                self._before[where] = newest, guild  # for the next session
+                self._before[where] = newest, guild  # retry after the next new session
                 log.warning(
                     "What was written meanwhile cannot be read: %s",
                     type(error).__name__,
@@ -183,7 +189,7 @@ class Hearing:
                 )
 
     async def _store(self, heard: Heard, where: int, *, begin: bool) -> Taken:
-        """Hand a message over, again and again where it cannot be stored, and then in the order of the room."""
+        """Pass a message on. If it cannot be stored, retry, in the order of the channel or thread."""
         waiting = self._waiting.get(where)
         if waiting is None:
             try:
@@ -209,12 +215,12 @@ class Hearing:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _open(self, place: Place, text: str, ref: MessageRef | None) -> None:
-        """Start the thread, behind the commit: whatever is posted first starts it, too, if this does not come to be."""
+        """Start the thread after the commit. If this fails, the first post to the thread starts it."""
         try:
             await self._platform.open_thread(place, text)
         except Undeliverable as error:
             log.warning("A thread may not be started: %s", error, extra={"action": "no_thread"})
-            # Nothing can be said in it, then: whoever wrote would wait for ever, and nobody would know why.
+            # Nothing can be posted in that thread. Without this notice, the author would wait without knowing why.
             say = Say(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
             await self._say(place.evolve(thread=None), say)
         except (Gone, TryLater) as error:
@@ -237,7 +243,7 @@ class Hearing:
 
 
 def _heard(message: discord.Message, text: str, files: tuple[str, ...], parent: str | None) -> Heard:
-    """The message in the core's words."""
+    """Translate a message into the core's type."""
     return Heard(
         place=_place(message, parent),
         author=actor(message.author),
@@ -253,7 +259,7 @@ def _heard(message: discord.Message, text: str, files: tuple[str, ...], parent: 
 
 
 def _changes_of(message: discord.Message) -> str:
-    """Return what a message and its edits are taken in turn by."""
+    """Return the key under which a message and its edits are processed one after the other."""
     return f"changes:{key_of(message)}"
 
 
@@ -266,13 +272,13 @@ def _refers_to(message: discord.Message) -> MessageRef | None:
 
 
 def _replies_to(message: discord.Message, me: discord.ClientUser) -> bool:
-    """Whether it replies to a message of the bot's, also where it does not mention the bot."""
+    """Return True if it replies to a message of the bot, even if it does not mention the bot."""
     replied = None if message.reference is None else message.reference.resolved
     return isinstance(replied, discord.Message) and replied.author.id == me.id
 
 
 def _place(message: discord.Message, parent: str | None) -> Place:
-    """Where it was written. A thread that is started from a message has the id of that message."""
+    """Return the place of a message. A thread that starts from a message has that message's id."""
     guild = _guild(message)
     if guild is None:
         return Place(platform=PLATFORM, channel=str(message.channel.id))
@@ -282,7 +288,7 @@ def _place(message: discord.Message, parent: str | None) -> Place:
 
 
 def _guild(message: discord.Message) -> int | None:
-    """The server that it was written on; None: a direct message. discord.py may not know that server by now."""
+    """Return the id of the message's server, or None for a direct message. discord.py may no longer know the server."""
     if message.guild is not None:
         return message.guild.id
     return message.channel.guild_id if isinstance(message.channel, discord.PartialMessageable) else None

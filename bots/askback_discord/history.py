@@ -1,4 +1,4 @@
-"""What was written on Discord before: for the agent that is called into the middle of a thread."""
+"""Reads what was written on Discord before the agent was mentioned in the middle of a thread."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_CONTENT = (
 
 
 class History:
-    """Threads, as far as the bot may read them."""
+    """Earlier messages of threads, as far as the bot may read them."""
 
     def __init__(self, api: DiscordApi, me: str, *, reads_everything: bool) -> None:
         self._api = api
@@ -39,7 +39,7 @@ class History:
         self._reads_everything = reads_everything
 
     async def earlier(self, place: Place) -> tuple[Said, ...]:
-        """The message that a thread hangs from, and the newest in it: as many as Discord gives at once. Oldest first.
+        """Return a thread's first message and its newest ones, as many as one call returns; oldest first.
 
         Raises `Gone`, `TryLater` or `Undeliverable`.
         """
@@ -52,7 +52,8 @@ class History:
             [cast("Json", one) for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
         )
         if not newest_first:
-            # The message that called the bot stands there at least: Discord shows nothing instead of refusing.
+            # At least the message that mentioned the bot exists. Without the permission, Discord returns nothing
+            # instead of an error.
             raise Undeliverable(_NO_PERMISSION)
         found = [*await self._starter(place), *reversed(newest_first)]
         if not self._reads_everything and any(self._is_hidden(one) for one in found):
@@ -60,14 +61,14 @@ class History:
         return newest(one for message in found if (one := said(message, self._me)))
 
     async def _starter(self, place: Place) -> list[Json]:
-        """The message that the thread hangs from; a forum's has none outside of itself."""
+        """Return the message that the thread started from. A thread in a forum has none outside itself."""
         try:
             return [await self._api.message(place.channel, place.thread or "")]
         except (Gone, DiscordRefusal):
             return []
 
     def _is_hidden(self, message: Json) -> bool:
-        """Whether somebody wrote it, and Discord keeps back what."""
+        """Return True if a person wrote it and Discord hides its content."""
         return (
             message.get("type") in _WRITTEN
             and _id(message.get("author")) != self._me
@@ -77,7 +78,10 @@ class History:
 
 
 def said(message: Json, me: str) -> Said | None:
-    """What somebody wrote. None: a remark of Discord's, a card of ours, or nothing."""
+    """Read a message that a person or a program wrote.
+
+    Return None for a notice of Discord's, a card of ours, or a message without content.
+    """
     author = message.get("author")
     who, channel, identity = _id(author), str(message.get("channel_id") or ""), str(message.get("id") or "")
     if not (who and channel and identity) or message.get("type") not in _WRITTEN:
@@ -90,7 +94,7 @@ def said(message: Json, me: str) -> Said | None:
     files += tuple(f"the sticker {one.get('name')}" for one in _objects(message, "sticker_items"))
     if not text and not files:
         return None
-    # A message that a webhook posted has that one's id, which is nobody else's.
+    # The author of a webhook's message has the webhook's id, which no one else has.
     program = bool(message.get("webhook_id")) or _is_bot(author)
     return Said(
         key=f"{channel}:{identity}",
@@ -102,7 +106,7 @@ def said(message: Json, me: str) -> Said | None:
 
 
 def _text(message: Json, me: str) -> str:
-    """What can be read. Programs often write it into embeds alone."""
+    """Return the readable text. Programs often write only embeds."""
     text = str(message.get("content") or "")
     for person in _objects(message, "mentions"):
         name = "" if str(person.get("id")) == me else f"@{_name(person)}"

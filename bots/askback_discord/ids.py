@@ -1,7 +1,7 @@
-"""What the custom_id of a control or a modal says, and how it is read back from an interaction.
+"""The format of custom_ids, which carry data from a card or modal back to the bot in an interaction.
 
-`askback:<kind>:<ask id>:<turn>:<revision>[:<argument>]`, at most 100 characters. The revision tells
-which drawing of the card a menu was ticked on.
+`askback:<kind>:<ask id>:<turn>:<revision>[:<argument>]`, at most 100 characters. The revision identifies the drawing of
+the card on which a menu was ticked.
 """
 
 from __future__ import annotations
@@ -17,12 +17,22 @@ Kind = Literal[
     "choose", "pick", "tick", "page", "write", "erase", "next", "back", "goto", "review", "submit", "cancel",
     "postpone", "retry", "field", "decline", "vote", "look", "use", "keep", "stop",
 ]  # fmt: skip
-"""choose: one button per option; pick: a menu of one; tick: a menu of several; page: another page of a menu;
-goto: a button for one question, or a menu of them; retry: the text field again, from a private notice;
-field: the text field itself; postpone, decline: a button for the field for why not now, and that field itself;
-vote: the field for why somebody chooses an option; look: everything that the card shows a part of;
-use, keep: the buttons of an offer, whose id stands in the place of the ask's; stop: below a text that is being written,
-with what stands for the text's name in that place."""
+"""The kinds of controls. Some of them:
+
+choose: one button per option
+pick: a menu for one option
+tick: a menu for several options
+page: another page of a menu
+goto: a button for one question, or a menu of questions
+retry: the text field again, from a private notice
+field: the text field itself
+postpone: the button "Not now…", which opens the field for a reason
+decline: the field for that reason
+vote: the field for the reason of a choice
+look: shows everything that the card shows only in part
+use, keep: the buttons of an offer, with the offer's id as the ask id
+stop: the button below an unfinished text, with a hash of the text's name as the ask id
+"""
 
 TEXT: Final = "askback:text"
 """The custom_id of the input in the text field."""
@@ -37,30 +47,36 @@ _CUSTOM_ID = re.compile(rf"askback:([a-z]+):([A-Za-z0-9_-]{{1,48}}):{_NUMBER}:{_
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a control does, of which ask, as drawn in which turn and revision."""
+    """The data in a control's id: its kind, its ask, and the turn and revision in which it was drawn."""
 
     kind: Kind
     ask_id: str
     turn: int
     revision: int = 0
     arg: int | None = None
-    """The option (choose, vote; retry: why that one), the question (goto; none in a menu) or the menu's page (pick,
-    tick, page), from 0."""
+    """The argument, counted from 0.
+
+    It is the option (choose, vote, and retry for its reason), the question (goto; None in a menu) or the menu's page
+    (pick, tick, page).
+    """
 
     @property
     def drawing(self) -> int:
-        """Tells drawings of a menu apart: its pages too, since one revision is drawn with each of them."""
+        """A number that differs between drawings of a menu.
+
+        It includes the page, since one revision may be drawn with each page.
+        """
         return self.revision * _PAGES + (self.arg or 0)
 
 
 def custom_id(control: Control) -> str:
-    """The custom_id of a control."""
+    """Return the custom_id of a control."""
     name = f"askback:{control.kind}:{control.ask_id}:{control.turn}:{control.revision}"
     return name if control.arg is None else f"{name}:{control.arg}"
 
 
 def parse(found: object) -> Control | None:
-    """The control of a custom_id; None for anything that is not ours. Never raises."""
+    """Return the control of a custom_id, or None if the id is not ours. Never raises."""
     match = _CUSTOM_ID.fullmatch(found) if isinstance(found, str) else None
     kind = KINDS.get(match[1]) if match else None
     if match is None or kind is None:
@@ -72,7 +88,7 @@ def parse(found: object) -> Control | None:
 
 
 def controls_in(components: object) -> Iterator[Control]:
-    """The controls of ours among the components of a message, as Discord's API gives them."""
+    """Yield our controls among the components of a message, as Discord's API returns them."""
     for component in cast("list[object]", components) if isinstance(components, list) else ():
         if isinstance(component, dict):
             fields = cast("Mapping[str, object]", component)

@@ -1,4 +1,4 @@
-"""What the bot needs on a server, and the link that invites it with just that."""
+"""The permissions and intents that the bot needs, and the link that invites it with just these permissions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PERMISSIONS = discord.Permissions(
     send_messages_in_threads=True,
     read_message_history=True,
 )
-"""Reading is for finding a card again that was posted just before a crash."""
+"""It reads messages to find a card again that was posted just before a crash."""
 INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)
-"""What is asked of the gateway always. Message content comes on top where the application is allowed it."""
+"""The intents that are always requested. Message content is added if the application is allowed to read it."""
 
 
 def invite_link(application_id: int) -> str:
-    """The address where an administrator of a server lets the bot in."""
+    """Return the address at which a server's administrator invites the bot."""
     return discord.utils.oauth_url(application_id, permissions=PERMISSIONS, scopes=SCOPES)

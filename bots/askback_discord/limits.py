@@ -1,8 +1,8 @@
-"""Discord's limits, in one table, and the check that nothing is sent that breaks one.
+"""Discord's limits, and checks that reject a message or a modal that breaks one before it is sent.
 
-Where a number was read: [ref] docs.discord.com/developers, [api] Discord's OpenAPI document, [live] what
-the live API refused, published with its numbers. Discord counts code points [discord-api-docs#1315];
-here UTF-16 units are counted, which are never fewer.
+Sources of the numbers: [ref] docs.discord.com/developers, [api] Discord's OpenAPI document, [live] a published refusal
+of the live API with its numbers. Discord counts code points [discord-api-docs#1315]. Here lengths are in UTF-16 units,
+which are never fewer.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ COMPONENTS_V2: Final = 1 << 15
 CONTENT: Final = 2_000  # [ref resources/message#create-message]
 COMPONENTS: Final = 40  # at every depth [ref components/reference]
 LEGACY_ROWS: Final = 5  # rows of a message without COMPONENTS_V2 [ref components/reference]
-TEXT: Final = 4_000  # all text displays of a message together [live discord-api-docs#8562], each by itself [api]
+TEXT: Final = 4_000  # all text displays of a message together [live discord-api-docs#8562], each alone [api]
 MESSAGE_BYTES: Final = 10_000  # answered with an error 500 above 10,170 [live discord-api-docs#8554, #6965]
-TEXT_WEIGHT: Final = 12  # what a text display counts beside its text [live #8554]
-OBJECT_WEIGHT: Final = 40  # the same for anything else: not published, so generously
+TEXT_WEIGHT: Final = 12  # what a text display counts besides its text [live #8554]
+OBJECT_WEIGHT: Final = 40  # the same for any other object; unpublished, so a generous guess
 NONCE: Final = 25  # [ref resources/message#create-message]
 MENTIONS: Final = 100  # users, and roles, in allowed_mentions [ref resources/message#allowed-mentions-object]
 GALLERY_ITEMS: Final = 10  # [ref components/reference#media-gallery]
@@ -96,25 +96,25 @@ _FIELDS: Final[Mapping[int, frozenset[str]]] = {
     SEPARATOR: frozenset({"divider", "spacing"}),
     LABELLED: frozenset({"label", "description", "component"}),
 }
-"""What a component of ours may say of itself, beside its type."""
+"""The fields that a component of ours may have, next to its type."""
 
 
 class TooBig(OperatorError):
-    """A message or modal that Discord would refuse. A mistake of askback's, found before it is sent."""
+    """A message or modal that Discord would refuse. It is a bug of askback, found before sending."""
 
 
 def count(components: Sequence[JsonValue]) -> int:
-    """How many components these are, at every depth."""
+    """Return the number of components at every depth."""
     return sum(1 for _ in _components(components))
 
 
 def shown(components: Sequence[JsonValue]) -> int:
-    """How many characters of text they display."""
+    """Return the number of text characters that the components display, in UTF-16 units."""
     return sum(size(_string(one, "content")) for one in _components(components) if one.get("type") == DISPLAY)
 
 
 def weight(components: Sequence[JsonValue]) -> int:
-    """What they count towards `MESSAGE_BYTES`."""
+    """Return what the components count towards `MESSAGE_BYTES`."""
     total = 0
     for thing in _objects(components):
         total += TEXT_WEIGHT if thing.get("type") == DISPLAY else OBJECT_WEIGHT
@@ -123,7 +123,7 @@ def weight(components: Sequence[JsonValue]) -> int:
 
 
 def check_message(body: Mapping[str, JsonValue]) -> None:
-    """Raises `TooBig` where Discord would refuse to create a message with this body, or to change one to it."""
+    """Raise `TooBig` if Discord would refuse to create a message with this body, or to change one to it."""
     components = _list(body.get("components"))
     flags = body.get("flags", 0)
     new_style = isinstance(flags, int) and bool(flags & COMPONENTS_V2)
@@ -146,7 +146,7 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
 
 
 def check_modal(data: Mapping[str, JsonValue]) -> None:
-    """Raises `TooBig` where Discord would refuse a modal with this data."""
+    """Raise `TooBig` if Discord would refuse a modal with this data."""
     _known("a field in a modal", set(data) - {"custom_id", "title", "components"})
     _text("a modal's title", data, "title", MODAL_TITLE)
     _text("a modal's custom_id", data, "custom_id", CUSTOM_ID)
@@ -237,7 +237,7 @@ def _check_mentions(value: JsonValue) -> None:
 
 
 def _components(values: Sequence[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
-    """Every component at every depth."""
+    """Return every component at every depth."""
     return (thing for thing in _objects(values) if "type" in thing)
 
 

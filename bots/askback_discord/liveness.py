@@ -1,7 +1,7 @@
-"""The gateway: a connection that is open whenever it can be, and noticed when it is silently dead.
+"""Keeps the gateway connection open whenever possible, and detects a dead one.
 
-`discord.Client.connect` waits a minute for a sign of life, ten seconds for a closing handshake with a dead peer, and
-up to a minute for a hello; after an error it sleeps up to a second before it tries again at all.
+`discord.Client.connect` waits a minute for a heartbeat, ten seconds for a dead peer's closing handshake, and up to a
+minute for a hello. After an error it sleeps up to a second before its first retry.
 """
 
 from __future__ import annotations
@@ -24,21 +24,24 @@ from askback.runtime.keepalive import Pulse
 log = logging.getLogger("askback.discord")
 
 OPEN_SECONDS = 15.0
-"""How long opening may take, five of which discord.py may wait before it identifies itself anew."""
+"""Seconds that opening may take. discord.py may wait five of them before it identifies itself again."""
 CLOSE_SECONDS = 1.0
 STEADY_SECONDS = 10.0
-"""A connection that lived for so long says that all is well: the next is opened at once."""
+"""Seconds after which a connection counts as stable. The next one then opens without back-off."""
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 30.0
 SHORTEST = 0.6
-"""Seconds between two heartbeats at least: Discord closes a connection on which more than 120 frames a minute come."""
+"""Least seconds between two heartbeats. Discord closes a connection that sends more than 120 frames a minute."""
 PRIVILEGED, CLOSED_CLEANLY = 4014, 1000
 UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)
-"""What reading a payload raises where something is missing in it, or is of another kind."""
+"""Errors from reading a payload if a part of it is missing or has another type."""
 
 
 class _KeepAlive(Protocol):
-    """`discord.gateway.KeepAliveHandler`, which notes each heartbeat, its answer, and everything that came in."""
+    """The used part of `discord.gateway.KeepAliveHandler`.
+
+    It records each heartbeat, its acknowledgement, and everything that came in.
+    """
 
     latency: float
     _last_ack: float
@@ -60,7 +63,8 @@ class Gateway:
         connect = cast("Callable[..., Awaitable[aiohttp.ClientWebSocketResponse]]", client.http.ws_connect)
 
         async def remembered(url: str, **more: object) -> aiohttp.ClientWebSocketResponse:
-            # discord.py has no hold of a socket before its hello: where that never comes, nobody could cut it.
+            # discord.py holds no reference to a socket before its hello. If the hello never arrives, only this
+            # reference can close it.
             self._socket = await connect(url, **more)
             return self._socket
 
@@ -68,11 +72,14 @@ class Gateway:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the gateway gives signs of life, and has let us in."""
+        """Return True if the gateway is responsive and the session is ready."""
         return self._up and self._client.is_ready()
 
     async def run(self) -> None:
-        """Stay connected until cancelled. Raises `discord.ConnectionClosed` where Discord closes for good."""
+        """Stay connected until cancelled. Raises `discord.ConnectionClosed` if Discord closes the gateway permanently.
+
+        Raises `discord.PrivilegedIntentsRequired` if Discord does not grant the intents.
+        """
         session: dict[str, object] = {"initial": True, "shard_id": self._client.shard_id}
         try:
             while not self._draining:
@@ -102,7 +109,7 @@ class Gateway:
                     self._up = False
                     self._cut()
                 known = cast("DiscordWebSocket | None", self._client.ws)
-                # Nothing to resume where nobody was let in yet.
+                # Resume only a session that has an id.
                 session["resume"] = bool(session.get("resume")) and known is not None and known.session_id is not None
                 if known is not None:
                     session |= {"sequence": known.sequence, "session": known.session_id, "gateway": known.gateway}
@@ -110,12 +117,12 @@ class Gateway:
                 self._failures = 0 if steady else self._failures + 1
                 if not self._draining:
                     self._client.dispatch("disconnect")
-            await asyncio.Event().wait()  # drained: what was begun goes on elsewhere
+            await asyncio.Event().wait()  # drained: the work that has begun continues in other tasks
         finally:
             self._cut()
 
     async def drain(self) -> None:
-        """Take nothing new."""
+        """Close the connection, and open no new one."""
         self._draining = True
         ws = cast("DiscordWebSocket | None", self._client.ws)
         if ws is None:
@@ -128,7 +135,8 @@ class Gateway:
         self._cut()
 
     async def _pause(self) -> None:
-        # The first time at once: most ends are Discord's own, and what was missed waits to be replayed.
+        # Retry at once after the first failure. Discord itself causes most disconnects, and missed events wait to be
+        # replayed.
         if self._failures > 1:
             longest = min(FIRST_PAUSE * 2 ** min(self._failures - 2, 16), LONGEST_PAUSE)
             await asyncio.sleep(longest * random.uniform(0.5, 1.0))
@@ -143,7 +151,7 @@ class Gateway:
                 except UNREADABLE:
                     if ws.socket.closed:
                         raise
-                    # One frame of another shape than discord.py takes for granted; it would end with it.
+                    # Skip a frame whose shape discord.py does not expect; otherwise its error would end the connection.
                     log.exception("Something that Discord sent could not be read.", extra={"action": "payload_failed"})
         finally:
             watch.cancel()
@@ -152,7 +160,7 @@ class Gateway:
                 keep_alive.stop()
 
     async def _watch(self, ws: DiscordWebSocket, opening: float) -> None:
-        """Cut the connection as soon as it is silent: discord.py then resumes, and nothing is lost."""
+        """Close the connection as soon as it is silent. It is then resumed, so that no event is lost."""
         keep_alive = _keep_alive(ws)
         if keep_alive is None:
             return
@@ -175,10 +183,10 @@ class Gateway:
         self._cut()
 
     def _cut(self) -> None:
-        """End the connection without a closing handshake, which a dead peer would let wait."""
+        """Close it without the closing handshake, which would wait for a dead peer."""
         if self._socket is None:
             return
-        response = self._socket._response  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
+        response = self._socket._response  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no public API
         if response.connection is not None and response.connection.transport is not None:
             response.connection.transport.abort()
         response.close()

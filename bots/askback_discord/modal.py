@@ -14,20 +14,20 @@ from askback_discord.components import Component
 from askback_discord.texts import bold, cut, fit, plain
 
 LONG: Final = 300
-"""Prompts up to this long are bold."""
+"""Longest prompt, in characters, that is shown in bold."""
 
 Json: TypeAlias = Mapping[str, object]
 
 
 def modal(field: TextField) -> Component:
-    """The data of a callback that opens the text field (type 9). What was written before stands in it."""
+    """Return the data of a callback that opens the text field (type 9), with the text written so far."""
     value = visible(field.value)
     kept = cut(value, limits.INPUT_VALUE)
     entry: Component = {
         "type": limits.INPUT,
         "custom_id": ids.TEXT,
         "style": 2,
-        "required": False,  # an empty text comes back to us, and we say what is wrong with it
+        "required": False,  # an empty text then comes back to us, and we explain what is wrong with it
         "max_length": field.longest if field.declines or field.choice is not None else limits.INPUT_VALUE,
         "placeholder": _placeholder(field),
     }
@@ -50,13 +50,16 @@ def modal(field: TextField) -> Component:
 
 
 def ref(data: Json) -> ids.Control | None:
-    """Which field was submitted (the interaction's `data`); None for one that is not ours. Never raises."""
+    """Return the control of a submitted text field (the interaction's `data`), or None if it is not ours.
+
+    Never raises.
+    """
     control = ids.parse(data.get("custom_id"))
     return control if control is not None and control.kind == "field" else None
 
 
 def text(data: Json) -> str:
-    """What was written in a submitted field (the interaction's `data`); empty where nothing was. Never raises."""
+    """Return the text of a submitted field (the interaction's `data`), or an empty string. Never raises."""
     return next(_texts(data.get("components"), 0), "")
 
 
@@ -68,7 +71,7 @@ def _label(field: TextField) -> str:
 
 def _placeholder(field: TextField) -> str:
     if field.choice is not None:
-        return "Enter your reason…"  # what it is for stands above the field
+        return "Enter your reason…"  # the prompt above the field says what the reason is for
     return fit(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…"
 
 
@@ -94,7 +97,7 @@ def _hint(field: TextField, *, whole: bool) -> str:
 
 
 def _texts(components: object, depth: int) -> Iterator[str]:
-    """What inputs of ours say, in labels, in rows or by themselves."""
+    """Yield the texts of our inputs, in labels, in rows or at the top level."""
     if not isinstance(components, Sequence) or isinstance(components, str) or depth > 3:
         return
     for entry in cast("Sequence[object]", components):

@@ -1,4 +1,4 @@
-"""Sentences for one person and nobody else."""
+"""Private messages that only the person who clicked sees."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from askback_discord.texts import plain
 
 
 def notice(words: str) -> Component:
-    """A message that only the person sees who clicked."""
+    """A private message with these words. Words that are too long are shortened."""
     return _checked(words, [])
 
 
 def replaced(words: str) -> Component:
-    """The same in the place of a notice that stands there, whose button has served."""
+    """A private message that replaces an existing notice whose button is not needed any more."""
     return replacing(notice(words))
 
 
 def replacing(body: Mapping[str, JsonValue]) -> Component:
-    """What changes a notice that stands there into this one: what is only for sight once stays so."""
+    """Return a body that replaces an existing notice. Discord keeps the notice private."""
     return {"components": [], **body}
 
 
 def try_again(words: str, field: TextField) -> Component:
-    """The same, with a button that opens the text field again: a modal cannot follow a modal."""
+    """A private message whose button opens the text field again, since a modal cannot follow a modal."""
     return _checked(words, [retry(field.ask_id, field.turn)])
 
 
 def retry(ask_id: str, turn: int, choice: int | None = None) -> Component:
-    """The row with that button. `choice`: the field is that for why somebody chooses this option."""
+    """The row with the button that opens the text field. `choice` is the option whose reason the field is for."""
     return row([button("Try again", ids.Control(kind="retry", ask_id=ask_id, turn=turn, arg=choice), "primary")])
 
 
 def returned(words: str, written: str, again: Component | None = None) -> list[Component]:
-    """The same, and then the text that was not taken, whole: for whoever wrote it to copy."""
+    """A private message and the complete text that was rejected, so that its author can copy it."""
     below = [again] if again is not None else []
     if not written.strip():
         return [_checked(words, below)]
@@ -52,7 +52,7 @@ def returned(words: str, written: str, again: Component | None = None) -> list[C
 
 
 def _pieces(written: str) -> Iterator[str]:
-    """A long text in texts that fit."""
+    """Split a long text into texts that each fit."""
     while written:
         room = limits.CONTENT
         while size(plain(written[:room])) > limits.CONTENT:
@@ -72,7 +72,7 @@ def _checked(words: str, components: list[Component]) -> Component:
 
 
 def _fitted(words: str) -> str:
-    """All of it, or its beginning where it names more than a notice holds."""
+    """Return the complete text if it fits, or else its beginning."""
     shown, room = plain(words), limits.CONTENT
     while size(shown) > limits.CONTENT:
         room -= 100

@@ -1,4 +1,4 @@
-"""A message may be meant as an answer: what its author is asked on Discord, where everybody reads it."""
+"""The question to an author if their message may be meant as an answer. On Discord, everyone can read it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ USE, KEEP = "Use this as your answer", "Just a message"
 
 
 def row_of(offer: Offer) -> Component:
-    """The two buttons."""
+    """The row with the two buttons of an offer."""
     use = button(USE, ids.Control(kind="use", ask_id=offer.id, turn=0), "primary")
     return row([use, button(KEEP, ids.Control(kind="keep", ask_id=offer.id, turn=0))])
 
 
 def reply_to(message: MessageRef | None, channel: str) -> Mapping[str, JsonValue]:
-    """What makes a new message a reply to that one: Discord shows it above, and refuses one of another channel."""
+    """Return the fields that make a new message a reply to that one, or none if it is in another channel.
+
+    Discord shows the original above a reply, and refuses a reply in another channel.
+    """
     if message is None or message.channel != channel:
         return {}
     return {"message_reference": {"message_id": message.id, "fail_if_not_exists": False}}

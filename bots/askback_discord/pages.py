@@ -1,4 +1,4 @@
-"""Content laid out in messages: nothing is cut, what does not fit goes on in a further message."""
+"""Lays out content in messages. Nothing is cut: what does not fit continues in the next message."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from askback_discord.parts import Block, Part, Text, Unit
 GOES_ON: Final = "-# Goes on in the next message ↓"
 CONTINUED: Final = "-# (continued)"
 LEAST: Final = 300
-"""Characters of room below which a text is not begun in a message that holds something already."""
+"""Least free characters for a text to start in a message that already has content."""
 TOGETHER: Final = 1_500
-"""Characters up to which a unit is kept together."""
+"""Most characters of a unit that is kept together."""
 
 
 @dataclass(slots=True)
 class Room:
-    """What a message has room for, or something takes."""
+    """The space in a message, or the space that content takes."""
 
     characters: int = limits.TEXT
     octets: int = limits.MESSAGE_BYTES
@@ -40,24 +40,24 @@ class Room:
 
     @classmethod
     def of(cls, components: list[Component]) -> Room:
-        """What these take."""
+        """Return the space that the components take."""
         return cls(limits.shown([*components]), limits.weight([*components]), limits.count([*components]))
 
 
 @dataclass
 class _Page:
-    """One message being filled."""
+    """A message that is being filled."""
 
     room: Room = field(default_factory=Room)
-    """What is still free."""
+    """The space that is still free."""
     done: list[Component] = field(default_factory=list[Component])
     written: str | None = None
-    """The display that is being written."""
+    """The text of the display that is still open."""
     fresh: bool = True
-    """Whether nothing of the content stands in it; a caption may."""
+    """True if it has no content yet; it may have a caption."""
 
     def takes(self, parts: Iterable[Part]) -> bool:
-        """Whether all of it fits."""
+        """Return True if all parts fit."""
         left, fresh, is_open = replace(self.room), self.fresh, self.written is not None
         for part in parts:
             left.take(_needs(part, fresh=fresh, is_open=is_open))
@@ -65,7 +65,7 @@ class _Page:
         return left.is_enough
 
     def add(self, part: Part) -> None:
-        """Put it at the end."""
+        """Append a part."""
         is_open = self.written is not None
         self.room.take(_needs(part, fresh=self.fresh, is_open=is_open))
         if isinstance(part, Block):
@@ -79,18 +79,18 @@ class _Page:
         self.fresh = False
 
     def split(self, part: Text) -> tuple[Text, Text]:
-        """As much of a text as fits, and the rest."""
+        """Split a text into as much as fits, and the rest."""
         around = _needs(replace(part, words=""), fresh=self.fresh, is_open=self.written is not None)
         return part.split(self.room.characters - around.characters, self.room.octets - around.octets)
 
     def can_begin(self, part: Text) -> bool:
-        """Whether there is room enough for its beginning to stand here."""
+        """Return True if there is enough space to start the text here."""
         if not part.can_be_split or self.room.components < 1:
             return False
         return self.fresh or (self.room.characters >= LEAST and self.room.octets >= 3 * LEAST)
 
     def close(self) -> list[Component]:
-        """End the display that is being written."""
+        """Close the open display and return the page's components."""
         if self.written is not None:
             self.done.append(display(self.written))
         self.written = None
@@ -98,7 +98,10 @@ class _Page:
 
 
 def pages(units: list[Unit], reserved: Room) -> list[list[Component]]:
-    """The content of each message; the first leaves `reserved` free, and each a place to say that it goes on."""
+    """Return the content of each message.
+
+    The first message leaves the space in `reserved`, and each message leaves space for the note that it continues.
+    """
     first = _Page()
     first.room.take(reserved)
     first.room.take(_NOTE)
@@ -112,7 +115,7 @@ def pages(units: list[Unit], reserved: Room) -> list[list[Component]]:
 
 
 def _flow(filled: list[_Page], part: Part) -> None:
-    """Put a part at the end, in pieces where it does not fit as a whole."""
+    """Append a part. A part that does not fit as a whole is split or moved to a further message."""
     while not filled[-1].takes([part]):
         page = filled[-1]
         if isinstance(part, Text) and page.can_begin(part):
@@ -123,14 +126,14 @@ def _flow(filled: list[_Page], part: Part) -> None:
 
 
 def _is_short(unit: Unit) -> bool:
-    """Whether it is better kept together in a further message than begun in this one."""
+    """Return True if the unit is short enough to be kept together in a further message."""
     whole = _further()
     whole.room.characters = min(whole.room.characters, TOGETHER)
     return whole.takes(unit)
 
 
 def _further() -> _Page:
-    """A further message."""
+    """Return an empty further message with its caption."""
     page = _Page(written=CONTINUED)
     page.room.take(_needs(Text(CONTINUED), fresh=False, is_open=False))
     page.room.take(_NOTE)
@@ -138,7 +141,10 @@ def _further() -> _Page:
 
 
 def _joint(part: Text, *, fresh: bool, is_open: bool) -> str | None:
-    """What stands between a text and the one before it in the same display. None: it begins a display."""
+    """Return the text between a part and the previous part of the same display.
+
+    Return None if the part starts a new display.
+    """
     if not is_open:
         return None
     if fresh:
@@ -147,7 +153,7 @@ def _joint(part: Text, *, fresh: bool, is_open: bool) -> str | None:
 
 
 def _needs(part: Part, *, fresh: bool, is_open: bool) -> Room:
-    """What it takes."""
+    """Return the space that a part takes."""
     if isinstance(part, Block):
         return Room.of([part.component])
     joint = _joint(part, fresh=fresh, is_open=is_open)

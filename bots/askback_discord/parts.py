@@ -1,4 +1,4 @@
-"""What a card's text is made of, before it is laid out in messages."""
+"""The parts of a card's content, before they are laid out in messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from askback_discord.texts import bold, escape
 
 PLATFORM = "discord"
 LONG: Final = 300
-"""Texts up to this long can be bold; longer ones may have to be split, which bold ones cannot."""
+"""Longest text, in characters, that can be bold. A longer text may have to be split, and bold text cannot be split."""
 
 Style: TypeAlias = Literal["ours", "plain", "bold", "quote", "code"]
 
@@ -24,19 +24,19 @@ _ESCAPED: Final = frozenset("\\*_~|`[<:@#>+-.)")
 _BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _FENCE: Final = re.compile("`(?=``)")
 _BREAK: Final = "\u2060"
-"""Word joiner: invisible, and no fence reaches across it."""
+"""Word joiner. It is invisible and interrupts a code fence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A run of text: Markdown of our own, or words of others in one style, shown as they are written."""
+    """A run of text: our own Markdown, or a text of a model or a person in one style, shown literally."""
 
     words: str
     style: Style = "ours"
     before: str = ""
-    """What parts it from the text before it; nothing where it is the first of a display."""
+    """The separator from the previous text. The first text of a display has none."""
     opens: bool = False
-    """Whether a new display begins with it."""
+    """True if it must start a new display."""
 
     @property
     def markdown(self) -> str:
@@ -57,13 +57,13 @@ class Text:
         return self.style not in {"ours", "bold"}
 
     def split(self, characters: int, octets: int) -> tuple[Text, Text]:
-        """As much of it as fits into so many characters and bytes, and the rest."""
+        """Split it into as much as fits into these characters and bytes, and the rest."""
         at = breaking(self.words, self._holding(characters, octets))
         again = "" if self.style == "plain" else "\n"
         return replace(self, words=self.words[:at]), replace(self, words=self.words[at:], before=again, opens=False)
 
     def _holding(self, characters: int, octets: int) -> int:
-        """How many characters of the words have room at the least, whatever has to be escaped in them."""
+        """Return how many characters of the words surely fit, even with all escapes."""
         characters, octets = characters - 12, octets - 20  # around them: quotation, code fence, isolation
         for at, character in enumerate(self.words):
             more = character in _ESCAPED
@@ -77,35 +77,35 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A whole component: a row, a picture."""
+    """A whole component, such as a row or a picture."""
 
     component: Component
 
 
 Part: TypeAlias = Text | Block
 Unit: TypeAlias = list[Part]
-"""What stays together in one message if one message can hold it."""
+"""Parts that stay together in one message if one message can hold them."""
 
 
 def everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) -> Iterator[Text]:
-    """People and roles, as a list that mentions them."""
+    """Mentions of people and roles, as a list."""
     for number, one in enumerate([*map(_person, people), *map(_role, groups)]):
         yield replace(one, before=", ") if number else one
 
 
 def quoted(answers: Iterable[str]) -> Iterator[Text]:
-    """What people wrote or chose."""
+    """Answers of people, as quotations."""
     for answer in answers:
         yield Text(visible(answer), "quote", before="\n")
 
 
 def plain(words: str) -> Text:
-    """A text of somebody's."""
+    """A text of a model or a person, shown literally."""
     return Text(visible(words), "plain")
 
 
 def strong(words: str, *, opens: bool = False) -> Text:
-    """Bold, unless it is so long that it may have to be split."""
+    """Bold text. A text longer than `LONG` is plain, because it may have to be split."""
     return Text(visible(words), "bold" if len(words) <= LONG else "plain", opens=opens)
 
 
@@ -120,7 +120,7 @@ def _role(identity: str) -> Text:
 
 
 def _code(words: str) -> str:
-    """A block of code, which no back-ticks in it can end."""
+    """A code block that no back-ticks in the text can end."""
     if not words.strip("\n"):
         return words
     return f"```\n{_FENCE.sub(f'`{_BREAK}', isolated(words))}\n```"

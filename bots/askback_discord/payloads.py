@@ -1,4 +1,4 @@
-"""Discord's payloads, as far as discord.py has not read them: who acts, on what, and with which choice."""
+"""Reads the parts of Discord's payloads that discord.py does not: the person, the control and the choice."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ PLATFORM = "discord"
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press on a control, or a text field that was sent."""
+    """A pressed control or a submitted text field."""
 
     control: ids.Control | None
-    """None: not one of ours."""
+    """None if it is not one of ours."""
     actor: Actor
     message: MessageRef | None
-    """The message that it was pressed on; None for a private notice, which is no card."""
+    """The message with the control; None for a private notice, which is not a card."""
     unplaced: str | None
-    """The id of the message where the payload does not tell its channel in a way that discord.py reads."""
+    """The id of the message, if discord.py cannot read the message's channel from the payload."""
     values: tuple[str, ...]
     base: tuple[int, ...] | None
-    """Indexes that the menu was drawn with as chosen."""
+    """Indexes of the options that the menu was drawn with as chosen."""
     page: int | None
     """The page of a long menu that the message shows."""
     on_notice: bool
-    """Whether it was pressed on a private notice."""
+    """True if the control was on a private notice."""
 
 
 def actor(user: discord.User | discord.Member) -> Actor:
-    """A person. Ids of people are the same everywhere on Discord, so no tenant is needed to tell them apart.
+    """Read a person. People's ids are the same everywhere on Discord, so no tenant is needed to tell them apart.
 
-    Roles are taken as the payload has them: what discord.py makes of them depends on what it has
-    seen of the guild, and a role that it does not know would be missing. The role @everyone, which bears
-    the server's own id and which every member has, stands in no payload.
+    Roles come from the raw payload: discord.py would leave out roles of the server that it has not seen. The role
+    @everyone has the server's own id. Every member has it, but it appears in no payload.
     """
     groups: tuple[str, ...] = ()
     if isinstance(user, discord.Member):
@@ -59,7 +58,7 @@ def press(interaction: discord.Interaction) -> Press:
     on_notice = message is not None and message.flags.ephemeral
     ref = unplaced = None
     if message is not None and not on_notice:
-        # Of the fields channel and channel_id, which may both be missing, discord.py only reads the first.
+        # Both channel and channel_id may be missing. discord.py reads only the first.
         channel = cast("object", interaction.channel or message.channel)
         if (where := getattr(channel, "id", None)) is not None:
             ref = MessageRef(channel=str(where), id=str(message.id))
@@ -79,7 +78,10 @@ def press(interaction: discord.Interaction) -> Press:
 
 
 def drawn(message: discord.Message, custom_id: str) -> tuple[int, ...] | None:
-    """What a menu of a message was drawn with as chosen: the payload carries the message along."""
+    """Return the options that a menu was drawn with as chosen, or None if the message has no such menu.
+
+    The payload contains the message.
+    """
     for component in _components(message.components):
         if isinstance(component, discord.SelectMenu) and component.custom_id == custom_id:
             return indexes(tuple(option.value for option in component.options if option.default))
@@ -104,12 +106,12 @@ def _components(components: Sequence[object]) -> Iterator[object]:
 
 
 def indexes(values: tuple[str, ...]) -> tuple[int, ...]:
-    """Option values as indexes; what is no index is no option of ours."""
+    """Turn option values into indexes; other values are not our options and are left out."""
     return tuple(int(value) for value in values if re.fullmatch(r"\d{1,4}", value))
 
 
 def written_text(message: discord.Message, me: discord.ClientUser) -> str:
-    """What a person wrote, as they see it, without the mention of the bot."""
+    """Return a person's text as they see it, without the mention of the bot."""
     text = re.sub(rf"<@!?{me.id}>", "", message.content)
     for person in message.mentions:
         name = one_line(person.display_name)
@@ -120,11 +122,11 @@ def written_text(message: discord.Message, me: discord.ClientUser) -> str:
 
 
 def attached(message: discord.Message) -> tuple[str, ...]:
-    """Names of what is attached to a message, stickers included."""
+    """Return the names of a message's attachments and stickers."""
     files = [attachment.filename or "a file without a name" for attachment in message.attachments]
     return (*files, *(f"the sticker {sticker.name}" for sticker in message.stickers))
 
 
 def key_of(message: discord.Message) -> str:
-    """What tells a message apart from every other, however often it is announced."""
+    """Return a key that is unique to a message and the same for all its events."""
     return f"{message.channel.id}:{message.id}"

@@ -1,4 +1,4 @@
-"""Where something happens on Discord: a thread is a channel of its own, and belongs to another."""
+"""Finds the place of an event on Discord. A thread is a channel that belongs to another channel."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ KEPT = 2000
 
 
 class Places:
-    """Channels and threads, as far as discord.py knows them, else looked up."""
+    """The parents of threads. What discord.py does not know is looked up."""
 
     def __init__(self, platform: DiscordPlatform) -> None:
         self._platform = platform
         self._parents: Recent[int, str | None] = Recent(KEPT)
 
     async def parent(self, channel: object) -> str | None:
-        """The channel that a thread belongs to. None: it is no thread, or nobody knows."""
+        """Return the channel that a thread belongs to, or None if it is not a thread or the lookup fails."""
         if isinstance(channel, discord.Thread):
             return str(channel.parent_id)
         if not isinstance(channel, discord.PartialMessageable):
             return None
-        # discord.py has not seen it, and does not even know whether it is a thread: one that was archived.
+        # discord.py has not seen this channel and does not know if it is a thread, such as an archived one.
         if channel.id not in self._parents:
             try:
                 self._parents[channel.id] = await self._platform.parent(str(channel.id))
@@ -42,7 +42,7 @@ class Places:
         return self._parents[channel.id]
 
     async def of(self, interaction: discord.Interaction) -> Place | None:
-        """Where somebody pressed something. None: Discord does not say."""
+        """Return the place of an interaction, or None if Discord does not name it."""
         if interaction.channel_id is None:
             return None
         channel = str(interaction.channel_id)

@@ -1,4 +1,4 @@
-"""Discord as the core's `Platform`: posts, changes and finds messages."""
+"""Discord as the core's `Platform`: posts, edits and finds messages."""
 
 from __future__ import annotations
 
@@ -46,32 +46,32 @@ log = logging.getLogger("askback.discord")
 
 LOOK_BACK = 100
 PAGES = 25
-"""How much of a room is searched for what an earlier try posted, in pages of `LOOK_BACK` messages."""
+"""Most pages of `LOOK_BACK` messages that are searched for the messages of an earlier try."""
 CLOCKS = timedelta(seconds=5)
-"""How far Discord's clock may be behind the one by which tries are noted."""
+"""The most that Discord's clock may be behind the clock that records the tries."""
 LONGEST_ARCHIVE = 10_080
-"""Minutes until Discord archives a silent thread: the longest that it takes."""
+"""Minutes until Discord archives an inactive thread; the longest that Discord allows."""
 NO_MENTIONS: Body = {"parse": []}
 SUPPRESS_EMBEDS = 1 << 2
 THREAD_NAME = 90
 REMEMBERED = 2000
-"""Rooms that are known to be gone: whoever may make threads can delete any number."""
+"""Most deleted channels and threads that are remembered. Anyone who may start threads can delete any number."""
 UNTITLED = "askback"
 EDITIONS = string.digits + string.ascii_letters
-"""Tell a card that is posted anew from the one that was deleted."""
+"""Characters that distinguish a reposted card from the deleted one."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """The last text that was said in a room."""
+    """The text that was said last in a channel or thread."""
 
     name: str
     newest: int
     """The id of its last message."""
     earlier: int
-    """The id of the newest message before it."""
+    """The id of the newest message before the text."""
 
     def before(self, name: str) -> int:
         """Return the id after which the messages of this text begin."""
@@ -79,7 +79,7 @@ class _Said:
 
 
 def room(place: Place) -> str:
-    """The channel that messages of a place are posted to: on Discord a thread is a channel of its own."""
+    """Return the channel id for messages of a place. On Discord, a thread is a channel."""
     return place.thread or place.channel
 
 
@@ -94,11 +94,11 @@ class DiscordPlatform:
         self._history = History(api, self._me, reads_everything=reads_everything)
         self._presence = Presence(api)
         self._deleted: Recent[MessageRef, None] = Recent(REMEMBERED)
-        """Messages that the bot itself deleted, the newest ones."""
+        """The latest messages that the bot itself deleted."""
         self._removed: Recent[str, None] = Recent(REMEMBERED)
-        """Rooms that are gone, those that went last."""
+        """The latest channels and threads that were deleted."""
         self._said: Recent[str, _Said] = Recent(REMEMBERED)
-        """What was said last in each room."""
+        """The text that was said last in each channel or thread."""
 
     async def show(self, ask: Ask) -> Messages:
         if not ask.messages:
@@ -106,10 +106,10 @@ class DiscordPlatform:
         return await self.show_parts(ask, render.messages(ask.card()), ())
 
     async def show_parts(self, ask: Ask, parts: tuple[Body, ...], done: Messages) -> Messages:
-        """Bring the parts of a card to people, but for the first ones, which are `done` already."""
+        """Post or edit the messages of a card, without the first ones, which are already `done`."""
 
         async def post(part: Body, number: int) -> MessageRef:
-            # A card that was deleted is posted anew by another name: under the same one Discord drops it.
+            # Repost a deleted card under another nonce, since Discord drops a message with the same one.
             return await self.post(ask.place, part, ask.id, number, ask.interview.revision)
 
         return await bring(parts, ask.messages, change=self.change, post=post, remove=self._remove, done=done)
@@ -132,13 +132,13 @@ class DiscordPlatform:
         if say.messages:
             await self.change(say.messages[0], body)
             return say.messages
-        # There are no messages for one person alone but as answers to clicks.
+        # Discord has ephemeral messages only as answers to clicks.
         return (await self.post(place, {**body, **offers.reply_to(say.reply_to, room(place))}, say.target, 0),)
 
     async def tell(self, message: MessageRef, text: str) -> None:
-        """Answer a person's message, beside it and without a ping: a bot has no other way to tell one person alone.
+        """Reply to a person's message without a ping.
 
-        Raises `Gone`, `TryLater` or `Undeliverable`.
+        Without a click, a bot cannot send an ephemeral message to one person.
         """
         reference: dict[str, JsonValue] = {"message_id": message.id, "fail_if_not_exists": False}
         body = _plain(texts.plain(text)) | {"message_reference": reference}
@@ -147,9 +147,9 @@ class DiscordPlatform:
     async def write(
         self, place: Place, markdown: str, messages: Messages, nonce: str, *, being_written: bool = False
     ) -> Messages:
-        """Bring the agent's prose into these messages, and into new ones as far as they do not suffice.
+        """Write the agent's prose into these messages, and post further ones if it needs more.
 
-        While it is `being_written`, there is a button below it that ends the work, and afterwards none.
+        If `being_written`, it has a button below it that stops the work; otherwise the button is removed.
         """
         below: dict[str, JsonValue] = {"components": [stop_row(nonce)] if being_written else []}
         written: list[MessageRef] = []
@@ -164,17 +164,19 @@ class DiscordPlatform:
         return tuple(written)
 
     async def announce(self, place: Place, name: str) -> Messages:
-        """A message in whose place the text of that name is to stand, with the button that ends the work.
+        """Post a placeholder with the Stop button, which the text of that name will replace.
 
-        It has a name of its own: were it taken away again, Discord would drop the text under the same one.
+        Its nonce differs from the text's. If the placeholder were deleted, Discord would drop a text with the same
+        nonce.
         """
         body: dict[str, JsonValue] = {**_plain(WORKING), "components": [stop_row(name, placeholder=True)]}
         return (await self.post(place, body, f"working:{name}", 0),)
 
     async def unbutton(self, messages: Messages, *, worded: bool | None) -> None:
-        """Nothing more will come of a text: its button goes, and with it a message that holds nothing else.
+        """Remove the button of an abandoned text, and delete a message that holds nothing else.
 
-        `worded`: whether it holds more; None where nobody knows. Raises `Gone`, `TryLater` or `Undeliverable`.
+        `worded` is True if the message holds more than the button, or None if that is unknown. Raises `Gone`,
+        `TryLater` or `Undeliverable`.
         """
         for message in messages[:1]:
             where = {"channel_id": message.channel, "message_id": message.id}
@@ -188,36 +190,36 @@ class DiscordPlatform:
         try:
             answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
         except Undeliverable:
-            return True  # not even to be looked at: then it is left
+            return True  # it cannot be read, so keep it
         return not isinstance(answer, Mapping) or not is_placeholder(answer.get("components"))
 
     def begun(self, place: Place) -> None:
-        """There is something to read: whoever reads it sees that the bot writes."""
+        """Stop showing that the bot types, because its text is visible now."""
         self._presence.end(room(place))
 
     async def close(self) -> None:
-        """End what goes on beside."""
+        """Stop the tasks that show the agent's presence."""
         await self._presence.close()
 
     def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
-        del reader  # Discord shows a text to everybody in the channel alike
+        del reader  # Discord shows a text to everyone in the channel alike
         return DiscordProse(self, place, name, messages)
 
     async def find(
         self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
     ) -> Messages:
-        """Find a card by the ids of its controls, a text that is being written by its button, another by its words.
+        """Find a card by the ids of its controls, an unfinished text by its button, and any other text by its words.
 
-        Whatever text has that button is the one: in one conversation only one is written at a time, and a process
-        that ended may have begun it under another name, before people wrote more. Discord itself drops a text with a
-        repeated nonce, but forgets those after some minutes.
+        An unfinished text is the one with the Stop button, even if its name differs. Only one text of a conversation is
+        written at a time. A process that ended may have begun it under another name, before people wrote more. Discord
+        itself drops a message with a repeated nonce, but it forgets nonces after some minutes.
         """
         where = room(place)
         try:
             posted = await self._posted(where, since)
         except DiscordRefusal as refusal:
             if refusal.code == NO_CHANNEL:
-                return ()  # the thread is still to be started
+                return ()  # the thread has not started yet
             raise
         for message in posted:
             controls = tuple(ids.controls_in(message.get("components")))
@@ -232,7 +234,7 @@ class DiscordPlatform:
         return self._worded(where, say, since, reversed(posted))
 
     async def _posted(self, where: str, since: datetime | None) -> list[Json]:
-        """Our own messages of a room since a time, newest first; without one, those among its newest."""
+        """Return our own messages since a time, newest first. Without a time, search only the newest page."""
         found: list[Json] = []
         before, oldest = "", None if since is None else discord.utils.time_snowflake(since - CLOCKS)
         for _ in range(PAGES):
@@ -246,9 +248,9 @@ class DiscordPlatform:
         return found
 
     def _worded(self, where: str, say: Say, since: datetime, posted: Iterable[Json]) -> Messages:
-        """The messages that hold the parts of a text, from the first on. `posted`: the oldest first."""
+        """Return the messages that hold the parts of a text, in order. `posted` has the oldest message first."""
         said = self._said.get(where)
-        # What was said before it may have had the same words. Where that is not known, the time has to tell.
+        # An earlier text may have had the same words. If the last text is unknown, only the time can tell them apart.
         after = discord.utils.time_snowflake(since - CLOCKS) if said is None else said.before(say.target)
         parts, found = _parts(say), list[MessageRef]()
         for message in posted:
@@ -259,14 +261,14 @@ class DiscordPlatform:
         return tuple(found)
 
     def said(self, place: Place, name: str, messages: Messages) -> None:
-        """Remember what was said last in a room."""
+        """Remember the last text of a channel or thread."""
         where = room(place)
         newest = max((int(message.id) for message in messages), default=0)
         said = self._said.get(where)
         self._said[where] = _Said(name, newest, 0 if said is None else said.before(name))
 
     async def missing(self, place: Place, messages: Messages) -> Messages:
-        del place  # a message tells the room that it is in
+        del place  # a message reference contains the channel
         return tuple([message for message in messages if not await self._exists(message)])
 
     async def _exists(self, message: MessageRef) -> bool:
@@ -281,7 +283,7 @@ class DiscordPlatform:
         return True
 
     def has_deleted(self, message: MessageRef) -> bool:
-        """Return whether the bot itself has deleted a message lately."""
+        """Return True if the bot itself recently deleted the message."""
         return message in self._deleted
 
     async def link(self, message: MessageRef) -> str | None:
@@ -293,11 +295,11 @@ class DiscordPlatform:
         return await self._history.earlier(place)
 
     async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
-        del groups  # Discord tells nobody's roles in a direct message, where a click counts without them
+        del groups  # Discord sends no roles in a direct message, where a click counts without them
         return person.evolve(groups=()) if place.tenant is None else None
 
     async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
-        del place, groups  # Discord tells who has a role only to bots that may read all members of a server
+        del place, groups  # Discord lists the members of a role only for bots that may read all members of a server
         return {}
 
     async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
@@ -311,7 +313,7 @@ class DiscordPlatform:
             self._presence.end(room(place))
 
     async def post(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
-        """Post one message under a name. Raises `TryLater` or `Undeliverable`."""
+        """Post one message under a name. Raises `Gone`, `TryLater` or `Undeliverable`."""
         body = without_everybody(body, place)
         limits.check_message(body)
         named = {**body, "nonce": _nonce(name, part, edition), "enforce_nonce": True}
@@ -334,12 +336,12 @@ class DiscordPlatform:
             raise TryLater("Discord did not say which message it posted.")
         message = MessageRef(channel=where, id=str(posted["id"]))
         if posted.keys() & {"content", "components"} and _says(posted) != _says(body):
-            # An earlier try got through, with what was to be said then: Discord gave that message back.
+            # An earlier try succeeded with an older text, and Discord returned that message.
             await self.change(message, body)
         return message
 
     async def change(self, message: MessageRef, body: Body) -> None:
-        """Change one of our messages. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Edit one of our messages. Raises `Gone`, `TryLater` or `Undeliverable`."""
         limits.check_message(body)
 
         async def change() -> None:
@@ -354,7 +356,10 @@ class DiscordPlatform:
         await self._unarchived(message.channel, change)
 
     async def open_thread(self, place: Place, title: str) -> None:
-        """Start the thread of a place at the message that it is named after; one that is there is left."""
+        """Start the thread of a place at the message whose id it has; an existing thread is kept.
+
+        Raises `Gone`, `TryLater` or `Undeliverable`.
+        """
         if place.thread is None:
             return
         for name in dict.fromkeys((texts.fit(_printable(title), THREAD_NAME) or UNTITLED, UNTITLED)):
@@ -368,13 +373,13 @@ class DiscordPlatform:
                 )
             except DiscordRefusal as refusal:
                 if refusal.code == INVALID and name != UNTITLED:
-                    continue  # a name that Discord does not like
+                    continue  # Discord rejects this name
                 if refusal.code != THREAD_EXISTS:
                     raise
             return
 
     async def _begin_thread(self, place: Place) -> None:
-        """Start the thread of a place that has none yet, named after the message that it starts from."""
+        """Start the thread of a place, with the text of its first message as the title."""
         try:
             written = str((await self._api.message(place.channel, place.thread or "")).get("content") or "")
             await self.open_thread(place, written.replace(f"<@{self._me}>", " ").replace(f"<@!{self._me}>", " "))
@@ -382,18 +387,21 @@ class DiscordPlatform:
             raise DiscordRefusal(NO_CHANNEL, "the message that the thread was to start from was deleted.") from None
 
     def removed(self, place: str) -> None:
-        """A channel or thread was deleted: nothing is posted there any more, and no thread started anew."""
+        """Remember a deleted channel or thread, so that nothing is posted there and no thread is started again."""
         self._removed[place] = None
 
     async def parent(self, thread: str) -> str | None:
-        """The channel that a thread belongs to; None for what is no thread. Raises `TryLater` or `Undeliverable`."""
+        """Return the channel that a thread belongs to, or None if it is not a thread.
+
+        Raises `Gone`, `TryLater` or `Undeliverable`.
+        """
         answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=thread)
         found: Json = answer if isinstance(answer, Mapping) else {}
-        # Channels have a parent, too: the category that they stand in.
+        # A channel also has a parent, which is its category.
         return str(found["parent_id"]) if "thread_metadata" in found and found.get("parent_id") else None
 
     async def unarchive(self, thread: str) -> None:
-        """Open an archived thread. Raises `TryLater` or `Undeliverable`."""
+        """Open an archived thread. Raises `Gone`, `TryLater` or `Undeliverable`."""
         await self._api.call("PATCH", "/channels/{channel_id}", {"archived": False}, channel_id=thread)
 
     async def is_archived(self, thread: str) -> bool:
@@ -402,7 +410,7 @@ class DiscordPlatform:
         return isinstance(metadata, dict) and cast("Json", metadata).get("archived") is True
 
     async def _unarchived(self, channel: str, act: Callable[[], Awaitable[T]]) -> T:
-        """Act; where that fails because the thread is archived, open it and act again."""
+        """Run an action. If it fails because the thread is archived, open the thread and run it again."""
         try:
             return await act()
         except DiscordRefusal as refusal:
@@ -432,7 +440,10 @@ def _plain(text: str) -> dict[str, JsonValue]:
 
 
 def _nonce(name: str, part: int, edition: int) -> str:
-    """At most 25 characters, equal for the same part of the same thing. An ask's id stays readable in it."""
+    """Return a nonce of at most 25 characters, equal for the same part and edition of the same text.
+
+    An ask's id remains readable in it.
+    """
     if len(name) > 22 or part > 99:
         name = base64.urlsafe_b64encode(hashlib.sha256(f"{name}:{part}".encode()).digest()).decode()[:22]
     return f"{name}{part % 100:02d}{EDITIONS[edition % len(EDITIONS)]}"
@@ -447,7 +458,7 @@ def _visible(character: str) -> str:
 
 
 def _says(message: Json) -> tuple[str, list[str]]:
-    """What a message says and offers, for telling two apart."""
+    """Return the text and the control ids of a message, to compare it with another."""
     return str(message.get("content") or "").strip(), [*_names(message.get("components"))]
 
 
@@ -460,7 +471,7 @@ def _names(components: object) -> Iterator[str]:
 
 
 def _parts(say: Say) -> list[str]:
-    """What the messages of a text hold."""
+    """Return the text of each message of a `Say`."""
     return texts.prose_parts(texts.harmless_markdown(say.text)) if say.markdown else [sentence(say)]
 
 

@@ -1,4 +1,4 @@
-"""That the bot is at work, as Discord shows it: somebody is typing. Other moods it does not have."""
+"""Shows the typing indicator while the agent works. Discord cannot show other moods."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal
 log = logging.getLogger("askback.discord")
 
 TYPING_SECONDS = 8.0
-"""Discord shows it for ten."""
+"""Seconds between two requests. Discord shows the indicator for ten seconds."""
 THREAD_SECONDS = 1.0
-"""How long a thread that is not there yet is waited for."""
+"""Seconds between two tries while a thread is being started."""
 REFUSED_SECONDS = 3600.0
-"""How long a room is left alone that refused: such requests count towards a ban."""
+"""Seconds without requests after a channel refused one. Refused requests count towards a ban."""
 KEPT = 2000
 
 
 class Presence:
-    """One task for each room in which the bot types. Nothing here raises."""
+    """One task per channel or thread in which the bot types. Never raises."""
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
@@ -32,7 +32,7 @@ class Presence:
         self._refused: Recent[str, float] = Recent(KEPT)
 
     def begin(self, room: str) -> None:
-        """Type until something is said."""
+        """Show the indicator until `end` is called."""
         if room not in self._typing and time.monotonic() >= self._refused.get(room, 0.0):
             self._typing[room] = asyncio.create_task(self._type(room), name=f"askback discord typing {room}")
 
@@ -42,7 +42,7 @@ class Presence:
             typing.cancel()
 
     async def close(self) -> None:
-        """End all of it."""
+        """Stop all tasks."""
         tasks = [*self._typing.values()]
         for room in [*self._typing]:
             self.end(room)

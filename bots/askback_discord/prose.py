@@ -1,4 +1,7 @@
-"""The agent's text, as it is written: a message that is edited within Discord's rate limits, with a button to stop."""
+"""Shows the agent's text while it is written, in a message with a Stop button.
+
+The message is edited within Discord's rate limits.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +23,27 @@ if TYPE_CHECKING:
 log = logging.getLogger("askback.discord")
 
 WORKING = "Working…"
-"""Stands where the text is going to be, with a button that ends the work."""
+"""The text of a placeholder, which has a button that stops the work."""
 EDIT_SECONDS = 1.2
-"""Between two edits: Discord allows about five in five seconds."""
+"""Seconds between two edits. Discord allows about five in five seconds."""
 SILENT_SECONDS = 3.0
-"""How long there may be nothing to see but that the bot types."""
+"""Seconds for which people may see only the typing indicator. Then a placeholder is posted."""
 PAUSES = (0.5, 1.0)
-"""Between tries to take a button away."""
+"""Seconds between tries to remove a button."""
 FIRST_CHARACTERS = 12
 PART = 1_900
-"""Characters that are shown while more come; the rest is written when the text is finished."""
+"""Characters shown while the text is written. The rest follows when the text is finished."""
 
 
 class DiscordProse:
-    """One text. See `askback.platform.Prose`.
+    """One text of the agent. See `askback.ports.platform.Prose`.
 
-    While it is written, the button Stop stands below it; before there is anything to read, one that has waited
-    for a while finds "Working…" in its place. The last edit takes the button away.
+    While it is written, the Stop button is below it. If there is nothing to read for a while, a "Working…" message is
+    posted first. The last edit removes the button.
     """
 
     def __init__(self, platform: DiscordPlatform, place: Place, name: str, messages: Messages | None) -> None:
-        """See `askback.platform.Platform.prose`."""
+        """See `askback.ports.platform.Platform.prose`."""
         self._platform = platform
         self._place = place
         self._name = name
@@ -52,11 +55,11 @@ class DiscordProse:
         self._writing = asyncio.Lock()
         self._over = False
         self._unsure = messages is None
-        """Whether a beginning may stand there that is not known."""
+        """True if an unknown beginning may exist."""
         self._buttoned = self._resumed or self._unsure
-        """Whether a button may stand there."""
+        """True if a message with the button may exist."""
         self._worded: bool | None = None if self._buttoned else False
-        """Whether more than a button may stand there."""
+        """True if a message may hold more than the button; None if that is unknown."""
         if self._resumed:
             platform.begun(place)
         self._silence = (
@@ -70,7 +73,7 @@ class DiscordProse:
     async def append(self, text: str) -> None:
         self._text += text
         if self._resumed:
-            return  # a text that a restart broke off stays as it stands until the new one is whole
+            return  # keep a text that a restart interrupted unchanged until the new one is complete
         async with self._writing:
             now = time.monotonic()
             shown = self._text.strip()[:PART]
@@ -89,7 +92,7 @@ class DiscordProse:
             else:
                 self._platform.begun(self._place)
                 self._shown = shown
-                # From its end on: what counts is when they arrive.
+                # Count from the end of the call, because Discord counts when edits arrive.
                 self._quiet_until = time.monotonic() + EDIT_SECONDS
 
     async def finish(self, text: str) -> Messages:
@@ -119,15 +122,18 @@ class DiscordProse:
 
     @asynccontextmanager
     async def _end(self) -> AsyncGenerator[None]:
-        """Nothing else is written while this is held, and nothing after it but what its holder writes."""
+        """Hold the lock for the last change of the text.
+
+        Only the caller writes while it is held, and nothing is written later.
+        """
         self._over = True
         async with self._writing:
             if self._silence is not None:
-                self._silence.cancel()  # it does not write now: for that it would hold the lock
+                self._silence.cancel()  # it is not writing, since it would hold the lock for that
             yield
 
     async def _break_silence(self) -> None:
-        """People see that something goes on, and can end it, where there is nothing to read for a while."""
+        """Post a placeholder after a while without text, so that people see the work and can stop it."""
         await asyncio.sleep(SILENT_SECONDS)
         async with self._writing:
             if self._over or self._messages:
@@ -140,7 +146,10 @@ class DiscordProse:
                 log.debug("Nothing is shown of the work: %s", error)
 
     async def _is_resumed(self) -> bool:
-        """Return whether a beginning stands there, looked up where it is unknown. It stays until the text is whole."""
+        """Return True if a beginning of the text exists. It stays unchanged until the text is complete.
+
+        Looks for the beginning if it is unknown. Raises `Gone`, `TryLater` or `Undeliverable`.
+        """
         if self._unsure:
             await self._look()
             self._unsure, self._resumed = False, bool(self._messages)
@@ -149,6 +158,6 @@ class DiscordProse:
         return self._resumed
 
     async def _look(self) -> None:
-        """Find the message whose posting was not answered, by its button."""
+        """Find a message whose posting was not confirmed, by its button."""
         if not self._messages:
             self._messages = await self._platform.find(self._place, self._name)

@@ -1,7 +1,7 @@
-"""Discord's rate limits as discord.py keeps them, but for one thing: a call waits only where nothing is left.
+"""Changes discord.py's rate limits, so that a call waits only if its limit is used up.
 
-discord.py refuses every call whose window ends later than `max_ratelimit_timeout`, whatever is left in it. The window
-in which threads may be started is minutes long, so that the second thread would be refused.
+discord.py refuses each call whose window ends later than `max_ratelimit_timeout`, even if the window has calls left.
+The window for starting threads is minutes long, so that discord.py would refuse the second thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from discord.http import HTTPClient, Ratelimit
 
 
 class _Window(Ratelimit):
-    """A window that does not count as far off while something of it is left."""
+    """A rate-limit window that counts as near while it has calls left."""
 
     __slots__ = ()
 
@@ -21,13 +21,14 @@ class _Window(Ratelimit):
         super().update(response, use_clock=use_clock)
         longest = self._max_ratelimit_timeout
         if self.remaining > 0 and self.expires is not None and longest is not None and self.reset_after > longest:
-            # It is taken for full again too early then. Discord's own answer says how long to wait if it is not.
+            # discord.py then resets the window too early. If it is used up by then, Discord's own response gives the
+            # time to wait.
             self.expires -= self.reset_after - longest
             self.reset_after = longest
 
 
 def wait_only_where_spent(http: HTTPClient) -> None:
-    """Let this client refuse or hold back a call only where its rate limit is used up."""
+    """Make this client refuse or delay a call only if its rate limit is used up."""
     known = http.get_ratelimit
 
     def get_ratelimit(key: str) -> Ratelimit:

@@ -1,4 +1,4 @@
-"""Whom a sentence of the bot's own is for: named in front of it, and notified; nobody else is."""
+"""The bot's own sentences. Only the people that a sentence is for are mentioned and notified."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from askback_discord.parts import PLATFORM
 from askback_discord.texts import plain
 
 _MESSAGE: Final = re.compile(r"https://discord\.com/channels/(?:\d+|@me)/\d+/\d+")
-"""Discord shows where such an address leads, unless something in it is escaped."""
+"""An address that Discord turns into a link, unless a part of it is escaped."""
 MORE = 25
-"""Characters that are kept for how many more are meant."""
+"""Characters that are kept for the number of people left out."""
 
 
 def sentence(say: Say) -> str:
-    """A sentence as Markdown: those who are meant in front of it, as far as there is room, and until when behind it."""
+    """Return a sentence as Markdown: the mentions that fit, the text, the deadline and the link."""
     words = plain(say.text)
     if say.until is not None:
         words += f"  ·  until {moment(say.until, 'f')}, {moment(say.until, 'R')}"
@@ -43,15 +43,15 @@ def sentence(say: Say) -> str:
 
 
 def pinged(who: Who | None) -> Component:
-    """These, and nobody that a text may name: the `allowed_mentions`."""
+    """Return the `allowed_mentions` that notify these people and roles, and no others that the text may name."""
     users, roles = _known(who)
-    # Of a hundred and more, those are notified who are named first.
+    # If there are more than a hundred, notify the first ones.
     found: dict[str, list[JsonValue]] = {"users": [*users[: limits.MENTIONS]], "roles": [*roles[: limits.MENTIONS]]}
     return {"parse": [], **{kind: ids for kind, ids in found.items() if ids}}
 
 
 def without_everybody(body: Mapping[str, JsonValue], place: Place) -> Component:
-    """The same message, which notifies no whole server: the role that everybody has bears the server's own id."""
+    """Return the same message, so that it does not notify the whole server: @everyone's role has the server's id."""
     allowed = body.get("allowed_mentions")
     roles = allowed.get("roles") if isinstance(allowed, dict) else None
     if not isinstance(allowed, dict) or not isinstance(roles, list) or place.tenant not in roles:
@@ -62,7 +62,7 @@ def without_everybody(body: Mapping[str, JsonValue], place: Place) -> Component:
 
 
 def _known(who: Who | None) -> tuple[list[str], list[str]]:
-    """Ids of people and roles."""
+    """Return the ids of the people and of the roles."""
     if who is None:
         return [], []
     users = dict.fromkeys(one.id for one in who.people if one.platform == PLATFORM and person(one.id))

@@ -1,4 +1,4 @@
-"""A card as Discord messages. Pure: the same card, the same messages."""
+"""Renders a card as Discord messages. It is a pure function of the card."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _MENTION = re.compile(r"<@&?\d+>")
 
 
 def messages(card: Card, page: int | None = None, *, ping: bool = False, images: bool = True) -> tuple[Body, ...]:
-    """The messages of a card: the first is live and has the controls, the others say what did not fit into it.
+    """Return the messages of a card. The first has the controls, the others continue its content.
 
-    `page` is the page of a long menu; None: the one with the first chosen option. With `ping`, for the
-    first posting, those who must answer are notified. Without `images`, their addresses are text.
+    `page` is the page of a long menu; None means the page with the first chosen option. `ping` notifies those who must
+    answer, for the first posting. Without `images`, the images' addresses are shown as text. Raises `TooBig` if a
+    message breaks a limit of Discord's.
     """
     parts = pages(content(card, images=images), _reserved(card))
     made: list[Body] = []
@@ -47,14 +48,17 @@ def _below(card: Card, page: int | None) -> list[Component]:
 
 
 def _reserved(card: Card) -> Room:
-    """What the controls take at the most, so that ticks, pages and the end move no text about."""
+    """Return the most space that the controls can take.
+
+    This space is always kept, so that ticks, pages and the ending do not move text to another message.
+    """
     busiest = _busiest(card)
     rooms = [Room.of(_below(busiest, page)) for page in range(max(menu_pages(busiest), 1))]
     return Room(0, max(room.octets for room in rooms), max(room.components for room in rooms))
 
 
 def _busiest(card: Card) -> Card:
-    """The card with the most controls."""
+    """Return the card with the most controls that it can have."""
     if card.view == "ended":
         view = "question" if card.prompt else "review"
         card = card.evolve(view=view, ending=None, custom=bool(card.prompt) and card.tally is None)
@@ -62,7 +66,7 @@ def _busiest(card: Card) -> Card:
 
 
 def _mentions(card: Card, components: Sequence[Component]) -> Component:
-    """Those who must answer, as far as the message names them."""
+    """Return the `allowed_mentions` of those who must answer and whom the message names."""
     if card.view == "ended":
         return {}
     named = {mention for text in _texts(components) for mention in _MENTION.findall(text)}

@@ -1,4 +1,4 @@
-"""The answer to an interaction: exactly one first answer, within the 3 s that Discord waits for it."""
+"""Answers an interaction: exactly one first answer, within the 3 s that Discord waits for it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from askback_discord.payloads import PLATFORM
 MESSAGE, LATER, UPDATE, MODAL = 4, 6, 7, 9
 
 ANSWER_SECONDS = 2.7
-"""How long after it was read an interaction is tried to be answered: Discord waits 3 s from the click on."""
+"""Seconds after receiving an interaction in which it can be answered. Discord waits 3 s from the click."""
 SPEAK_SECONDS = 0.7
-"""How long before that a process speaks that does not know what an interaction is about: a commit takes 2 s at most."""
+"""Seconds before that limit at which a process answers an unknown interaction. A commit takes 2 s at most."""
 PAUSE = 0.1
 FURTHER_SECONDS = 60.0
-"""How long a further message is tried to be sent; its token lives for 15 minutes."""
+"""Seconds in which sending a further message is retried. The interaction's token is valid for 15 minutes."""
 FURTHER_PAUSE = 1.0
 
 
@@ -40,7 +40,7 @@ class Reply:
 
     @property
     def begun(self) -> bool:
-        """Whether the first answer was sent, or is being sent."""
+        """Return True if the first answer was sent or is being sent."""
         return self._begun
 
     @property
@@ -49,16 +49,17 @@ class Reply:
         return max(self._until - time.monotonic(), 0.0)
 
     async def leave_to_others(self) -> None:
-        """Give another process of the same app time for the first answer: each of them hears every interaction.
+        """Wait, so that another process of the same app can give the first answer.
 
-        What this one says then is refused as a second answer.
+        Each process receives every interaction. If another process answers, Discord refuses the answer of this one as a
+        second answer.
         """
         await asyncio.sleep(max(self.left - SPEAK_SECONDS, 0.0))
 
     async def give(self, kind: int, data: Body | None = None) -> None:
-        """Give the first answer, if need be by several tries. Raises `Gone`, `TryLater` or `Undeliverable`.
+        """Give the first answer, and retry if necessary. Raises `Gone`, `TryLater` or `Undeliverable`.
 
-        After a refusal that leaves the interaction open, another one can be given.
+        After a refusal that leaves the interaction unanswered, the caller can give another answer.
         """
         body: dict[str, JsonValue] = {"type": kind}
         if data is not None:
@@ -69,7 +70,7 @@ class Reply:
             try:
                 await self._api.respond(self._interaction.id, self._interaction.token, body, max(self.left, PAUSE))
             except NotAnswerable as error:
-                # One whose fate was not known was taken, then.
+                # Then an earlier try with an unknown result was accepted.
                 if in_doubt and error.answered:
                     break
                 raise
@@ -88,9 +89,9 @@ class Reply:
         telemetry.acked(PLATFORM, "text" if sent else "press", self._began)
 
     async def add(self, data: Body, file: File | None = None) -> None:
-        """A further message behind the first answer. Raises `Gone`, `TryLater` or `Undeliverable`.
+        """Send a further message after the first answer. Raises `Gone`, `TryLater` or `Undeliverable`.
 
-        Several of them are more than Discord takes at once: where it says so, they wait.
+        Discord limits how many it accepts at once. If it refuses one for now, this waits and retries.
         """
         until = time.monotonic() + FURTHER_SECONDS
         while True:

@@ -1,4 +1,4 @@
-"""The threads and channels in which somebody is asked: kept open, and not waited for when they are gone."""
+"""Keeps the threads with open questions open, and ends questions whose channel or thread was deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DELETED = "the channel or thread that this was asked in was deleted."
 
 
 class Rooms:
-    """Looks after them."""
+    """The channels and threads with open questions."""
 
     def __init__(self, manager: QuestionManager, platform: DiscordPlatform, shard: Shard) -> None:
         self._manager = manager
@@ -30,7 +30,7 @@ class Rooms:
         self._shard = shard
 
     async def open_all(self) -> None:
-        """After a start: threads that were archived, or deleted, while nobody looked.
+        """Open the threads that were archived while the bot was not running, and end the questions in deleted ones.
 
         Many clients do not even send a click from an archived thread.
         """
@@ -46,7 +46,7 @@ class Rooms:
                 log.warning("A thread could not be looked at: %s", error, extra={"action": "thread_unknown"})
 
     async def asked_in(self) -> dict[int, Seen]:
-        """The rooms in which an ask is open, each with the oldest card of those."""
+        """Return the channels and threads with an open ask, each with the first message of its oldest open ask."""
         found: dict[int, Seen] = {}
         for ask in await self._ours():
             if ask.messages and room(ask.place).isdigit():
@@ -55,13 +55,13 @@ class Rooms:
         return found
 
     async def _ours(self) -> tuple[Ask, ...]:
-        """The open asks in rooms that this process listens to: the others are looked after by whoever does."""
+        """Return the open asks on the servers of this process's shard. Other processes serve the others."""
         name, shard = self._platform.name, self._shard
         pending = await self._manager.pending()
         return tuple(ask for ask in pending if ask.place.platform == name and shard.serves(ask.place.tenant))
 
     async def updated(self, payload: discord.RawThreadUpdateEvent) -> None:
-        """A thread changed: if it was archived while an ask is open in it, it is opened again."""
+        """Handle a changed thread. If it was archived while an ask is open in it, open it again."""
         metadata = payload.data.get("thread_metadata")
         if not metadata or not metadata.get("archived") or metadata.get("locked"):
             return
@@ -74,7 +74,7 @@ class Rooms:
             log.warning("A thread could not be opened: %s", error, extra={"action": "thread_archived"})
 
     async def deleted(self, gone: str) -> None:
-        """A channel or thread is gone, and with it every card in it: nobody can answer there any more."""
+        """Handle a deleted channel or thread. No one can answer its cards any more, so reject the open asks."""
         self._platform.removed(gone)
         for ask in await self._manager.pending():
             if ask.place.platform == self._platform.name and gone in {ask.place.channel, room(ask.place)}:

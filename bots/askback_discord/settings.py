@@ -18,7 +18,7 @@ from askback.text.redaction import hide_shape
 from askback_discord import shapes
 from askback_discord.shards import Shard
 
-# Tokens of bots and of people, and those of interactions and webhooks, which stand in addresses.
+# Tokens of bots and of people, and tokens of interactions and webhooks in addresses.
 hide_shape(r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}")
 hide_shape(r"\bmfa\.[\w-]{20,}")
 hide_shape(r"\baW50ZXJhY3Rpb246[\w+/=-]+")
@@ -99,13 +99,14 @@ class DiscordSettings(TomlSettings):
 
     @property
     def part(self) -> Shard:
-        """What this process listens to: everything, where nothing is said."""
+        """The shard that this process listens to: everything, if none is set."""
         return Shard() if self.shard is None else Shard.read(self.shard)
 
     def access(self, *, public: bool, owners: tuple[str, ...] = ()) -> Access:
-        """Who may talk to the bot. A `public` one can be let in anywhere by anybody: nobody, unless it is said who.
+        """Return the rules for talking to the bot.
 
-        `owners`: the people whom its application belongs to.
+        Anyone can invite a `public` bot anywhere, so no one may talk to it until the settings allow someone. `owners`
+        are the ids of the people who own its application.
         """
         everybody = EVERYBODY in self.allow_people
         return Access(
@@ -174,5 +175,8 @@ class DiscordSettings(TomlSettings):
 
 
 def discord_settings(shard: str | None = None) -> DiscordSettings:
-    """Read them. `shard`: what this process listens to, whatever they say. Raises `OperatorError`."""
+    """Read the settings; `shard` overrides the configured shard.
+
+    Raises `OperatorError` with a line for each setting that is missing or wrong.
+    """
     return load(DiscordSettings, shard=shard)

@@ -1,4 +1,4 @@
-"""What ids look like in Discord, wherever somebody writes one. Names can be changed by whoever bears them."""
+"""Patterns of Discord's ids. Settings use ids because people can change their names."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ __all__ = ["SNOWFLAKE"]
 from typing import Final
 
 SNOWFLAKE: Final = "[0-9]{15,20}"
-"""The id of anything: a person, a role, a server, a channel."""
+"""The id of a person, a role, a server or a channel."""

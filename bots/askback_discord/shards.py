@@ -1,4 +1,4 @@
-"""Which part of Discord a process listens to, where several share it."""
+"""The share of Discord's events that a process receives if several processes divide them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _WRITTEN = re.compile(r"([0-9]{1,5})/([0-9]{1,5})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of `count` gateway sessions, counted from 0. Only listening is shared out: any process posts anywhere."""
+    """One of `count` gateway sessions, numbered from 0. Only listening is divided: any process can post anywhere."""
 
     number: int = 0
     count: int = 1
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Read `NUMBER/COUNT`. Raises `ValueError` with what it has to be."""
+        """Read `NUMBER/COUNT`. Raises `ValueError` with the required form."""
         match = _WRITTEN.fullmatch(text.strip())
         number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if number >= count:
@@ -28,7 +28,10 @@ class Shard:
         return cls(number, count)
 
     def serves(self, guild: str | None) -> bool:
-        """Whether it hears what happens on a server; None: in direct messages, all of which come to the first."""
+        """Return True if the shard receives the events of a server.
+
+        None means direct messages, all of which go to the first shard.
+        """
         # https://docs.discord.com/developers/events/gateway#sharding-sharding-formula
         return self.number == (0 if guild is None or not guild.isdigit() else (int(guild) >> 22) % self.count)
 

@@ -1,7 +1,7 @@
-"""The button below a text that is being written, which ends the work.
+"""The Stop button below a text that is being written.
 
-It names the text and not the conversation: where it is pressed tells that. By the text's name a restarted bot finds
-the message again.
+Its id contains a hash of the text's name and not the conversation, which follows from the place of the click. By this
+id, a restarted bot finds the message again.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ _PLACEHOLDER = 1
 
 
 def stop_id(name: str) -> str:
-    """What stands for the name of a text in the id of its button: such names are long."""
+    """Return a hash of a text's name for the id of its button, because such names are long."""
     return base64.urlsafe_b64encode(hashlib.sha256(name.encode()).digest()).decode()[:22]
 
 
 def stop_row(name: str, *, placeholder: bool = False) -> Component:
-    """The row with the button. `placeholder`: the message holds nothing yet but words of the bot's own."""
+    """Return the row with the button. `placeholder` marks a message that holds only the bot's own words."""
     revision = _PLACEHOLDER if placeholder else 0
     return row([button("Stop", ids.Control(kind="stop", ask_id=stop_id(name), turn=0, revision=revision))])
 
 
 def is_placeholder(components: object) -> bool:
-    """Return whether a message with these components is a placeholder. Its words do not tell: an agent may say them."""
+    """Return True if a message with these components is a placeholder.
+
+    The text is ignored, since an agent may write the same.
+    """
     return any(one.kind == "stop" and one.revision == _PLACEHOLDER for one in ids.controls_in(components))

@@ -1,4 +1,4 @@
-"""Texts of models and people, made literal: nothing in them is mark-up, pings, hides or reorders."""
+"""Makes the texts of models and people literal: nothing in them is mark-up, notifies people, hides or reorders text."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _ACTIVE: Final = re.compile(
     re.MULTILINE,
 )
 _BREAK: Final = "\u2060"
-"""Word joiner: invisible, and no mention reaches across it."""
+"""Word joiner. It is invisible and interrupts a mention."""
 _MENTION: Final = re.compile(r"<(?=@[!&]?\d|#\d|id:|/[^<>:\n]{1,100}:\d)|@(?=everyone|here)", re.IGNORECASE)
 
 
 def escape(text: str) -> str:
-    """Markdown that shows this text as it is written."""
+    """Return Markdown that shows this text literally."""
     return _ACTIVE.sub(_escaped, text)
 
 
 def plain(text: str) -> str:
-    """A text of a model or a person, as Markdown that shows it as it is written."""
+    """Return Markdown that shows a text of a model or a person literally."""
     return escape(literal(text))
 
 
 def bold(text: str) -> str:
-    """The same in bold. White space at its ends stands outside: not every reader takes what it is put against."""
+    """Return bold Markdown. White space at the ends stays outside, as not every client accepts it inside the marks."""
     shown = visible(text)
     words = shown.strip()
     if not words:
@@ -56,12 +56,12 @@ def bold(text: str) -> str:
 
 
 def harmless_markdown(text: str) -> str:
-    """Markdown that cannot mention anybody or any place; everything else is left as it is."""
+    """Return Markdown that cannot mention anyone or any channel; the rest of the text is unchanged."""
     return _MENTION.sub(lambda match: match[0] + _BREAK, text)
 
 
 def prose_parts(text: str, longest: int = CONTENT) -> list[str]:
-    """Markdown in parts of at most `longest` characters; see `askback.text.markdown`."""
+    """Split Markdown into parts of at most `longest` characters; see `askback.text.markdown`."""
     return markdown.prose_parts(text, longest)
 
 

@@ -1,4 +1,4 @@
-"""What a card says of a decision by several people: what is needed, who said what, and who is missing."""
+"""The votes on a card that several people decide: the rule, the votes, and who is missing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "
 
 
 def decision(card: Card, tally: Tally) -> Iterator[Unit]:
-    """Below the options: what it takes, or how it ended; then who has spoken, and who has not."""
+    """The text below the options: the rule or the ending, the votes, and who is missing."""
     head = _needed(card, tally) if card.ending is None else _ended(card, tally, card.ending)
     yield [*head, *_requesters(tally, over=card.ending is not None)]
     for number, vote in enumerate(tally.votes):
         yield [*_vote(tally, vote, opens=number == 0)]
     so_far = vote_summary.progress(card, tally)
-    if card.ending is None and so_far is not None:  # where nobody has voted: all who are asked stand above
+    if card.ending is None and so_far is not None:  # without votes, the card's head names all who are asked
         yield [strong(so_far, opens=True), *_missing(tally, tally.missing)]
 
 
@@ -52,7 +52,7 @@ def _ended(card: Card, tally: Tally, ending: Ending) -> Iterator[Text]:
 
 
 def _requesters(tally: Tally, *, over: bool) -> Iterator[Text]:
-    """Whose request it is, where these do not decide about it."""
+    """The people who requested it, if they do not decide it."""
     if tally.requesters:
         yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
         shown, more = vote_summary.requesters(tally)
@@ -88,5 +88,5 @@ def _missing(tally: Tally, who: Who | None) -> Iterator[Text]:
 
 
 def _group(group: str, *, begun: bool) -> list[Text]:
-    """A role, or those in it who have not spoken."""
+    """A mention of a role, or of its members who have not voted."""
     return [*([Text(vote_summary.REST)] if begun else []), *everybody(groups=[group])]

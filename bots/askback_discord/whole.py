@@ -1,4 +1,4 @@
-"""The whole of what a card shows a part of, for the one person who asked to see it: as written, in as many messages."""
+"""Shows the full text behind a shortened card to the person who asked for it, literally, in one or more messages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from askback_discord.parts import Text, strong
 
 FILE: Final = "everything.txt"
 MOST: Final = 8
-"""Messages that may follow each other; what takes more of them is a file."""
+"""Most messages that it may take. A longer text is sent as a file."""
 TITLE: Final = 100
 ROOM: Final = limits.CONTENT - 2 * TITLE - 50
-"""Characters of a message that are for the text: the others stand above it, escaped."""
+"""Characters of a message for the text. The rest is for the escaped title."""
 
 
 def whole(shown: Whole) -> tuple[list[Component], File | None]:
-    """The messages, and a file that goes with the last of them where they would be too many."""
+    """Return the messages, and a file for the last of them if they would be too many."""
     title = strong(fit(shown.title, TITLE)).markdown
     pieces: list[Text] = []
     for piece in _pieces(visible(shown.text)):
@@ -39,7 +39,7 @@ def whole(shown: Whole) -> tuple[list[Component], File | None]:
 
 
 def _pieces(words: str) -> Iterator[Text]:
-    """Blocks of code that together are the whole, of whole lines where these are not too long."""
+    """Split the text into code blocks that together are the whole text, at line ends if the lines are short enough."""
     rest = Text(words, "code")
     while size(rest.markdown) > ROOM:
         piece, _ = rest.split(ROOM, limits.MESSAGE_BYTES)

@@ -1,6 +1,7 @@
-"""The Slack bot: slack-bolt, by a socket or over signed HTTP. Translates payloads into the core's words, and answers.
+"""The Slack bot, built on slack-bolt, over Socket Mode or signed HTTP.
 
-What Slack sends comes in by `lines` or by `http`; both hand it to slack-bolt through `dispatch`.
+It translates Slack's payloads into the core's types and sends the core's answers back. Payloads arrive through `lines`
+or `http`; both pass them to slack-bolt through `dispatch`.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ log = logging.getLogger("askback.slack")
 
 CALL_SECONDS = 30
 FINISH_SECONDS = 3.0
-"""How long what is done behind acks may take at the end."""
+"""Seconds that the work behind acks may still take at shutdown."""
 INSTALL = "https://api.slack.com/apps?new_app=1"
-"""Where an app is made from a manifest, and installed."""
+"""The page where one creates an app from a manifest and installs it."""
 MANIFEST = (
     "Choose From a manifest there, and paste what `askback slack --manifest` prints, or with --http HOST:PORT as well "
     "for signed HTTP."
@@ -63,12 +64,12 @@ ANY = re.compile(r".*", re.DOTALL)
 
 
 class SlackBot:
-    """What is registered as the bot for Slack."""
+    """The bot for Slack, as registered under the entry point."""
 
     name = "slack"
 
     def __init__(self, http: str | None = None) -> None:
-        """`http`: where it listens for Slack's requests, whatever the settings say."""
+        """`http` is the address to listen on for Slack's requests. It overrides the settings."""
         self._http = http
 
     def check(self) -> None:
@@ -123,7 +124,7 @@ class SlackBot:
 
 
 class SlackConnection:
-    """The bot, connected."""
+    """A connection of the bot to Slack."""
 
     def __init__(
         self,
@@ -135,14 +136,14 @@ class SlackConnection:
         behind: Background,
     ) -> None:
         async def authorize() -> AuthorizeResult:
-            return me  # asked once at the start: no click waits for it
+            return me  # read once at startup, so that no click waits for it
 
         self._lines: Lines | None = None
         self._door: SignedDoor | None = None
         self._routes = doors.routes
         self._missed = doors.missed
         self.address: Address | None = None
-        """Where it listens, over HTTP."""
+        """The address that it listens on; None if it does not listen over HTTP."""
         self._api = api
         names, groups = Names(api), Groups(api)
         home = Home(team=me.team_id, org=me.enterprise_id)
@@ -152,27 +153,28 @@ class SlackConnection:
         self.access = settings.access(home.tenant)
         self._settings = settings
         self._app = AsyncApp(
-            # Without one, it looks through the source of every module that is loaded. It gives the logger of that
-            # name the root's level: so not the name of ours.
+            # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
+            # name the root logger's level, so this must not be the name of our own logger.
             name="slack-bolt-app",
             client=client,
             authorize=authorize,
             logger=_bolt_log(),
-            # Answers as soon as a listener returns; the default looks for the answer every 10 ms. Our
-            # listeners only commit.
+            # Answer as soon as a listener returns. By default slack-bolt polls for the answer every 10 ms. Our
+            # listeners only commit, so they return quickly.
             process_before_response=True,
-            # Socket Mode carries no signatures, the socket itself is authenticated; over HTTP they are
-            # checked before anything is read.
+            # Socket Mode carries no signatures, because the socket itself is authenticated. Over HTTP, `http` checks
+            # the signature before it reads anything.
             request_verification_enabled=False,
             raise_error_for_unhandled_request=False,
-            # That somebody deleted a message of the bot's counts as its own event there; `payloads` leaves out what
-            # it wrote itself.
+            # Slack counts it as the bot's own event when a person deletes one of its messages. `payloads` filters out
+            # what the bot itself wrote.
             ignoring_self_events_enabled=False,
         )
         clicks = Clicks(doors.manager, slack, api, behind, groups, doors.choose, home, self.access.admin_groups)
         hearing = Hearing(doors, slack, names, groups, self.access, behind, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)
-        # Clicks first: slack-bolt asks one listener after the other, and somebody waits for the ack of a click.
+        # Register clicks first: slack-bolt asks the listeners one after the other, and a person waits for the ack of a
+        # click.
         listeners.action(ANY)(clicks.pressed)
         listeners.event("app_mention")(hearing.message)
         listeners.event("message")(hearing.message)
@@ -181,7 +183,7 @@ class SlackConnection:
         listeners.event("channel_deleted")(hearing.closed)
         listeners.event("group_archive")(hearing.closed)
         listeners.event("group_deleted")(hearing.closed)
-        # Every event is acked, also those that a manifest of the user's own subscribes to.
+        # Ack every event, including those that the user's own manifest subscribes to.
         listeners.event(ANY)(hearing.ignore)
         listeners.options(ANY)(clicks.suggest)
         listeners.view(modal.CALLBACK)(clicks.submitted)
@@ -189,7 +191,7 @@ class SlackConnection:
         listeners.view_closed(ANY)(clicks.closed)
 
     async def close(self) -> None:
-        """End what goes on beside."""
+        """Stop the tasks that show the agent's presence."""
         await self._close()
 
     async def serve(self) -> None:
@@ -230,7 +232,7 @@ class SlackConnection:
         try:
             request = AsyncBoltRequest(mode="socket_mode", body=body, headers={**again})
         except (TypeError, ValueError, AttributeError, KeyError):
-            # slack-bolt looks into the payload at once. Nobody else reads it better at a second delivery.
+            # slack-bolt parses the payload at once. A second delivery would fail the same way.
             log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
             return Ack({}, lambda: None)
         response = await answered(self._app, request, interactive=at(envelope, "type") != "events_api")
@@ -240,7 +242,7 @@ class SlackConnection:
 
 
 class _Essential(logging.Filter):
-    """Leaves out slack-bolt's remarks on a SLACK_BOT_TOKEN beside its client, and its advice to programmers."""
+    """Drop slack-bolt's warning about SLACK_BOT_TOKEN next to its client, and its advice to programmers."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
@@ -264,13 +266,13 @@ def _client(settings: SlackSettings, session: aiohttp.ClientSession) -> AsyncWeb
         token=settings.bot_token.get_secret_value(),
         base_url=settings.api_url,
         session=session,
-        # A message whose answer got lost may stand there: the outbox looks before it posts again.
+        # A message may exist although its response was lost, so the outbox checks before it posts again.
         retry_handlers=[],
     )
 
 
 async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
-    """Who the bot is. Raises `OperatorError` where Slack does not say."""
+    """Return the bot's identity. Raises `OperatorError` if Slack does not give it."""
     try:
         response = await api.write("auth.test")
     except Undeliverable as error:
@@ -282,7 +284,7 @@ async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
         raise OperatorError("Slack did not say who the bot is: SLACK_BOT_TOKEN must be a bot's token (xoxb-…).")
     team, org = at(response, "team_id"), at(response, "enterprise_id")
     if team is None and org is None:
-        # Who belongs to its workspace would not be known, and everybody would count as one of it.
+        # Without it the bot could not tell who belongs to its workspace, and would count everyone as a member.
         raise OperatorError("Slack did not say which workspace the bot belongs to: check ASKBACK_SLACK_API_URL.")
     return AuthorizeResult(
         enterprise_id=org,

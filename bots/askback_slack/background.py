@@ -1,4 +1,4 @@
-"""What is done behind acks: it belongs to the connection, and does not outlive it for long."""
+"""Work that runs after an ack; it belongs to the connection and ends shortly after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("askback.slack")
 
 
 class Background:
-    """Its tasks end nothing but themselves."""
+    """A group of background tasks. An error in one task ends only that task."""
 
     def __init__(self) -> None:
         self._tasks = asyncio.TaskGroup()
@@ -30,7 +30,7 @@ class Background:
         await self._tasks.__aexit__(kind, error, trace)
 
     def soon(self, work: Coroutine[object, object, None], name: str) -> None:
-        """Do it behind the ack. An error ends the task and nothing else; it is named in the log."""
+        """Run it after the ack. An error is logged and ends only this task."""
 
         async def guarded() -> None:
             try:
@@ -40,14 +40,17 @@ class Background:
 
         def over(task: asyncio.Task[None]) -> None:
             self._going.discard(task)
-            work.close()  # where it was cancelled before it began
+            work.close()  # in case it was cancelled before it began
 
         task = self._tasks.create_task(guarded(), name=f"askback slack {name}")
         self._going.add(task)
         task.add_done_callback(over)
 
     async def settle(self, seconds: float) -> None:
-        """Wait for what goes on, so many seconds at most; what does not end then is the outbox's, or lost."""
+        """Wait at most this many seconds for the running tasks, then cancel the rest.
+
+        The outbox repeats what it owns of the cancelled work; the rest is lost.
+        """
         if self._going:
             _, late = await asyncio.wait(set(self._going), timeout=seconds)
             for task in late:

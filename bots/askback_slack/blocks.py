@@ -1,4 +1,4 @@
-"""Block Kit's building stones, as plain data, with every text literal."""
+"""Block Kit blocks and elements as plain data, with every text literal."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from askback_slack import ids, limits
 from askback_slack.texts import fit, isolated, pieces, visible
 
 Block: TypeAlias = dict[str, JsonValue]
-"""A block, an element or an object of Slack's."""
+"""A Slack block, element or object."""
 
 
 def text(words: str) -> Block:
-    """A run of rich text: neither mark-up nor mention, whatever stands in it."""
+    """A run of rich text. Slack reads neither mark-up nor mentions in it."""
     return {"type": "text", "text": words}
 
 
 def bold(words: str) -> Block:
-    """The same in bold."""
+    """A run of bold rich text."""
     return {"type": "text", "text": words, "style": {"bold": True}}
 
 
 def runs(words: str, *, strong: bool = False) -> list[Block]:
-    """A text of any length in runs that Slack takes: one where it fits."""
+    """Split a text of any length into runs that Slack accepts; return one run if it fits."""
     make = bold if strong else text
     return [make(isolated(piece)) for piece in pieces(visible(words), limits.RICH_TEXT - 60)]
 
@@ -56,7 +56,7 @@ def date(moment: datetime) -> Block:
 
 
 def link(address: str, words: str) -> Block:
-    """Words of our own that lead there."""
+    """A link to the address, with a text of our own."""
     return {"type": "link", "url": address, "text": words}
 
 
@@ -81,22 +81,22 @@ def rich_text(elements: Iterable[Block]) -> Block:
 
 
 def image(address: str, alt_text: str) -> Block:
-    """A picture, with the beginning of the words that stand beside it."""
+    """A picture, with the beginning of `alt_text` as its alternative text."""
     return {"type": "image", "image_url": address, "alt_text": fit(alt_text, 200)}
 
 
 def plain(words: str) -> Block:
-    """A text of ours, or one that `fit` has made literal. Emoji codes stay codes."""
+    """A text of our own, or one that `fit` has made literal. Slack does not turn emoji codes into emoji."""
     return {"type": "plain_text", "text": words, "emoji": False}
 
 
 def context(words: str) -> Block:
-    """A small remark of ours."""
+    """A small remark of our own."""
     return {"type": "context", "elements": [plain(words)]}
 
 
 def button(label: str, control: ids.Control, *, primary: bool = False, danger: bool = False) -> Block:
-    """A button, green where it is `primary`, red where it is `danger`."""
+    """A button: green if `primary`, red if `danger`."""
     made: Block = {
         "type": "button",
         "action_id": ids.action(control),
@@ -106,7 +106,7 @@ def button(label: str, control: ids.Control, *, primary: bool = False, danger: b
 
 
 def option(label: str, value: int) -> Block:
-    """One entry of a menu. The label fits already."""
+    """One entry of a menu. The label must already fit."""
     return {"text": plain(label), "value": str(value)}
 
 

@@ -1,4 +1,4 @@
-"""Calling Slack: one place where its error codes become errors that the core understands."""
+"""Calls to Slack's Web API, which turn Slack's error codes into errors that the core understands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LATER = frozenset(
      "team_added_to_org", "accesslimited", "message_limit_exceeded", "streaming_state_conflict"}
 )  # fmt: skip
 _NO_JSON = frozenset({"auth.test", "chat.delete"})
-"""Slack's own SDK sends no JSON to these, so that nobody's proxy or test server need read it."""
+"""Methods to which Slack's own SDK sends no JSON. Nor do we, so that proxies and test servers need not accept it."""
 _WHY = {
     "channel_not_found": "the channel does not exist, or I cannot see it. Invite me: /invite @askback.",
     "not_in_channel": "I am not in that channel. Invite me: /invite @askback.",
@@ -45,13 +45,16 @@ _WHY = {
 
 
 def why(code: str, scope: str | None = None) -> str:
-    """What an error code of Slack's means, and what to do. `scope`: which one is missing, where Slack says so."""
+    """Explain an error code of Slack's and say how to fix it.
+
+    `scope` is the missing scope, if Slack names it.
+    """
     told = _WHY.get(code, f"Slack refused it ({code}).")
     return told.replace("{scope}", "" if scope is None else f", the scope {scope}")
 
 
 class Refused(Undeliverable):
-    """Slack refuses for good."""
+    """A permanent error from Slack."""
 
     def __init__(self, code: str, scope: str | None = None) -> None:
         super().__init__(why(code, scope))
@@ -59,9 +62,9 @@ class Refused(Undeliverable):
 
 
 class SlackApi:
-    """Slack's Web API, typed: arguments that are None are left out, errors are ours.
+    """Slack's Web API, typed. It leaves out arguments that are None and raises the core's errors.
 
-    The client must not repeat calls by itself: a message whose answer got lost would stand there twice.
+    The client must not retry calls automatically: if only the response was lost, the message would be posted twice.
     """
 
     def __init__(self, client: AsyncWebClient, session: aiohttp.ClientSession) -> None:
@@ -77,12 +80,15 @@ class SlackApi:
             return mapping((await self._client.api_call(method, json=given)).data)
 
     async def read(self, method: str, **arguments: object) -> Mapping[str, object]:
-        """Call a method that only looks: these take no JSON. Raises the same."""
+        """Call a read-only method; these take no JSON. Raises the same errors as `write`."""
         with slack_errors():
             return mapping((await self._client.api_call(method, http_verb="GET", params=_given(arguments))).data)
 
     async def socket_address(self, app_token: str) -> str:
-        """Where a socket can be opened. Raises `TryLater`, or `Refused` when the app's own token is no good."""
+        """Return the address for a new socket.
+
+        Raises `TryLater`, or `Refused` if Slack does not accept the app-level token.
+        """
         with slack_errors():
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
         address = at(answer.data, "url")
@@ -99,7 +105,7 @@ class SlackApi:
         response_type: str | None = None,
         replace_original: bool,
     ) -> None:
-        """Answer a click by its own address. Raises `TryLater`, also when the address is used up."""
+        """Answer a click through its response URL. Raises `TryLater`, also if the URL has expired or is used up."""
         await self._send(
             url,
             lambda webhook: webhook.send(
@@ -108,7 +114,7 @@ class SlackApi:
         )
 
     async def take_away(self, url: str) -> None:
-        """Delete the message that was clicked, by the click's own address. Raises the same."""
+        """Delete the clicked message through the click's response URL. Raises the same errors as `respond`."""
         await self._send(url, lambda webhook: webhook.send(delete_original=True))
 
     async def _send(self, url: str, send: Callable[[AsyncWebhookClient], Awaitable[WebhookResponse]]) -> None:

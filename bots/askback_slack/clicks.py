@@ -1,7 +1,7 @@
-"""What people press and submit in Slack: commit, ack, then show.
+"""Handles button presses and submitted modals in Slack: commit, ack, then show.
 
-A listener here does nothing but commit, since Slack waits for its return; whatever takes a call to
-Slack is done behind the ack by a task of the connection.
+Slack waits for a listener to return, so a listener only commits. Calls to Slack run behind the ack, in a task of the
+connection.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ IN_DOUBT = (
     "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
 )
 OPENED = "exchanged_trigger_id"
-"""How Slack refuses to open a second field by one click."""
+"""Slack's error code when a click has already opened a modal."""
 TRIGGER_SECONDS = 2.8
-"""How long after a click a modal can be opened, less the way there: Slack forgets the trigger after three seconds."""
+"""Seconds after a click in which a modal can be opened. Slack accepts the trigger for 3 s, less the way there."""
 OPEN_PAUSE = 0.3
 NOT_AMONG: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
-"""The refusals that may change once the members of a group are known."""
+"""Refusals that may change once the members of a group are known."""
 NO_FIELD = "Slack did not open the text field in time. Please click again."
 NO_MODAL = "Slack did not open it in time. Please click again."
 UNREAD = (
@@ -75,7 +75,7 @@ UNREAD = (
 
 
 class Clicks:
-    """Listeners for interactive payloads. None of them returns without an ack."""
+    """Listeners for interactive payloads. Each of them always acks."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Clicks:
         home: Home = NOWHERE,
         admins: tuple[str, ...] = (),
     ) -> None:
-        """`admins`: the groups whose members may end what is for others."""
+        """`admins` are the groups whose members may cancel questions that are for others."""
         self._admins = admins
         self._choose = choose
         self._home = home
@@ -100,7 +100,7 @@ class Clicks:
         self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def pressed(self, ack: AsyncAck, body: Json) -> None:
-        """A button, a menu or a set of boxes."""
+        """Handle a button, a menu or a set of checkboxes."""
         pressed = click(body, self._home)
         try:
             if pressed is not None:
@@ -149,11 +149,15 @@ class Clicks:
         if not isinstance(response, Notice) or response.denied not in NOT_AMONG:
             return response
         groups = await self._manager.groups(action.ask_id)
-        # Closed either way; but whoever may be a member is not told that it is for somebody else.
+        # The click is refused either way. But do not tell a person who may be a member that the question is for someone
+        # else.
         return response.evolve(text=UNREAD) if self._groups.are_unread(groups) else response
 
     async def _chosen(self, pressed: Click, chosen: Chosen) -> None:
-        """Behind the ack: an offer goes when it has served; what became of it, the card shows."""
+        """Run behind the ack: show the notice, if any, and delete the offer once it is settled.
+
+        The card itself shows the result.
+        """
         if chosen.notice is not None:
             await self._tell(pressed, chosen.notice)
         if chosen.over and pressed.response_url is not None:
@@ -163,7 +167,7 @@ class Clicks:
                 log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
 
     async def _answer(self, pressed: Click, control: ids.Control, response: Response) -> None:
-        """Behind the ack: show what came of a click."""
+        """Run behind the ack: show the result of a click."""
         if isinstance(response, Whole):
             await self._show_whole(pressed, whole.view(response, control.arg or 0))
             return
@@ -227,7 +231,7 @@ class Clicks:
                 problem: Exception = later
             except (Gone, Undeliverable) as error:
                 if isinstance(error, Refused) and error.code == OPENED:
-                    return  # opened by an earlier try, or by another process to which Slack delivered the click, too
+                    return  # an earlier try opened it, or another process that also received the click
                 problem = error
             else:
                 return
@@ -236,7 +240,7 @@ class Clicks:
             return
 
     async def submitted(self, ack: AsyncAck, body: Json) -> None:
-        """A text field was sent."""
+        """Handle a submitted text field."""
         problem: str | None = IN_DOUBT
         try:
             problem = await self._submit(body)
@@ -252,7 +256,7 @@ class Clicks:
                 await ack(response_action="errors", errors=modal.errors(problem))
 
     async def _submit(self, body: Json) -> str | None:
-        """Commit a text. Returns why it was not taken, for the field, which keeps it."""
+        """Commit a text. Return the reason if it was not accepted; the modal stays open and shows it."""
         view, who = mapping(body, "view"), actor(body, self._home)
         ref = modal.ref(view)
         if ref is None or who is None:
@@ -273,20 +277,20 @@ class Clicks:
         if isinstance(response, Notice):
             kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
             return f"{response.text}{kept}"
-        # No address to answer this view's card by: the outbox draws it, at once.
+        # A modal's submission has no response URL for the card, so the outbox draws it at once.
         self._behind.soon(self._manager.hand_over(ref.ask_id), "click")
         return response.message if isinstance(response, FieldErrors) else None
 
     async def unknown_view(self, ack: AsyncAck) -> None:
-        """A view of somebody else's, or of an older release."""
+        """Ack a view that belongs to another app or to an older release."""
         await ack()
 
     async def closed(self, ack: AsyncAck) -> None:
-        """A text field was closed: the card with the options never went away."""
+        """Ack a closed text field. Nothing else is needed: the card with the options is still there."""
         await ack()
 
     async def suggest(self, ack: AsyncAck, body: Json) -> None:
-        """Options for a menu that is searched as one types."""
+        """Return the options of a menu that searches while the person types."""
         options: list[Block] = []
         try:
             control, who = ids.parse(at(body, "action_id") or ""), actor(body, self._home)
@@ -301,13 +305,17 @@ class Clicks:
             await ack(options=options)
 
     async def _with_groups(self, who: Actor, ask_id: str, others: tuple[str, ...] = ()) -> Actor:
-        """The same person, with those of the groups that an ask is for, and of these others, which they are in."""
+        """Return the same person with their groups filled in.
+
+        Slack is asked only about the groups that may answer the ask, and about `others`.
+        """
         return await self._groups.fill(who, (*await self._manager.groups(ask_id), *others))
 
     async def _tell(self, pressed: Click | None, text: str) -> None:
-        """A sentence for whoever clicked, and nobody else, where they clicked.
+        """Show a sentence only to the person who clicked, in the place where they clicked.
 
-        The click's own address writes into the channel, where nobody in the thread looks: there it is the second way.
+        The response URL writes into the channel, where people in a thread would not see it. In a thread it is therefore
+        tried second.
         """
         if pressed is None:
             return
@@ -342,14 +350,14 @@ def _not_saved(error: StoreError) -> str:
 
 
 def _written(ref: modal.FieldRef, text: str) -> Deed:
-    """What sending a field means."""
+    """Return the action for a sent text field."""
     if ref.choice is not None:
         return Choose(index=ref.choice, reason=text)
     return Decline(reason=text or None) if ref.declines else Write(text=text)
 
 
 def _deed(control: ids.Control, pressed: Click) -> Deed | None:
-    """What pressing a control means. None: not a thing that it can mean."""
+    """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.picked)
     match control.kind:
         case "choose" if control.arg is not None:

@@ -1,4 +1,4 @@
-"""What a card says, in the order in which it is read."""
+"""The content of a card, in reading order."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from askback_slack.controls import tabs
 from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
 
 LONG = 300
-"""Prompts up to this long are bold."""
+"""Longest prompt, in characters, that is shown in bold."""
 SPACED = 30
-"""Up to so many options stand in blocks of their own, with space between them."""
+"""Up to this many options with details each get their own block, with space between them."""
 
 
 def content(card: Card, *, images: bool = True) -> list[Unit]:
-    """Everything that a card says. Without `images`, their addresses stand as text."""
+    """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
     units: list[Unit] = [_head(card)]
     if card.prompt:
         units.append([*_prompt(card)])
@@ -40,7 +40,7 @@ def content(card: Card, *, images: bool = True) -> list[Unit]:
 
 
 def _head(card: Card) -> Unit:
-    """Which question of how many, and who is asked."""
+    """The question's position in the form, and who is asked."""
     line: list[Block] = []
     if card.view == "review":
         line += [bold("Review your answers"), text("  ·  ")]
@@ -57,7 +57,7 @@ def _head(card: Card) -> Unit:
 
 
 def _prompt(card: Card) -> Iterator[Part]:
-    """The question; what it quotes of its details stands below it as it is, like code."""
+    """The question. What it quotes of its details follows as preformatted text."""
     asked, excerpt, rest = card.parts
     yield from paragraph(runs(asked, strong=len(asked) <= LONG), opens=True)
     for run in runs(excerpt):
@@ -111,7 +111,7 @@ def _mend(card: Card) -> str:
 
 
 def _end(card: Card, ending: Ending) -> Unit:
-    """How it ended, by whom and when."""
+    """The ending: the result, who ended it and when."""
     words = {
         "answered": "✓ Answered",
         "cancelled": "Cancelled",
@@ -120,7 +120,7 @@ def _end(card: Card, ending: Ending) -> Unit:
         "undeliverable": "This could not be delivered",
     }[ending.status]
     line = [bold(words)] if card.tally is None else [*votes.end(card, card.tally)]
-    # The votes below say who decided, and why.
+    # The votes below show who decided and why.
     decided = card.tally is not None and ending.status == "answered"
     if ending.by is not None and not decided:
         line += [text(" by "), person(ending.by)]

@@ -1,4 +1,4 @@
-"""The controls of a card: buttons, menus, checkboxes, and the way through a form."""
+"""The controls of a card: buttons, menus, checkboxes, and the navigation of a form."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.texts import fit, one_line, visible
 
 BUTTONS = 5
-"""Controls of a single choice, "Something else…" included, that are buttons; more become a menu."""
+"""Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""
 SHORT = 40
-"""The longest label of such a button."""
+"""Longest label of such a button, in UTF-16 units."""
 TAB = 24
-"""Characters of a tab. The header stands whole above its question."""
+"""Characters of a tab's label. The full header is shown above its question."""
 MENU_TEXT = 3_000
-"""Characters that the texts of one menu share: they count towards the message's."""
+"""Characters that the texts of one menu share, since they count towards the message's limit."""
 
 
 def tabs(card: Card) -> Block | None:
-    """The row of a form's questions, and the review."""
+    """Return the row with a form's questions and its review, or None if the card shows no such row."""
     if card.view != "question" or not card.tabs:
         return None
     row = [
@@ -39,7 +39,7 @@ def tabs(card: Card) -> Block | None:
 
 
 def controls(card: Card) -> list[Block]:
-    """The rows below the text."""
+    """Return the rows of controls below the text."""
     match card.view:
         case "question":
             rows = [*_choices(card), [*_ways_on(card)]]
@@ -58,7 +58,7 @@ def controls(card: Card) -> list[Block]:
 
 
 def suggestions(card: Card, query: str) -> list[Block]:
-    """The options of a menu with search that fit what was typed: number, label or description."""
+    """Return the options of a searchable menu that match the query by number, label or description."""
     words = visible(query).casefold().split()
     exact = words[0].removesuffix(".") if len(words) == 1 else ""
 
@@ -75,7 +75,7 @@ def suggestions(card: Card, query: str) -> list[Block]:
 
 
 def _choices(card: Card) -> Iterator[Block | list[Block]]:
-    """The options, and the text field beside them."""
+    """The options, and the buttons for a written answer."""
     if card.several or not card.items:
         if card.items:
             yield _several(card)
@@ -104,7 +104,7 @@ def _option_buttons(card: Card) -> Iterator[Block]:
 
 
 def _menu(card: Card) -> Block:
-    """One of more options, or of long ones."""
+    """A menu for a single choice among many options, or among options with long labels."""
     action_id = ids.action(_control(card, "pick"))
     chosen = [item for item in card.items if item.chosen]
     if len(card.items) > limits.MENU_OPTIONS:
@@ -119,7 +119,7 @@ def _menu(card: Card) -> Block:
 
 
 def _several(card: Card) -> Block:
-    """Checkboxes up to ten, then a menu; more than a menu holds, and it searches."""
+    """Checkboxes for up to ten options, then a menu. If a menu cannot hold them all, it searches."""
     width = _width(len(card.items))
     chosen_items = [item for item in card.items if item.chosen]
     options: list[JsonValue] = [_entry(item, width) for item in card.items[: limits.MENU_OPTIONS]]
@@ -145,7 +145,7 @@ def _invitation(card: Card) -> str:
 
 
 def _width(options: int) -> int:
-    """How long the entries of a menu may be: few are long, many are short."""
+    """Longest text of a menu entry: the more options, the shorter."""
     return max(24, min(limits.OPTION_TEXT, MENU_TEXT // min(options, limits.MENU_OPTIONS)))
 
 

@@ -1,4 +1,4 @@
-"""Names in Slack: channels, people and user groups, looked up for whoever writes them on a command line."""
+"""Looks up Slack channels, people and user groups by the names that operators write on a command line."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from askback_slack.calls import Refused, SlackApi
 from askback_slack.payloads import PLATFORM, Home, at, dig, items, tenant_of
 
 PAGE = 200
-"""How many are asked for at a time: Slack recommends no more."""
+"""Entries per request. Slack recommends no more."""
 PAGES = 500
 PATIENCE = 3
-"""How often it is waited for Slack where it is asked too much: a large workspace has many pages."""
+"""Pauses after a rate limit before the error is raised. A large workspace has many pages."""
 LONGEST_WAIT = 60.0
 _CHANNEL: Final = re.compile(rf"(?:<#)?({shapes.CHANNEL})(?:\|[^>]*)?>?")
 _DIRECT: Final = re.compile(shapes.DIRECT)
@@ -37,7 +37,7 @@ _UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", 
 
 
 class SlackDirectory:
-    """What the bot's token lets it look up. See `Directory`."""
+    """The names that the bot's token can look up. See `Directory`."""
 
     def __init__(self, api: SlackApi, home: Home) -> None:
         self._api = api
@@ -59,7 +59,7 @@ class SlackDirectory:
         return Found(place=self._place(at(found[0], "id") or ""), name=f"#{at(found[0], 'name')}")
 
     async def who(self, name: str, at: Place) -> Named:
-        del at  # everybody in the workspace can be asked anywhere in it
+        del at  # anyone in the workspace can be asked anywhere in it
         if by_id := _GROUP.fullmatch(name):
             return await self._group(by_id[1], by_id[1])
         if _PERSON.fullmatch(name):
@@ -69,7 +69,7 @@ class SlackDirectory:
         if found:
             return await self._group(groups[found[0]], f"@{found[0]}")
         if plain(name) in disabled:
-            # Not a person who has the same name by chance, or took it: the group was meant.
+            # The name means the group. A person may have the same name by chance or have taken it on purpose.
             raise UnknownName(f"The user group {harmless(name)!r} is disabled: enable it, or name people by their ids.")
         return await self._person(name, others=groups)
 
@@ -80,7 +80,7 @@ class SlackDirectory:
             answer = await self._read("conversations.info", channel=channel)
         except Refused as refusal:
             if refusal.code == "missing_scope":
-                return Found(place=self._place(channel), name=channel)  # it is only to be sure that there is one
+                return Found(place=self._place(channel), name=channel)  # the call only confirms that the channel exists
             if refusal.code in _UNKNOWN:
                 raise unknown("channel", channel, (), _INVITE) from None
             raise
@@ -90,13 +90,13 @@ class SlackDirectory:
         return Found(place=self._place(channel), name=channel if name is None else f"#{name}")
 
     async def _channels(self) -> tuple[list[object], str]:
-        """Those that have a name, and why others may be missing."""
+        """Return the channels that have names, and a reason why others may be missing."""
         try:
             return await self._listed("public_channel,private_channel"), _INVITE
         except Refused as refusal:
             if refusal.code != "missing_scope":
                 raise
-            # Without the scope for private channels, Slack refuses both.
+            # Without the scope for private channels, Slack refuses both kinds.
             return await self._listed("public_channel"), _NO_PRIVATE
 
     async def _listed(self, types: str) -> list[object]:
@@ -119,7 +119,7 @@ class SlackDirectory:
         return Found(place=self._place(channel), name=f"@{person.name}", person=person)
 
     async def _opened(self, channel: str) -> Found:
-        """A direct message by its own id."""
+        """Look up a direct message by its channel id."""
         try:
             answer = await self._api.write("conversations.open", channel=channel, return_im=True)
         except Refused as refusal:
@@ -167,7 +167,7 @@ class SlackDirectory:
         )
 
     async def _groups(self) -> tuple[dict[str, str], frozenset[str]]:
-        """The ids of the user groups that are in use, by their handles, and the plain names of those that are not."""
+        """Return the ids of the enabled user groups by handle, and the plain names of the disabled ones."""
         answer = await self._read("usergroups.list", include_disabled="true")
         every = [one for one in items(answer, "usergroups") if at(one, "id")]
         disabled = [one for one in every if dig(one, "date_delete")]

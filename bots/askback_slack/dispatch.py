@@ -1,4 +1,4 @@
-"""Handing what Slack sends to slack-bolt, whichever way it came."""
+"""Passes what Slack sends to slack-bolt, over Socket Mode and HTTP alike."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _CLICKS = {"block_actions": "press", "block_suggestion": "search", "view_submiss
 
 
 async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: bool) -> BoltResponse:
-    """What to answer: 200 acks it. Acks what slack-bolt leaves unacked: people would wait, and then see an error.
+    """Dispatch a request and return the response; status 200 acks it.
 
-    An event that could not be taken is left unacked, so that Slack sends it again.
+    Acks interactive payloads even if slack-bolt fails: otherwise the person would wait and then see an error. Also
+    acks what no listener handles. Leaves an event that failed unacked, so that Slack sends it again.
     """
     try:
         response = await app.async_dispatch(request)
@@ -37,7 +38,7 @@ async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: boo
 
 
 def acked(request: AsyncBoltRequest, began: float) -> None:
-    """The ack of what came in at this `time.monotonic()` is sent: of a click, how long that took is measured."""
+    """Record how long the ack of a click took. `began` is the `time.monotonic()` when the payload arrived."""
     kind = _CLICKS.get(at(cast("object", request.body), "type") or "")  # pyright: ignore[reportUnknownMemberType] - a bare dict
     if kind is not None:
         telemetry.acked(PLATFORM, kind, began)

@@ -1,4 +1,4 @@
-"""Looks at what the bot needs of Slack: its tokens, their scopes, the socket or the signed door."""
+"""Checks what the bot needs from Slack: its tokens, their scopes, and the socket or the signed HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class _Answer:
 
     @property
     def error(self) -> str | None:
-        """Slack's own name for what is wrong; None where nothing is."""
+        """Slack's error code, or None after a success."""
         return None if self.data.get("ok") is True else at(self.data, "error") or "unknown_error"
 
 
 class _Unreachable(Exception):
-    """No answer that could be read. The text says why, in a sentence."""
+    """There was no readable answer. The text says why, in a sentence."""
 
 
 class _Slack:
@@ -76,11 +76,11 @@ class _Slack:
         except TimeoutError:
             raise _Unreachable(f"Slack does not answer within {self._seconds:g} s.") from None
         except (aiohttp.ClientError, OSError) as error:
-            # Only the kind: the text of such an error can hold more than an operator wants to paste.
+            # Show only the error's type: its text can hold more than an operator wants to paste.
             raise _Unreachable(f"Slack cannot be reached ({type(error).__name__}).") from None
 
     async def hello(self, address: str) -> Mapping[str, object]:
-        """Open a socket, wait until Slack greets, and close it. Raises `_Unreachable`."""
+        """Open a socket, wait for Slack's first message, close it and return the message. Raises `_Unreachable`."""
         try:
             async with asyncio.timeout(self._seconds), self._session.ws_connect(address) as opened:
                 message = await opened.receive()
@@ -95,7 +95,10 @@ class _Slack:
 
 
 async def examine(scene: Scene) -> Sequence[Finding]:
-    """Look at everything. The running bot's socket is left alone: a second one would take clicks from it."""
+    """Check everything that the bot needs from Slack.
+
+    Leaves the running bot's socket alone: a second socket would take clicks from it.
+    """
     try:
         settings = slack_settings()
     except OperatorError as error:
@@ -119,7 +122,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
 
 
 async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
-    """What the bot's token is worth, and the app that it is of."""
+    """Check the bot's token. Return the findings and the id of the token's app, if known."""
     try:
         me = await slack.call("auth.test", settings.bot_token)
     except _Unreachable as error:
@@ -169,13 +172,13 @@ def _scopes(headers: Mapping[str, str]) -> list[Finding]:
 
 
 async def _app(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | None:
-    """The app that the token is of; None where Slack does not say."""
+    """Return the id of the app that the token belongs to, or None if Slack does not give it."""
     if (app_id := at(me.data, "app_id")) is not None:
         return app_id
     try:
         answer = await slack.call("bots.info", settings.bot_token, bot=at(me.data, "bot_id") or "")
     except _Unreachable:
-        return None  # it is only for comparing; whether Slack answers was told above
+        return None  # the id is only for comparison, and the findings already say if Slack answers
     return at(answer.data, "bot", "app_id")
 
 
@@ -183,7 +186,7 @@ async def _app(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | Non
 
 
 async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
-    """Whether a socket can be had, and the app that it is of."""
+    """Check that a socket can be opened. Return the findings and the id of the socket's app, if known."""
     if settings.app_token is None:
         return [broken("app token", "SLACK_APP_TOKEN is missing.", APP_TOKEN)], None
     try:
@@ -229,11 +232,11 @@ def _no_socket(code: str) -> Finding:
     return broken("socket", f"Slack opens no socket ({code}).", SOCKET_MODE)
 
 
-# The door for signed requests
+# The endpoint for signed requests
 
 
 def _door(settings: SlackSettings, http: str, scene: Scene) -> list[Finding]:
-    """The address where Slack's requests come in, and the secret that they are signed with."""
+    """Check the address that Slack sends requests to, and the secret that signs them."""
     secret = settings.signing_secret
     found: list[Finding] = []
     if secret is None:

@@ -1,4 +1,7 @@
-"""Which user groups somebody is in. Slack's payloads do not tell, so it is looked up before anything is committed."""
+"""The user groups that a person is in.
+
+Slack's payloads do not contain them, so they are looked up before anything is committed.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ from askback_slack.payloads import PLATFORM, items
 log = logging.getLogger("askback.slack")
 
 KEPT_SECONDS = 60.0
-"""How long a group's members are believed: Slack lets them be read about twenty times a minute."""
+"""Seconds that a group's members are cached. Slack allows about twenty reads a minute."""
 FAILED_SECONDS = 5.0
-"""How long a group that cannot be read counts as empty before it is tried again."""
+"""Seconds that a group counts as empty after a failed read, before the next try."""
 LOOKUP_SECONDS = 1.5
-"""How long a group may take to read: a click or an event waits for its ack meanwhile."""
+"""Seconds that reading a group may take. A click or an event waits for its ack during that time."""
 
 
 class Groups:
-    """The members of user groups. Closed: a group that cannot be read has none."""
+    """The members of user groups. It fails closed: a group that cannot be read has no members."""
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
@@ -35,7 +38,7 @@ class Groups:
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def fill(self, actor: Actor, groups: Iterable[str]) -> Actor:
-        """The same person, with those of these groups that they are in. Never raises."""
+        """Return the same person with those of these groups that they are in. Never raises."""
         wanted = tuple(dict.fromkeys(groups))
         if not wanted or actor.platform != PLATFORM:
             return actor
@@ -44,7 +47,7 @@ class Groups:
         return actor.evolve(groups=tuple(dict.fromkeys((*actor.groups, *found))))
 
     async def members(self, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
-        """Who is in these groups; one that cannot be read is left out. Never raises."""
+        """Return the members of these groups, leaving out groups that cannot be read. Never raises."""
         wanted = tuple(dict.fromkeys(groups))
         found = await asyncio.gather(*map(self._members, wanted))
         return {
@@ -54,7 +57,7 @@ class Groups:
         }
 
     def are_unread(self, groups: Iterable[str]) -> bool:
-        """Whether one of these could not be read when it was last tried."""
+        """Return True if the last read of any of these groups failed."""
         return not self._unread.isdisjoint(groups)
 
     async def _members(self, group: str) -> frozenset[str]:

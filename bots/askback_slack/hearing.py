@@ -1,4 +1,4 @@
-"""What people write in Slack, handed to the agent."""
+"""Handles what people write in Slack and passes it to the agent."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ log = logging.getLogger("askback.slack")
 ARCHIVED = "the channel that this was asked in was archived."
 DELETED = "the channel that this was asked in was deleted."
 REDELIVERED = timedelta(minutes=10)
-"""How long after it was written a message may still come: Slack delivers what was not acked until about 6 minutes."""
+"""Time after its writing in which a message may still arrive. Slack redelivers an unacked one for about 6 minutes."""
 REMEMBERED = 5000
 
 
 class _Early(Exception):
-    """An edit came before its message, which Slack delivers again later."""
+    """An edit arrived before its message. Slack delivers the edit again later."""
 
 
 class Hearing:
-    """Messages and mentions."""
+    """Listeners for messages, edits, deletions, archived channels and Slack's Stop."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class Hearing:
         self._home = home
         self._once = Once()
         self._done: Recent[str, None] = Recent(REMEMBERED)
-        """Messages that were looked at, whether they were kept or not."""
+        """Keys of the messages that this process has handled, kept or not."""
         self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def message(self, body: Json) -> BoltResponse | None:
-        """A message or a mention. Stored before it is acked: Slack delivers again what is not."""
+        """Handle a message or a mention. It is stored before the ack, since Slack redelivers only unacked events."""
         try:
             await self._take(body)
         except StoreError:
@@ -106,7 +106,7 @@ class Hearing:
             return
         begin = said.direct or said.mentions_bot
         if begin or said.in_thread:
-            # A mention comes as two events, and an order to the bot itself must not be carried out twice.
+            # A mention arrives as two events. A command to the bot itself must not run twice.
             async with self._once.entered(said.key) as first:
                 if first:
                     await self._hear(said, begin=begin)
@@ -115,7 +115,7 @@ class Hearing:
     async def _removed(self, gone: Removal) -> None:
         if self._platform.has_removed(gone.ref):
             return
-        # Who wrote it tells what it can have been.
+        # The author decides what it can be: a message of the bot, a message of a person, or unknown.
         messages = (gone.ref,) if gone.author in {None, self._me} else ()
         keys = () if gone.author == self._me else (key_of(gone.ref.channel, gone.ref.id),)
         async with self._once.entered(f"removed:{gone.ref.channel}:{gone.ref.id}") as first:
@@ -127,7 +127,7 @@ class Hearing:
         async with self._once.entered(f"edit:{edit.at.timestamp()}:{said.key}") as first, self._once.after(said.key):
             if not first:
                 return
-            # What is said elsewhere costs no call of Slack's.
+            # Check this first, so that an edit outside the agent's conversations costs no call to Slack.
             if not await self._doors.changes.is_kept(said.key):
                 if await self._is_to_come(edit):
                     raise _Early
@@ -137,14 +137,14 @@ class Hearing:
                 self._behind.soon(self._tell(said, taken.notice), "notice")
 
     async def _is_to_come(self, edit: Rewritten) -> bool:
-        """Return whether the message itself may still be delivered, and be kept then."""
+        """Return True if the message itself may still be delivered and would then be kept."""
         said = edit.written
         if said.key in self._done or utc_now() - said.at > REDELIVERED:
             return False
         return said.direct or said.mentions_bot or (said.in_thread and await self._doors.changes.talks_in(said.place))
 
     async def closed(self, body: Json) -> BoltResponse | None:
-        """A channel was archived or deleted, and nobody can answer there any more."""
+        """Reject the open questions of a channel that was archived or deleted, where no one can answer any more."""
         channel = at(body, "event", "channel")
         reason = ARCHIVED if (at(body, "event", "type") or "").endswith("_archive") else DELETED
         try:
@@ -165,7 +165,7 @@ class Hearing:
             self._behind.soon(self._tell(said, taken.notice), "notice")
 
     async def _heard(self, said: Written) -> Heard:
-        # Side by side: the ack waits for them.
+        # In parallel, because the ack waits for both.
         author, text = await asyncio.gather(
             self._known(said.author, said.place), self._names.filled_in(said.text, said.mentioned)
         )
@@ -182,16 +182,16 @@ class Hearing:
         )
 
     async def _known(self, person: Actor, place: Place) -> Actor:
-        """The same person, with their name, and those of the groups that matter here in which they are.
+        """Return the same person with their name and groups.
 
-        These are the groups in the settings, and those that are asked something where the person writes.
+        Only the groups in the settings and those that are asked something in this place are looked up.
         """
         groups = (*self._access.wanted_groups, *await self._doors.manager.groups_in(place))
         name, person = await asyncio.gather(self._names.of(person.id), self._groups.fill(person, groups))
         return person.evolve(name=name)
 
     async def _tell(self, said: Written, text: str) -> None:
-        """Behind the ack: a sentence for whoever wrote, and nobody else."""
+        """Run behind the ack: show a sentence only to the author of the message."""
         place = said.place if said.direct or said.in_thread else said.place.evolve(thread=None)
         await self._whisper(place, said.author.id, text, direct=said.direct)
 
@@ -202,7 +202,7 @@ class Hearing:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def stop(self, body: Json) -> BoltResponse | None:
-        """Slack's own Stop was pressed in a thread. Committed before it is acked, like a message."""
+        """Handle a press of Slack's own Stop in a thread. Like a message, it is committed before the ack."""
         pressed = stopped(body, self._home)
         if pressed is None:
             return None
@@ -222,4 +222,4 @@ class Hearing:
         return None
 
     async def ignore(self) -> None:
-        """An event that means nothing to us."""
+        """Ack an event that the bot does not use."""

@@ -1,4 +1,4 @@
-"""What was written in Slack before: for the agent that is called into the middle of a thread."""
+"""Reads what was written in Slack before the agent was mentioned in the middle of a thread."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from askback_slack.payloads import NOWHERE, PLATFORM, Home, at, dig, file_names,
 
 PAGE = 200
 PAGES = 25
-"""How much of a thread, or of the newest of a channel, is read."""
+"""Most pages that are read of a thread, or of the newest messages of a channel."""
 _WRITTEN = frozenset({None, "file_share", "thread_broadcast", "bot_message", "me_message"})
-"""Subtypes of what somebody wrote; the others are Slack's own remarks."""
+"""Subtypes of messages that a person or a program wrote. The others are Slack's own notices."""
 _NO_SCOPE = (
     "the Slack app lacks the permission to read there: channels:history, or groups:history in a private channel, "
     "im:history and mpim:history in direct messages. Whoever runs me: install it anew from manifests/slack.json."
@@ -31,7 +31,10 @@ _NO_SCOPE = (
 
 
 async def messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
-    """A thread from its beginning, or a channel from its end. Raises `Gone`, `TryLater` or `Undeliverable`."""
+    """Yield the messages of a thread from its start, or of a channel from its newest.
+
+    Reads at most `PAGES` pages. Raises `Gone`, `TryLater` or `Undeliverable`.
+    """
     where = {"ts": place.thread} if place.thread is not None else {}
     cursor: str | None = None
     for _ in range(PAGES):
@@ -51,7 +54,7 @@ async def messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
 
 
 class History:
-    """Threads, as far as the app may read them."""
+    """Earlier messages of threads, as far as the app may read them."""
 
     def __init__(self, api: SlackApi, names: Names, me: str, home: Home = NOWHERE) -> None:
         self._api = api
@@ -60,7 +63,7 @@ class History:
         self._home = home
 
     async def earlier(self, place: Place) -> tuple[Said, ...]:
-        """The newest of a thread, oldest first. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Return the newest messages of a thread, oldest first. Raises `Gone`, `TryLater` or `Undeliverable`."""
         if place.thread is None:
             return ()
         last: deque[object] = deque(maxlen=MESSAGES)
@@ -76,17 +79,17 @@ class History:
         )
 
     async def _named(self, found: Sequence[Found]) -> tuple[Said, ...]:
-        """With the names of people in the place of their ids."""
+        """Replace people's ids with their names."""
         people = {one.said.author.id for one in found if not one.said.author.name}
         people.update(person for one in found for person in one.mentioned)
-        await asyncio.gather(*map(self._names.of, people))  # side by side; from here on they are known
+        await asyncio.gather(*map(self._names.of, people))  # in parallel; the names are cached from here on
         return tuple([await self._filled(one) for one in found])
 
     async def _filled(self, one: Found) -> Said:
         author = one.said.author
         if not author.name:
             name = await self._names.of(author.id)
-            # Messages may come without a team, such as those with files, and never tell the organisation.
+            # Some messages carry no team, such as those with files. No message carries the organisation.
             tenant = self._names.tenant(author.id, self._home) or author.tenant
             author = author.evolve(name=name, tenant=tenant)
         return one.said.evolve(author=author, text=await self._names.filled_in(one.said.text, one.mentioned))
@@ -94,14 +97,17 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something that was written, and whose ids still stand in it as `@ID`."""
+    """A message in which people still appear as `@ID`."""
 
     said: Said
     mentioned: tuple[str, ...]
 
 
 def said(message: object, place: Place, me: str, home: Home = NOWHERE) -> Found | None:
-    """What somebody wrote. None: a remark of Slack's, a card or a notice of ours, or nothing."""
+    """Read a message that a person or a program wrote.
+
+    Return None for a notice of Slack's, the bot's own card or notice, or a message without content.
+    """
     ts, author = at(message, "ts"), _author(message, home)
     if ts is None or author is None or at(message, "subtype") not in _WRITTEN or _is_ours_alone(message, me):
         return None
@@ -114,7 +120,7 @@ def said(message: object, place: Place, me: str, home: Home = NOWHERE) -> Found 
 
 
 def _author(message: object, home: Home) -> Actor | None:
-    """Who wrote it; programs have no name that could be looked up, but tell it."""
+    """Return the author. A program's name cannot be looked up, but its message carries it."""
     user, program = at(message, "user"), at(message, "bot_id")
     name = at(message, "bot_profile", "name") or at(message, "username") or ("a program" if program else "")
     identity = user or program
@@ -134,7 +140,7 @@ def _author(message: object, home: Home) -> Actor | None:
 
 
 def _is_ours_alone(message: object, me: str) -> bool:
-    """Whether it is a card, or one of the bot's remarks, which the model knows in another way or need not know."""
+    """Return True if it is a card or a remark of the bot, which the model knows otherwise or need not know."""
     if at(message, "user") != me:
         return False
     nonce = at(message, "metadata", "event_payload", "nonce")
@@ -144,7 +150,7 @@ def _is_ours_alone(message: object, me: str) -> bool:
 
 
 def _text(message: object) -> str:
-    """What can be read. Programs often write it into attachments or blocks alone."""
+    """Return the readable text. Programs often write only attachments or blocks."""
     text = at(message, "text")
     if text is not None:
         return text

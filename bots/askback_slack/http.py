@@ -1,4 +1,4 @@
-"""Slack over signed HTTP: whether a request is Slack's is decided over its raw body, before anything reads it."""
+"""Slack over signed HTTP. The signature is checked over the raw body before anything parses it."""
 
 from __future__ import annotations
 
@@ -24,25 +24,28 @@ from askback_slack.dispatch import acked, answered
 log = logging.getLogger("askback.slack")
 
 BODY_BYTES = 1_000_000
-"""More than Slack ever sends."""
+"""Largest body in bytes, which is more than Slack ever sends."""
 BODY_SECONDS = 3.0
-"""How long a body may take to come in: by then Slack itself has given up."""
+"""Seconds in which a body must arrive. By then Slack itself has given up."""
 SIGNED_SECONDS = 300
-"""How old a signature may be, and how far ahead: https://docs.slack.dev/authentication/verifying-requests-from-slack"""
+"""Seconds that a signature's timestamp may be off, in the past or in the future.
+
+See https://docs.slack.dev/authentication/verifying-requests-from-slack
+"""
 SAY_AGAIN = 60.0
-"""Seconds between two warnings of refused requests: anybody can send them, and fill a log."""
+"""Seconds between two warnings about refused requests. Anyone can send such requests and fill the log."""
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 PATHS = ("/slack/events", "/slack/interactions", "/slack/options")
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What Slack writes under a request."""
+    """Return the signature that Slack computes for a request."""
     signed = b"v0:" + timestamp.encode() + b":" + body
     return "v0=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
 def trouble(headers: Mapping[str, str], now: float) -> str | None:
-    """What speaks against a request before its body is read."""
+    """Return the reason to refuse a request before its body is read, or None if there is none."""
     timestamp, signed = headers.get("X-Slack-Request-Timestamp", ""), headers.get("X-Slack-Signature", "")
     if not timestamp or not signed:
         return "it is not signed"
@@ -55,24 +58,24 @@ def trouble(headers: Mapping[str, str], now: float) -> str | None:
 
 def _is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
     expected = signature(secret, headers["X-Slack-Request-Timestamp"], body)
-    # As bytes: compare_digest raises on a text that is not ASCII.
+    # Compare as bytes: compare_digest raises on text that is not ASCII.
     return hmac.compare_digest(expected.encode(), headers["X-Slack-Signature"].encode(errors="replace"))
 
 
 class SignedDoor:
-    """The routes that Slack sends to."""
+    """The HTTP routes that Slack sends requests to."""
 
     def __init__(self, app: AsyncApp, secret: str, routes: Sequence[web.RouteDef] = ()) -> None:
-        """`routes`: what else is served there."""
+        """`routes` are further routes to serve at the same address."""
         self._app = app
         self._routes = routes
         self.is_closed = False
-        """Whether nothing is taken any more: Slack sends an event again, and shows the person an error for a click."""
+        """True if it refuses everything. Slack then sends an event again, and shows the person an error for a click."""
         self._secret = secret
         self._said: Throttle[None] = Throttle(SAY_AGAIN)
 
     def application(self) -> web.Application:
-        """What is to be served. aiohttp answers 404 and 405 for every other path and method by itself."""
+        """Return the application to serve. aiohttp automatically answers 404 and 405 for other paths and methods."""
         application = web.Application()
         application.add_routes([*(web.post(path, self._take) for path in PATHS), *self._routes])
         return application
@@ -88,7 +91,7 @@ class SignedDoor:
             return self._refused(wrong)
         body = await _body(request)
         if body is None:
-            # What follows is thrown away, for a moment, and the connection with it.
+            # aiohttp discards what follows for a moment, then closes the connection.
             response = web.Response(status=413, text=f"No request of Slack's is larger than {BODY_BYTES} bytes.\n")
             response.force_close()
             return response
@@ -104,7 +107,7 @@ class SignedDoor:
             return web.Response(status=400, text="The body cannot be read.\n")
         wants_ack = request.content_type == FORM
         response = await answered(self._app, bolt, interactive=wants_ack)
-        acked(bolt, began)  # all but sent
+        acked(bolt, began)  # the response is about to be sent
         kind = response.first_headers().get("content-type", "")
         return web.Response(
             status=response.status,
@@ -115,18 +118,18 @@ class SignedDoor:
     def _refused(self, why: str) -> web.Response:
         if self._said.allows(None):
             log.warning("A request was refused as not Slack's: %s.", why, extra={"action": "request_refused"})
-        # To whoever sent it, one answer for all: it helps nobody to get nearer.
+        # Every unsigned request gets the same answer, so that attackers learn nothing.
         return web.Response(status=401, text="This is not signed by Slack.\n")
 
 
 async def _body(request: web.Request) -> bytes | None:
-    """The body as it came, None where it is too large. Raises `HTTPException` where it does not come."""
+    """Return the raw body, or None if it is too large. Raises `HTTPException` if it does not arrive."""
     if request.content_length is not None and request.content_length > BODY_BYTES:
         return None
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            # Counted, since a body without a length may be of any.
+            # Count the bytes: a body without a Content-Length may be of any size.
             async for chunk in request.content.iter_any():
                 body += chunk
                 if len(body) > BODY_BYTES:
@@ -134,13 +137,13 @@ async def _body(request: web.Request) -> bytes | None:
     except TimeoutError:
         raise web.HTTPRequestTimeout(text="The body did not come in time.\n") from None
     except (ConnectionError, web.RequestPayloadError):
-        # Whoever sent it has gone, or sends no HTTP. aiohttp would log a traceback for each.
+        # The sender has gone or does not speak HTTP. aiohttp would log a traceback for each such request.
         raise web.HTTPBadRequest(text="The body did not come whole.\n") from None
     return bytes(body)
 
 
 def _read(body: bytes, request: web.Request) -> AsyncBoltRequest | None:
-    """The request for slack-bolt; None where that could not read it."""
+    """Return the request for slack-bolt, or None if slack-bolt cannot read it."""
     text = _text(body, request.content_type)
     if text is None:
         return None
@@ -148,18 +151,18 @@ def _read(body: bytes, request: web.Request) -> AsyncBoltRequest | None:
     try:
         return AsyncBoltRequest(body=text, headers=headers)
     except (AttributeError, TypeError, KeyError, IndexError, ValueError):
-        # It looks there for whose installation it is, and takes it for granted that lists and objects are some.
+        # slack-bolt looks for the installation in the payload, and assumes the types of lists and objects.
         return None
 
 
 def _text(body: bytes, kind: str) -> str | None:
-    """The body as slack-bolt takes it; None where that could not read it."""
+    """Return the body as text for slack-bolt, or None if slack-bolt cannot read it."""
     try:
         text = body.decode()
         inner = text
         if kind == FORM:
             form = parse_qs(text, keep_blank_values=True, strict_parsing=True, max_num_fields=100)
-            # A slash command, or Slack's look at the certificate, has no payload.
+            # Slash commands and Slack's certificate checks carry no payload.
             inner = form["payload"][-1] if "payload" in form else "{}"
         return text if isinstance(json.loads(inner), dict) else None
     except (ValueError, RecursionError):

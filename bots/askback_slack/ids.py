@@ -1,7 +1,7 @@
-"""What the ids of blocks and controls say, and how it is read back from a click.
+"""The format of block and action ids, which carry data from a card back to the bot in a click.
 
-`askback:<kind>:<ask id>:<turn>[:<argument>]` names a control, `askback:<ask id>:<revision>:<n>` a block.
-The revision makes a redrawn block a new one, so that Slack's clients drop what was ticked in the old one.
+`askback:<kind>:<ask id>:<turn>[:<argument>]` names a control, `askback:<ask id>:<revision>:<n>` a block. The revision
+makes a redrawn block a new one, so that Slack's clients drop what was ticked in the old one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,16 @@ Kind = Literal[
     "choose", "pick", "tick", "write", "erase", "next", "back", "goto", "review", "submit", "cancel", "postpone",
     "look", "part", "use", "keep",
 ]  # fmt: skip
-"""choose: one button per option; pick: a menu of one; tick: checkboxes or a menu of several; postpone: the field
-for why not now; look: all of what the card shows a part of; part: one part of that, in its modal;
-use, keep: the buttons of an offer, whose id stands in the place of the ask's."""
+"""The kinds of controls. Some of them:
+
+choose: one button per option
+pick: a menu for one option
+tick: checkboxes or a menu for several options
+postpone: the button "Not now…", which opens the field for a reason
+look: shows everything that the card shows only in part
+part: one part of that, in its modal
+use, keep: the buttons of an offer, with the offer's id as the ask id
+"""
 
 _WITH_ARGUMENT: Final = frozenset({"choose", "goto", "part"})
 KINDS: Final[dict[str, Kind]] = {kind: kind for kind in get_args(Kind)}
@@ -29,23 +36,23 @@ _BLOCK = re.compile(rf"askback:([A-Za-z0-9_-]{{1,64}}):{_NUMBER}:{_NUMBER}")
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a control does, of which ask, as drawn in which turn."""
+    """The data in a control's id: its kind, its ask and the turn in which it was drawn."""
 
     kind: Kind
     ask_id: str
     turn: int
     arg: int | None = None
-    """The option (choose), the question (goto) or the part (part), counted from 0."""
+    """The index of the option (choose), the question (goto) or the part (part), counted from 0."""
 
 
 def action(control: Control) -> str:
-    """The action_id of a control."""
+    """Return the action_id of a control."""
     name = f"askback:{control.kind}:{control.ask_id}:{control.turn}"
     return name if control.arg is None else f"{name}:{control.arg}"
 
 
 def parse(action_id: object) -> Control | None:
-    """The control of an action_id; None for anything that is not ours. Never raises."""
+    """Return the control of an action_id, or None if the id is not ours. Never raises."""
     match = _ACTION.fullmatch(action_id) if isinstance(action_id, str) else None
     kind = KINDS.get(match[1]) if match else None
     if match is None or kind is None or (match[4] is not None) != (kind in _WITH_ARGUMENT):
@@ -54,11 +61,11 @@ def parse(action_id: object) -> Control | None:
 
 
 def block(ask_id: str, revision: int, number: int) -> str:
-    """The block_id of a block with controls."""
+    """Return the block_id of a block with controls."""
     return f"askback:{ask_id}:{revision}:{number}"
 
 
 def revision(block_id: object) -> int | None:
-    """Which drawing of the card a block belongs to; None for anything that is not ours. Never raises."""
+    """Return the card revision that a block belongs to, or None if the id is not ours. Never raises."""
     match = _BLOCK.fullmatch(block_id) if isinstance(block_id, str) else None
     return int(match[2]) if match else None

@@ -1,4 +1,4 @@
-"""What the app asks for when it is installed, as the manifests say it, and what each part of that is for."""
+"""The scopes that the app requests at installation, as in the manifests, and the reason for each."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ SCOPES: Final[Mapping[str, str]] = {
     "usergroups:read": "it does not know who is in the user groups that its settings name, and lets none of them in",
     "users:read": "it does not know people's names",
 }
-"""Each scope of the bot's token, with what does not work without it."""
+"""The scopes of the bot's token, each with what fails without it."""
 ASKING: Final = frozenset({"channels:read", "groups:read", "im:write"})
-"""Those of them that only `askback ask` needs: an app that was installed before they were asked for works on."""
+"""The scopes that only `askback ask` needs. An older installation without them still works otherwise."""

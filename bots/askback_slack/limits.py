@@ -1,8 +1,8 @@
-"""Slack's limits, in one table, and the check that nothing is sent that breaks one.
+"""Slack's limits, and checks that reject a message or a view that breaks one before it is sent.
 
-Where a number was read: [ref] docs.slack.dev/reference, [sdk] slack_sdk.models 3.47, [live] a refusal of
-the live API that was published with its numbers. Lengths are counted in UTF-16 units, which are never
-fewer than the characters that Slack may count; the notification text is counted in bytes.
+Sources of the numbers: [ref] docs.slack.dev/reference, [sdk] slack_sdk.models 3.47, [live] a published refusal of the
+live API with its numbers. Lengths are in UTF-16 units, which are never fewer than the characters that Slack may count.
+The notification text is counted in bytes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MESSAGE_BLOCKS: Final = 50  # [ref block-kit/blocks]
 VIEW_BLOCKS: Final = 100  # [ref views/modal-views]
 MESSAGE_TEXT_BYTES: Final = 4_000  # [ref chat.update, msg_too_long]; in UTF-8 bytes [live: 3,971 accepted, 4,121 not]
 MESSAGE_WEIGHT: Final = 10_000  # all block text; msg_blocks_too_long: 9,597 accepted, 11,341 not [live bolt-js#2867]
-BLOCK_WEIGHT: Final = 20  # what a block counts beside its text: "12,000 with a buffer for containers" [bolt-js#2509]
+BLOCK_WEIGHT: Final = 20  # what a block counts besides its text: "12,000 with a buffer for containers" [bolt-js#2509]
 MARKDOWN: Final = 12_000  # markdown_text, markdown block [ref markdown-block]
 ID: Final = 255  # block_id, action_id, callback_id [ref]
 VIEW_TITLE: Final = 24  # title, submit, close [ref views/modal-views]
@@ -65,14 +65,14 @@ ACTIONS_ELEMENTS: Final = 25  # [ref actions-block]
 INPUT_LABEL: Final = 2_000  # label and hint [ref input-block]
 ALT_TEXT: Final = 2_000  # [ref image-block]
 IMAGE_URL: Final = 3_000  # [ref image-block]
-RICH_TEXT: Final = 3_000  # one run of rich text: none is documented, so that of a text object [ref text-object]
+RICH_TEXT: Final = 3_000  # one run of rich text; undocumented, so the limit of a text object [ref text-object]
 
 # elements
 BUTTON_TEXT: Final = 75  # [ref button-element]
 PLACEHOLDER: Final = 150  # [ref select-menu-element, plain-text-input-element]
 OPTION_TEXT: Final = 75  # [ref option-object]
 OPTION_VALUE: Final = 75  # 150 [ref option-object], 75 in Slack's older libraries
-MENU_OPTIONS: Final = 100  # options of a menu, and of an answer to a search [ref select-menu-element]
+MENU_OPTIONS: Final = 100  # options of a menu, and of the response to a search [ref select-menu-element]
 CHECKBOXES: Final = 10  # [ref checkboxes-element]
 INPUT_TEXT: Final = 3_000  # max_length and initial_value [ref plain-text-input-element]
 
@@ -87,20 +87,20 @@ _PLAIN: Final[Mapping[str, int]] = {
     "input": INPUT_LABEL,
     "context": SECTION_TEXT,
 }
-"""The longest text object that stands directly in an object of this type."""
+"""The longest text object that appears directly in an object of this type."""
 
 
 class TooBig(OperatorError):
-    """A message or view that Slack would refuse. A mistake of askback's, found before it is sent."""
+    """A message or view that Slack would refuse. It is a bug of askback, found before sending."""
 
 
 def size(text: str) -> int:
-    """How long Slack may take a text to be."""
+    """Return a text's length in UTF-16 units, the most that Slack may count."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def weight(blocks: Sequence[JsonValue]) -> int:
-    """What blocks count towards `MESSAGE_WEIGHT`."""
+    """Return what blocks count towards `MESSAGE_WEIGHT`."""
     return len(blocks) * BLOCK_WEIGHT + sum(
         size(value)
         for thing in _objects([*blocks])
@@ -110,7 +110,7 @@ def weight(blocks: Sequence[JsonValue]) -> int:
 
 
 def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
-    """Raises `TooBig` where Slack would refuse a message with this text and these blocks."""
+    """Raise `TooBig` if Slack would refuse a message with this text and these blocks."""
     _at_most("bytes of notification text", len(text.encode()), MESSAGE_TEXT_BYTES)
     _at_most("blocks in a message", len(blocks), MESSAGE_BLOCKS)
     _at_most("characters of block text in a message", weight(blocks), MESSAGE_WEIGHT)
@@ -118,7 +118,7 @@ def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
 
 
 def check_view(view: Mapping[str, JsonValue]) -> None:
-    """Raises `TooBig` where Slack would refuse a view."""
+    """Raise `TooBig` if Slack would refuse the view."""
     blocks = view.get("blocks")
     shown = blocks if isinstance(blocks, list) else []
     _at_most("blocks in a view", len(shown), VIEW_BLOCKS)
@@ -174,7 +174,7 @@ def _check_object(thing: Mapping[str, JsonValue]) -> None:
 
 
 def _objects(values: list[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
-    """Every object at every depth; text objects are read with the object that they stand in."""
+    """Yield every object at every depth. A text object is checked with the object that contains it."""
     for value in values:
         if isinstance(value, dict):
             yield value

@@ -1,7 +1,7 @@
-"""Socket Mode: a line to Slack that is open whenever it can be, and on which no ack gets lost.
+"""Socket Mode: keeps a socket to Slack open whenever possible, and loses no acks.
 
-slack_sdk's own client closes an old socket before it opens the next, takes minutes to notice a silent one, and
-does not say when an ack got lost: here the next one is open before the old one goes.
+slack_sdk's own client closes an old socket before it opens the next one. It takes minutes to notice a silent socket,
+and does not report a lost ack. Here the next socket is open before the old one closes.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from askback_slack.payloads import Json, at, mapping
 log = logging.getLogger("askback.slack")
 
 OPEN_SECONDS = 10.0
-"""How long opening a line may take, from asking for its address to Slack's hello."""
+"""Seconds in which a socket must open, from the request for its address to Slack's hello."""
 LEAVE_SECONDS = 15.0
-"""How long a line is still read after Slack asked to leave it; Slack closes it by itself before."""
+"""Seconds that a socket is still read after Slack asked to leave it. Slack closes it earlier."""
 CLOSE_SECONDS = 1.0
 DRAIN_SECONDS = 2.5
 ACK_SECONDS = 3.0
-"""After that, Slack is not interested in an ack any more."""
+"""Seconds after which Slack ignores an ack."""
 STEADY_SECONDS = 10.0
-"""A line that lived for so long says that all is well: the next is opened at once."""
+"""Seconds after which a socket counts as stable. The next socket then opens without back-off."""
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 30.0
 LOOK_SECONDS = 0.02
@@ -47,36 +47,36 @@ LARGEST = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """What an envelope is acked with."""
+    """The answer to an envelope."""
 
     payload: Json
     sent: Callable[[], None]
-    """Called when the ack is sent."""
+    """Called after the ack was sent."""
 
 
 Take: TypeAlias = Callable[[Json], Awaitable[Ack | None]]
-"""Takes an envelope. None: it must not be acked."""
+"""Handles an envelope. None means that it must not be acked."""
 
 
 class _Lost(Exception):
-    """A line could not be opened, or is gone. The text says why."""
+    """A socket could not be opened, or broke off. The text says why."""
 
 
 @dataclass(eq=False)
 class _Line:
-    """One socket."""
+    """One socket to Slack."""
 
     socket: aiohttp.ClientWebSocketResponse
     pulse: Pulse
     opened: float
     heard: int = 0
-    """How many frames have come in."""
+    """The number of frames received."""
     asked: float = 0.0
-    """When the last ping went out."""
+    """The time of the last ping, by `time.monotonic()`."""
     leaving: bool = False
     silent: bool = False
     acks: deque[tuple[float, str]] = field(default_factory=lambda: deque[tuple[float, str]](maxlen=256))
-    """What was sent, and when, since the last sign that sending gets through."""
+    """The acks sent, with their times, since Slack last proved that frames arrive."""
 
     @property
     def is_open(self) -> bool:
@@ -87,7 +87,7 @@ class _Line:
         return self.is_open and not self.leaving and not self.silent
 
     def answered(self) -> None:
-        """Whatever was sent before the last ping has arrived, since its answer did."""
+        """Handle a pong: everything that was sent before its ping has arrived."""
         self.pulse.measured(time.monotonic() - self.asked)
         while self.acks and self.acks[0][0] < self.asked:
             self.acks.popleft()
@@ -97,27 +97,28 @@ class _Line:
         await self.socket.ping()
 
     async def send(self, frame: str) -> None:
-        """Raises `OSError` or `RuntimeError` where the socket is gone."""
+        """Send an ack and remember it. Raises `OSError` or `RuntimeError` if the socket is closed."""
         await self.socket.send_str(frame)
         self.acks.append((time.monotonic(), frame))
 
     def cut(self) -> None:
-        """End it without a closing handshake, which a dead peer would let wait."""
-        response = self.socket._response  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no door to it
+        """Close it without the closing handshake, which would wait for a dead peer."""
+        response = self.socket._response  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - aiohttp has no public API
         if response.connection is not None and response.connection.transport is not None:
             response.connection.transport.abort()
         response.close()
 
 
 class Lines:
-    """The lines to Slack: one, and a second while they change."""
+    """The sockets to Slack: one, or two while the old one is being replaced."""
 
     def __init__(
         self, address: Callable[[], Awaitable[str]], take: Take, missed: Callable[[], None] | None = None
     ) -> None:
-        """`address` raises `TryLater`, or `Refused` when the app's own token is no good.
+        """`address` returns the address of a new socket.
 
-        `missed` is called when a line is open after a time without one.
+        It raises `TryLater`, or `Refused` if Slack does not accept the app-level token. `missed` is called when a
+        socket opens after a time without one.
         """
         self._missed = missed
         self._address = address
@@ -129,15 +130,18 @@ class Lines:
         self._draining = False
         self._at_work: set[asyncio.Task[None]] = set()
         self._swallowed: tuple[tuple[float, str], ...] = ()
-        """Acks that were sent into a line and perhaps never came out of it."""
+        """Acks that were sent on a socket that broke off, and that may not have arrived."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether a line is open that gives signs of life."""
+        """Return True if a responsive socket is open."""
         return any(line.is_good for line in self._lines)
 
     async def run(self) -> None:
-        """Keep a line open until cancelled. Raises `OperatorError`, in a group, where Slack refuses the very first."""
+        """Keep a socket open until cancelled.
+
+        Raises `OperatorError`, in an exception group, if Slack refuses the first socket.
+        """
         timeout = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(timeout=timeout) as session, asyncio.TaskGroup() as tasks:
             try:
@@ -155,7 +159,7 @@ class Lines:
                     line.cut()
 
     async def drain(self) -> None:
-        """Take nothing new; what came in before is still acked."""
+        """Accept no new envelopes, but still ack those that came in before."""
         self._draining = True
         if self._at_work:
             await asyncio.wait(set(self._at_work), timeout=DRAIN_SECONDS)
@@ -169,7 +173,7 @@ class Lines:
             await asyncio.sleep(longest * random.uniform(0.5, 1.0))
 
     async def _open(self, session: aiohttp.ClientSession) -> _Line | None:
-        """A line after its hello. None: it has to be tried again."""
+        """Return a socket that has received its hello, or None if the caller must try again."""
         try:
             line = await self._opened(session)
         except Refused as error:
@@ -179,7 +183,7 @@ class Lines:
             )
             if not self._ever:
                 raise OperatorError(refusal) from error
-            # It was good before: whoever runs this may be about to mend it, and other work goes on meanwhile.
+            # It worked before. The operator may be about to fix it, and other work continues meanwhile.
             self._failures += 1
             log.error("%s It is tried again.", refusal, extra={"action": "no_socket"})
             return None
@@ -209,7 +213,7 @@ class Lines:
             socket = await session.ws_connect(
                 address, autoping=False, max_msg_size=LARGEST, proxy=load_http_proxy_from_env(log)
             )
-            # The handshake was one round trip, or a few.
+            # The handshake took at least one round trip.
             line = _Line(socket, Pulse(time.monotonic() - began), opened=time.monotonic())
             try:
                 while True:
@@ -260,7 +264,7 @@ class Lines:
     def _read(self, line: _Line, frame: aiohttp.WSMessage, tasks: asyncio.TaskGroup) -> None:
         message = _message(frame)
         if at(message, "type") == "disconnect":
-            # A warning comes about ten seconds before the end; the next line is open by then.
+            # Slack warns about ten seconds before the end. The next socket is open by then.
             line.leaving = True
             log.info(
                 "Slack asks for another socket (%s).", at(message, "reason") or "it does not say why",
@@ -288,11 +292,11 @@ class Lines:
         if await self._ack(line, json.dumps(ack), until=began + ACK_SECONDS):
             reply.sent()
         else:
-            # What was committed stays; an event comes again, and of a click the person sees an error.
+            # What was committed remains. Slack sends an event again, and shows the person an error for a click.
             log.warning("An ack did not get through.", extra={"action": "ack_lost"})
 
     async def _ack(self, line: _Line, frame: str, *, until: float) -> bool:
-        """Send an ack by the line on which its envelope came, or by any other: Slack takes it from each."""
+        """Send an ack on the envelope's own socket or on any other. Slack accepts it on each."""
         while True:
             ways = [line] if line.is_open and not line.silent else []
             ways += [other for other in reversed(self._lines) if other.is_good and other is not line]
@@ -319,7 +323,7 @@ class Lines:
     # Ends of lines
 
     async def _watch(self, line: _Line) -> None:
-        """Cut a line that is silent, once there is another: one that only paused is not given up before."""
+        """Close a silent socket once another is open, and keep it if it recovers first."""
         while True:
             await line.pulse.until_silent(line.ping, lambda: line.heard)
             line.silent = True
@@ -347,7 +351,7 @@ class Lines:
 
 
 def _message(frame: aiohttp.WSMessage) -> Json:
-    """What a text frame says; empty where it is none, or no JSON."""
+    """Return the JSON object in a text frame, or an empty mapping if there is none."""
     if frame.type is not aiohttp.WSMsgType.TEXT:
         return {}
     try:

@@ -22,24 +22,27 @@ CALLBACK: Final = "askback:answer"
 _BLOCK: Final = "askback:answer"
 _ACTION: Final = "askback:text"
 _LABEL: Final = 200
-"""Prompts up to this long are the field's own label; longer ones stand above it."""
+"""Longest prompt, in UTF-16 units, that is used as the field's label. A longer one is shown above the field."""
 
 
 class FieldRef(Value):
-    """What a submitted field belongs to: Slack's payload of a modal names neither channel nor message."""
+    """The question and message of a submitted field. Slack's payload of a modal names no channel or message."""
 
     ask_id: str = Field(max_length=64)
     turn: int = Field(ge=0)
     channel: str = Field(max_length=64)
     message_ts: str = Field(max_length=64)
     declines: bool = False
-    """Whether what is sent says why there is no answer for now."""
+    """True if the text is the reason for "not now"."""
     choice: int | None = Field(default=None, ge=0)
-    """Which option is chosen by what is sent, which says why."""
+    """The option that the submission chooses, with the text as its reason."""
 
 
 def view(field: TextField, ref: FieldRef) -> Block:
-    """The modal for `views.open` and `views.update`. Ids stay the same, so that what was typed stays too."""
+    """Return the modal for `views.open` and `views.update`.
+
+    Its ids stay the same, so that Slack keeps what was typed.
+    """
     label, blocks = _label(field)
     value, kept_whole = _value(field)
     if not kept_whole:
@@ -79,7 +82,7 @@ def view(field: TextField, ref: FieldRef) -> Block:
 
 
 def ref(payload: Mapping[str, object]) -> FieldRef | None:
-    """What a submitted or closed modal (the payload's `view`) belongs to; None where that cannot be read."""
+    """Return the reference in a modal's payload (its `view`), or None if it cannot be read."""
     try:
         return FieldRef.parse(mapping(json.loads(at(payload, "private_metadata") or "")))
     except (ValueError, RecursionError, InvalidValue):
@@ -87,12 +90,12 @@ def ref(payload: Mapping[str, object]) -> FieldRef | None:
 
 
 def text(payload: Mapping[str, object]) -> str:
-    """What was written in a submitted modal (the payload's `view`); empty where nothing was."""
+    """Return the text of a submitted modal (the payload's `view`), or an empty string."""
     return at(payload, "state", "values", _BLOCK, _ACTION, "value") or ""
 
 
 def errors(message: str) -> dict[str, str]:
-    """The `errors` of a `response_action`, which keep the modal open with the reason."""
+    """Return the `errors` of a `response_action`, which keep the modal open and show the reason."""
     return {_BLOCK: message}
 
 
@@ -104,7 +107,7 @@ def _label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     prompt = visible(field.prompt)
     if field.declines:
-        # Slack itself says that it is optional.
+        # Slack itself marks the field as optional.
         return "Why, or when?", [rich_text([section([run])]) for run in runs(field.prompt)]
     if field.choice is not None:
         return field.placeholder, [rich_text([section([run])]) for run in runs(field.prompt)]
@@ -114,7 +117,7 @@ def _label(field: TextField) -> tuple[str, list[Block]]:
 
 
 def _value(field: TextField) -> tuple[str, bool]:
-    """What stands in the field to begin with, and whether it is all that was kept."""
+    """The field's initial text, and True if that is all that was kept."""
     value = visible(field.value)
     short = value if limits.size(value) <= limits.INPUT_TEXT else cut(value, limits.INPUT_TEXT)
     return short, short == value
@@ -122,7 +125,7 @@ def _value(field: TextField) -> tuple[str, bool]:
 
 def _placeholder(field: TextField) -> str:
     if field.choice is not None:
-        return "Enter your reason…"  # what it is for stands above the field
+        return "Enter your reason…"  # the prompt above the field says what the reason is for
     return fit(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
 
 

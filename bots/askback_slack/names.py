@@ -1,4 +1,4 @@
-"""What people in Slack are called."""
+"""Looks up the names of people in Slack."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from askback_slack.payloads import Home, at, tenant_of
 log = logging.getLogger("askback.slack")
 
 NAME_SECONDS = 1.5
-"""How long a name may take to look up: an event waits for its ack meanwhile."""
+"""Seconds that a name lookup may take. An event waits for its ack during that time."""
 KEPT_SECONDS = 3600.0
 KEPT = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What Slack told of a person, and when."""
+    """A person as Slack described them. `at` is the time of the lookup by `time.monotonic()`."""
 
     at: float
     name: str
@@ -34,14 +34,14 @@ class _Known:
 
 
 class Names:
-    """Display names by id, remembered for an hour. On one line, since people choose them."""
+    """Display names by id, cached for an hour. People choose them, so they are reduced to one line."""
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._known: Recent[str, _Known] = Recent(KEPT)
 
     async def of(self, user: str) -> str:
-        """The name of a person; their id where it cannot be looked up. Never raises."""
+        """Return the name of a person, or their id if the lookup fails. Never raises."""
         known = self._known.get(user)
         if known is not None and time.monotonic() - known.at < KEPT_SECONDS:
             return known.name
@@ -65,12 +65,12 @@ class Names:
         return self._known[user].name
 
     def tenant(self, user: str, home: Home) -> str | None:
-        """The tenant of a person whose name was looked up before; None where Slack did not tell."""
+        """Return the tenant of a person whose name was looked up before, or None if it is unknown."""
         known = self._known.get(user)
         return None if known is None or known.team is None else tenant_of(known.team, None, known.org, home)
 
     async def filled_in(self, text: str, mentioned: tuple[str, ...]) -> str:
-        """A text in which people stand as `@ID`, with their names in the place of those ids."""
+        """Replace each `@ID` in a text with the person's name."""
         people = tuple(dict.fromkeys(mentioned))
         for person, name in zip(people, await asyncio.gather(*map(self.of, people)), strict=True):
             text = text.replace(f"@{person}", f"@{name}")

@@ -1,4 +1,4 @@
-"""A message may be meant as an answer: what its author alone is asked in Slack."""
+"""The private question to an author if their message may be meant as an answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from askback_slack import ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section
 
 QUOTED: Final = 200
-"""Characters of the message that are shown again: in a thread, others may have written in between."""
+"""Characters of the message that are quoted. In a thread, others may have written in between."""
 USE, KEEP = "Use this as your answer", "Just a message"
 
 
 def blocks(say: Say) -> list[Block] | None:
-    """The question with its two buttons; None: only a sentence."""
+    """Return the question with its two buttons, or None without an offer."""
     offer = say.offer
     if offer is None:
         return None

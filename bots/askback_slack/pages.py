@@ -1,4 +1,4 @@
-"""Content laid out in messages: nothing is cut, what does not fit goes on in a further message."""
+"""Lays out content in messages. Nothing is cut: what does not fit continues in the next message."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from askback_slack.parts import Part, Unit
 
 @dataclass
 class _Page:
-    """One message being filled."""
+    """A message that is being filled."""
 
     weight: int
     blocks: int
-    """What is still free."""
+    """Blocks that are still free. `weight` is the free share of `MESSAGE_WEIGHT`."""
     filled: list[Block] = field(default_factory=list[Block])
 
     def takes(self, parts: Unit) -> bool:
-        """Whether all of it fits."""
+        """Return True if all parts fit."""
         return self.weight >= sum(map(_weight, parts)) and self.blocks >= self._new_blocks(parts)
 
     def add(self, part: Part) -> None:
-        """Put it at the end."""
+        """Append a part."""
         self.weight -= _weight(part)
         self.blocks -= self._new_blocks([part])
         last = self._open_block()
@@ -56,7 +56,10 @@ class _Page:
 
 
 def pages(units: list[Unit], first: list[Block], further: list[Block]) -> list[list[Block]]:
-    """The content of each message; the first leaves room for the blocks `first`, each other one for `further`."""
+    """Return the content of each message.
+
+    The first message leaves space for the blocks in `first`, each further one for those in `further`.
+    """
     filled = [_page(first)]
     for unit in units:
         if filled[-1].takes(unit):

@@ -1,4 +1,4 @@
-"""What a card's content is put together from."""
+"""The parts that a card's content consists of."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Part:
 
     block: Block
     opens: bool = False
-    """Whether a new block begins with it."""
+    """True if it must start a new block."""
     joins: bool = False
-    """Whether it goes on in the paragraph before it, where that stands in the same block."""
+    """True if it continues the previous paragraph, if that is in the same block."""
 
     @property
     def is_rich(self) -> bool:
@@ -32,18 +32,18 @@ class Part:
 
 
 Unit: TypeAlias = list[Part]
-"""What stays together in one message if one message can hold it."""
+"""Parts that stay together in one message if one message can hold them."""
 
 
 def person(actor: Actor) -> Block:
-    """Somebody, as a mention."""
+    """A mention of a person; the name as text if they are on another platform."""
     if actor.platform == PLATFORM:
         return user(actor.id)
     return next(iter(runs(actor.name or actor.id)), text("somebody"))
 
 
 def listed(who: Who) -> Iterator[Block]:
-    """People and groups, as mentions."""
+    """Mentions of people and groups, and a text for those who are not named."""
     if who.anyone:
         yield text("anyone here")
         return
@@ -56,13 +56,13 @@ def listed(who: Who) -> Iterator[Block]:
 
 
 def quoted(words: str) -> Iterator[Part]:
-    """What somebody wrote, as a quotation."""
+    """A person's text as a quotation."""
     for run in runs(words):
         yield Part(quote([run]))
 
 
 def paragraph(elements: list[Block], opens: bool = False) -> Iterator[Part]:
-    """A paragraph, in pieces where one run of text fills a piece by itself."""
+    """A paragraph, split into several parts if its text exceeds 3,000 characters."""
     room: list[Block] = []
     first = True
     used = 0

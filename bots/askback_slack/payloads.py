@@ -1,4 +1,4 @@
-"""Slack's payloads, read tolerantly: what a person did, and what a person wrote."""
+"""Reads Slack's payloads tolerantly: what a person did, and what a person wrote."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PLATFORM = "slack"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where the app is installed, as far as Slack says."""
+    """The workspace and organisation where the app is installed, as far as Slack names them."""
 
     team: str | None = None
     org: str | None = None
@@ -63,26 +63,26 @@ class Click:
     """A press on one control of a message."""
 
     control: ids.Control | None
-    """None: not one of ours."""
+    """None if it is not one of ours."""
     actor: Actor
     message: MessageRef | None
     thread: str | None
     picked: tuple[str, ...]
-    """Values that a menu or a set of boxes shows as chosen."""
+    """Values that a menu or a set of checkboxes shows as chosen."""
     base: tuple[int, ...] | None
-    """Indexes that the clicked card was drawn with as ticked."""
+    """Indexes of the options that the clicked card was drawn with as ticked."""
     revision: int | None
-    """The drawing that was clicked."""
+    """The card revision that was clicked."""
     order: float | None
     ticks: Select | None
-    """What else was ticked on the card."""
+    """The other ticks on the card."""
     trigger: str | None
-    """Opens one text field, and tells this click from every other."""
+    """Slack's trigger id. It opens one text field, and identifies this click."""
     response_url: str | None
     view: str | None
-    """The modal in which it was pressed, if it was one."""
+    """The id of the modal with the control; None if it was not in a modal."""
     at: float = field(default_factory=time.monotonic, compare=False)
-    """When it came in, by a clock that nobody sets: for how long its trigger lives."""
+    """The click's arrival by the monotonic clock. The lifetime of its trigger counts from here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +97,16 @@ class Written:
     direct: bool
     mentions_bot: bool
     in_thread: bool
-    """Whether it was written below another message."""
+    """True if it was written below another message."""
     mentioned: tuple[str, ...]
-    """Ids of the people whose names stand in the text as `@ID`."""
+    """Ids of the people who appear in the text as `@ID`."""
     files: tuple[str, ...]
-    """Names of what is attached."""
+    """Names of the attached files."""
     ref: MessageRef
 
 
 def dig(data: object, *path: str | int) -> object:
-    """The value at a path; None as soon as something on it is not there."""
+    """Return the value at a path, or None if any part of the path is missing."""
     for part in path:
         if isinstance(part, int):
             entries = cast("Sequence[object]", data) if isinstance(data, list) else ()
@@ -119,25 +119,25 @@ def dig(data: object, *path: str | int) -> object:
 
 
 def at(data: object, *path: str | int) -> str | None:
-    """The same for a text; an empty one counts as none."""
+    """Return the text at a path; None if it is missing, empty or not a text."""
     value = dig(data, *path)
     return value if isinstance(value, str) and value else None
 
 
 def items(data: object, *path: str | int) -> Sequence[object]:
-    """The same for a list; anything else counts as an empty one."""
+    """Return the list at a path; empty if there is none."""
     value = dig(data, *path)
     return cast("Sequence[object]", value) if isinstance(value, list) else ()
 
 
 def mapping(data: object, *path: str | int) -> Json:
-    """The same for an object; anything else counts as an empty one."""
+    """Return the object at a path; empty if there is none."""
     value = dig(data, *path)
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def actor(body: Json, home: Home = NOWHERE) -> Actor | None:
-    """Who sent an interactive payload."""
+    """Return the sender of an interactive payload, or None if it names no one."""
     identity = at(body, "user", "id")
     if identity is None:
         return None
@@ -155,10 +155,11 @@ def _org(body: Json) -> str | None:
 
 
 def tenant_of(own: str | None, here: str | None, org: str | None, home: Home) -> str | None:
-    """A person's own tenant, the same for each payload about them, which names now a team, now its organisation.
+    """Return a person's own tenant, the same for every payload about them.
 
-    Of people at home it is that of the app. Of guests it is their team, and unknown where only their organisation
-    (E…) is told: which of its teams it is, other payloads tell.
+    Slack's payloads name the team in one case and the organisation in another. For people of the app's own workspace or
+    organisation it is the app's tenant. For guests it is their team. It is None if only their organisation (E…) is
+    known, because other payloads name the team.
     """
     own = own or here or org
     if own is None:
@@ -170,7 +171,7 @@ def tenant_of(own: str | None, here: str | None, org: str | None, home: Home) ->
 
 
 def click(body: Json, home: Home = NOWHERE) -> Click | None:
-    """A block_actions payload. None: it names nobody or nothing."""
+    """Read a block_actions payload. Return None if it names no person or no action."""
     who, action = actor(body, home), dig(body, "actions", 0)
     if who is None or action is None:
         return None
@@ -204,7 +205,7 @@ def _picked(element: object) -> tuple[str, ...]:
 
 
 def _drawn(body: Json, block_id: str | None, action_id: str | None) -> tuple[int, ...] | None:
-    """What the card itself was drawn with as ticked: the client sends the blocks along."""
+    """Return the options that the card was drawn with as ticked; the client sends the blocks along."""
     for block in items(body, "message", "blocks"):
         if at(block, "block_id") != block_id:
             continue
@@ -215,7 +216,7 @@ def _drawn(body: Json, block_id: str | None, action_id: str | None) -> tuple[int
 
 
 def _ticks(body: Json, order: float | None) -> Select | None:
-    """Boxes and menus of several on the same card as a button that was pressed."""
+    """Read the checkboxes or the menu of several on the same card as a pressed button."""
     values = dig(body, "state", "values")
     if not isinstance(values, dict):
         return None
@@ -228,20 +229,20 @@ def _ticks(body: Json, order: float | None) -> Select | None:
                 continue
             chosen, base = indexes(_picked(element)), _drawn(body, block_id, action_id)
             if not chosen and base:
-                # Slack has been seen to leave out boxes that were drawn ticked and never touched. Unticking
-                # comes as an action of its own, so nothing is lost by not reading it here.
+                # Slack has been seen to omit boxes that were drawn ticked and never touched. Unticking arrives as a
+                # separate action, so nothing is lost by not reading it here.
                 return None
             return Select(chosen=chosen, base=base, revision=ids.revision(block_id), order=order)
     return None
 
 
 def indexes(values: tuple[str, ...]) -> tuple[int, ...]:
-    """Option values as indexes; what is no index is no option of ours."""
+    """Turn option values into indexes; other values are not our options and are left out."""
     return tuple(int(value) for value in values if re.fullmatch(r"\d{1,4}", value))
 
 
 def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
-    """A message or app_mention event. None: not from a person, or not a new message."""
+    """Read a message or app_mention event. Return None if it is not a new message from a person."""
     event = dig(body, "event")
     author, channel, ts = at(event, "user"), at(event, "channel"), at(event, "ts")
     subtype = at(event, "subtype")
@@ -252,7 +253,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
     own = at(event, "user_team") or at(event, "source_team") or at(event, "team")
     here, org = at(body, "team_id"), at(body, "enterprise_id")
     if at(event, "type") == "app_mention" and dig(event, "edited") is not None:
-        return None  # an edit begins nothing; what was heard before comes as message_changed
+        return None  # an edit starts nothing; the edit of a known message arrives as message_changed
     raw = at(event, "text") or ""
     direct = at(event, "channel_type") == "im" or is_direct(channel)
     mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or at(event, "type") == "app_mention"
@@ -262,7 +263,8 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
     return Written(
         place=Place(
             platform=PLATFORM,
-            # Not the event's own team where it is known better: in a shared channel that is now ours, now the guests'.
+            # Prefer the app's own tenant to the event's team. In a shared channel, the event names either our team or
+            # the guests'.
             tenant=home.tenant or org or here,
             channel=channel,
             thread=thread if direct else thread or ts,
@@ -282,14 +284,17 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A message as its author has edited it."""
+    """A message after its author edited it."""
 
     written: Written
     at: datetime
 
 
 def rewritten(body: Json, bot_user: str, home: Home = NOWHERE) -> Rewritten | None:
-    """Read a message_changed event. None: nobody changed their own words, such as where Slack added a preview."""
+    """Read a message_changed event.
+
+    Return None if the author did not change the text, for example if Slack only added a link preview.
+    """
     event = mapping(body, "event")
     message = mapping(event, "message")
     edited = at(message, "edited", "ts")
@@ -304,15 +309,15 @@ def rewritten(body: Json, bot_user: str, home: Home = NOWHERE) -> Rewritten | No
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A message that is gone."""
+    """A message that was deleted."""
 
     ref: MessageRef
     author: str | None
-    """Who wrote it, where Slack says so."""
+    """The author's id, if Slack names them."""
 
 
 def removal(body: Json) -> Removal | None:
-    """Read a message_deleted event, or the change of the head of a thread to a tombstone."""
+    """Read a message_deleted event, or the replacement of a thread's first message with a tombstone."""
     event = dig(body, "event")
     subtype, channel = at(event, "subtype"), at(event, "channel")
     if subtype == "message_deleted":
@@ -327,22 +332,25 @@ def removal(body: Json) -> Removal | None:
 
 
 def key_of(channel: str, ts: str) -> str:
-    """What tells a message apart from every other, however often it is announced."""
+    """Return a key that is unique to a message and the same for all its events."""
     return f"{channel}:{ts}"
 
 
 def is_direct(channel: str) -> bool:
-    """Whether a channel's id is that of a direct message between the bot and one person."""
+    """Return True if the channel's id is that of a direct message between the bot and one person."""
     return channel.startswith("D")
 
 
 def file_names(message: object) -> tuple[str, ...]:
-    """What is attached to a message."""
+    """Return the names of the files that are attached to a message."""
     return tuple(at(file, "name") or at(file, "title") or "a file without a name" for file in items(message, "files"))
 
 
 def stopped(body: Json, home: Home = NOWHERE) -> tuple[Place, Actor] | None:
-    """An agent_session_stopped event: where somebody pressed Slack's own Stop, and who. None: it does not say."""
+    """Read an agent_session_stopped event: the place of Slack's Stop button, and the person who pressed it.
+
+    Return None if the event does not name them.
+    """
     channel, author = at(body, "event", "channel"), at(body, "event", "user")
     if channel is None or author is None:
         return None
@@ -354,7 +362,7 @@ def stopped(body: Json, home: Home = NOWHERE) -> tuple[Place, Actor] | None:
 
 
 def _moment(ts: str) -> datetime:
-    """When a message was written; now, where its ts does not tell."""
+    """Return the time at which a message was written, or now if its ts cannot be read."""
     if re.fullmatch(r"\d{1,10}(\.\d{1,6})?", ts):
         return datetime.fromtimestamp(float(ts), UTC)
     return utc_now()
@@ -364,7 +372,7 @@ _ENTITY = re.compile(r"<([^<>]*)>")
 
 
 def text_of(raw: str, bot_user: str) -> tuple[str, tuple[str, ...]]:
-    """What a person wrote, as they see it: no mention of the bot, no codes."""
+    """Return a person's text as they see it, without the bot's mention and codes, and the ids that it mentions."""
     mentioned: list[str] = []
 
     def shown(match: re.Match[str]) -> str:

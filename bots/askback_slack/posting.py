@@ -1,4 +1,4 @@
-"""Slack as the core's `Platform`: posts, changes and finds messages."""
+"""Slack as the core's `Platform`: posts, edits and finds messages."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ log = logging.getLogger("askback.slack")
 Blocks: TypeAlias = Sequence[dict[str, JsonValue]]
 
 REMEMBERED = 2000
-"""Messages of which it is known that the bot itself deleted them."""
+"""Most messages that it remembers having deleted."""
 EVENT = "askback"
-"""The metadata type of our messages, by which an earlier try is found again."""
+"""The metadata type of our messages. By it, `find` recognises a message from an earlier try."""
 
 
 class SlackPlatform:
@@ -44,7 +44,7 @@ class SlackPlatform:
     def __init__(
         self, api: SlackApi, names: Names, groups: Groups, me: str | None = None, home: Home = NOWHERE
     ) -> None:
-        """`me`: the bot's user."""
+        """`me` is the id of the bot's user."""
         self._api = api
         self._groups = groups
         self._history = History(api, names, me or "", home)
@@ -52,7 +52,7 @@ class SlackPlatform:
         self._me = me
         self._removed: Recent[MessageRef, None] = Recent(REMEMBERED)
         self.streams = True
-        """Whether this Slack takes streamed texts, as far as is known."""
+        """False once this Slack has refused streams for all messages."""
 
     async def show(self, ask: Ask) -> Messages:
         async def change(message: MessageRef, part: render.SlackMessage) -> None:
@@ -73,7 +73,7 @@ class SlackPlatform:
             words = remarks.private(say.text)
             blocks = offers.blocks(say) or words.blocks
             await self.whisper(place, say.only_for.id, remarks.Remark(text=words.text, blocks=tuple(blocks)))
-            return ()  # nobody can change or delete it but whoever sees it
+            return ()  # only the reader sees it, and no one can change or delete it
         if not say.markdown:
             words = remarks.remark(say)
             if say.messages:
@@ -85,9 +85,10 @@ class SlackPlatform:
         return await self.write(place, say.text, say.messages, say.target)
 
     async def tell(self, place: Place, person: str, text: str, *, direct: bool) -> None:
-        """A sentence for one person alone. Raises `Gone`, `Undeliverable` or `TryLater`.
+        """Send a sentence to one person only. Raises `Gone`, `Undeliverable` or `TryLater`.
 
-        In a thread only where there is one already: below a message without answers Slack shows it to nobody.
+        `place` may name a thread only if the thread already has replies. Slack shows an ephemeral message below a
+        message without replies to no one.
         """
         if direct:
             await self.post(place, texts.escape(texts.literal(text)), (), f"tell:{person}", 0)
@@ -95,7 +96,7 @@ class SlackPlatform:
         await self.whisper(place, person, remarks.private(text))
 
     async def whisper(self, place: Place, person: str, words: remarks.Remark) -> None:
-        """Post what this person alone sees. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Post an ephemeral message that only this person sees. Raises `Gone`, `TryLater` or `Undeliverable`."""
         await self._api.write(
             "chat.postEphemeral",
             channel=place.channel,
@@ -109,9 +110,9 @@ class SlackPlatform:
     async def write(
         self, place: Place, markdown: str, messages: Messages, nonce: str, *, streaming: bool = True
     ) -> Messages:
-        """Bring the agent's prose into these messages, and into new ones as far as they do not suffice.
+        """Write the agent's prose into these messages, and post further ones if it needs more.
 
-        `streaming`: whether the first of them may still be a stream.
+        `streaming` is True if the first message may still be an open stream.
         """
         written: list[MessageRef] = []
         for number, part in enumerate(texts.prose_parts(texts.harmless_markdown(markdown))):
@@ -141,7 +142,7 @@ class SlackPlatform:
         async for message in messages(self._api, place):
             ts = at(message, "ts")
             if ts is None or self._me not in {None, at(message, "user")}:
-                continue  # any app may write our names into the metadata of its messages
+                continue  # any app may write our names into its messages' metadata
             ref = MessageRef(channel=place.channel, id=ts)
             payload = dig(message, "metadata", "event_payload")
             name, part = at(payload, "nonce"), dig(payload, "part")
@@ -152,9 +153,9 @@ class SlackPlatform:
             elif part == 0 and name is not None and nonce.startswith(f"{REMINDER}{name}:"):
                 card = ts
         if card is not None and place.thread is None:
-            return await self.find(place.evolve(thread=card), nonce)  # it hangs below its card
+            return await self.find(place.evolve(thread=card), nonce)  # the reminder is in the card's own thread
         if begun is not None and nonce.startswith(PROSE):
-            # Slack takes no name for a stream before its end; but in one conversation only one is open.
+            # Slack takes no name for a stream before its end. But each conversation has only one open stream.
             found.setdefault(0, begun)
         return tuple(found[number] for number in range(len(found)) if number in found)
 
@@ -163,7 +164,7 @@ class SlackPlatform:
 
     async def _exists(self, place: Place, message: MessageRef) -> bool:
         if place.thread is None:
-            # Below the head of a thread that has answers, a tombstone stays, which has an address as well.
+            # A deleted message with replies leaves a tombstone, which has a permalink as well.
             answer = await self._api.read(
                 "conversations.history",
                 channel=message.channel,
@@ -182,7 +183,7 @@ class SlackPlatform:
         return True
 
     def has_removed(self, message: MessageRef) -> bool:
-        """Return whether the bot itself has deleted a message lately."""
+        """Return True if the bot itself recently deleted the message."""
         return message in self._removed
 
     async def link(self, message: MessageRef) -> str | None:
@@ -196,30 +197,30 @@ class SlackPlatform:
         return await self._groups.fill(person.evolve(groups=()), groups) if is_direct(place.channel) else None
 
     async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
-        del place  # a group is the same everywhere in a workspace
+        del place  # a group has the same members everywhere in a workspace
         return await self._groups.members(groups)
 
     async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
-        del place  # a group is the same everywhere in a workspace
+        del place  # a group has the same members everywhere in a workspace
         return tuple([await self._groups.fill(person.evolve(groups=()), groups) for person in people])
 
     def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
-        del reader  # everybody in the thread sees it
+        del reader  # everyone in the thread sees it
         self._presence.show(place, mood)
 
     def presence_again(self, place: Place, *, nothing: bool) -> None:
-        """Show anew what the agent does: what people see may be left over by a process that ended.
+        """Show the agent's presence again, because people may see the state of a process that ended.
 
-        `nothing`: it is known that nothing goes on there, here or in another process.
+        `nothing` is True if no process works there, neither this one nor another.
         """
         self._presence.again(place, nothing=nothing)
 
     async def close(self) -> None:
-        """End what goes on beside."""
+        """Stop the tasks that show the agent's presence."""
         await self._presence.close()
 
     async def post(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
-        """Post one message under a name. Raises `Undeliverable` or `TryLater`."""
+        """Post one message under a name. Raises `Gone`, `Undeliverable` or `TryLater`."""
         response = await self._api.write(
             "chat.postMessage",
             channel=place.channel,
@@ -235,13 +236,13 @@ class SlackPlatform:
         ts = at(response, "ts")
         if ts is None:
             raise TryLater("Slack did not say which message it posted.")
-        # A person's id as the channel is a direct message; Slack names the channel that it became.
+        # A person's id as the channel addresses a direct message; Slack returns the real channel.
         return MessageRef(channel=at(response, "channel") or place.channel, id=ts)
 
     async def change(
         self, message: MessageRef, text: str, blocks: Blocks, nonce: str | None = None, part: int = 0
     ) -> None:
-        """Change one of our messages, and name it if it has no name. Raises `Gone`, `Undeliverable` or `TryLater`."""
+        """Edit one of our messages, and name it if it has no name. Raises `Gone`, `Undeliverable` or `TryLater`."""
         await self._api.write(
             "chat.update",
             channel=message.channel,
@@ -254,7 +255,7 @@ class SlackPlatform:
         )
 
     async def _unstream(self, message: MessageRef, nonce: str) -> None:
-        """End a stream that a restart broke off, and name it; Slack refuses edits while one is open."""
+        """End and name a stream that a restart interrupted. Slack refuses edits while a stream is open."""
         if not self.streams:
             return
         try:
@@ -275,5 +276,5 @@ class SlackPlatform:
 
     @staticmethod
     def named(nonce: str, part: int) -> dict[str, object]:
-        """The metadata by which `find` recognises a message."""
+        """Return the metadata by which `find` recognises a message."""
         return {"event_type": EVENT, "event_payload": {"nonce": nonce, "part": part}}

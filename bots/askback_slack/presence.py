@@ -1,6 +1,8 @@
-"""What the agent does, as Slack shows it: the session of an agent, with Slack's own Stop, and a line below the thread.
+"""Shows in Slack that the agent works, waits or is idle.
 
-Neither is there everywhere: sessions are for apps that are declared as agents. What is missing is left alone.
+It sets the state of the agent session, which has Slack's own Stop button, and a status line below the thread. Neither
+exists everywhere: sessions need an app that is declared as an agent. A method that is missing is not called again for
+an hour.
 """
 
 from __future__ import annotations
@@ -26,28 +28,28 @@ SESSIONS: Final[dict[Mood, str]] = {"working": "processing", "waiting": "suspend
 LINE: Final = "assistant.threads.setStatus"
 LINES: Final[dict[Mood, str]] = {"working": "is working…", "waiting": "is waiting for an answer", "idle": ""}
 LINE_SECONDS = 90.0
-"""After that the line is set again while the agent works: Slack takes one away after two minutes."""
+"""Seconds after which the line is set again while the agent works. Slack removes a line after two minutes."""
 MISSING: Final = frozenset(
     {"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled", "not_an_agent",
      "access_denied", "no_permission", "team_access_not_granted"}
 )  # fmt: skip
-"""Refusals that hold for every thread."""
+"""Refusals that apply to every thread."""
 MISSING_SECONDS = 3600.0
-"""How long a method that is not there is left alone."""
+"""Seconds that a missing method is not called again."""
 SETTLE_SECONDS = 0.3
-"""How long the end of work is held back: mostly the next turn begins at once, and nothing is to flicker."""
+"""Seconds that the end of work is held back. The next turn usually starts at once, and the display must not flicker."""
 AGAIN_SECONDS = 5.0
 TRIES = 3
-"""How often in a row one mood is tried to be shown."""
+"""Tries in a row to show one mood."""
 LONGEST_PAUSE = 60.0
 KEPT = 2000
 CLOSE_SECONDS = 1.0
-"""How long what is on its way at the end is waited for."""
+"""Seconds to wait at shutdown for running calls."""
 
 
 @dataclass(slots=True)
 class _Thread:
-    """What is to be shown in one thread, and what is shown there."""
+    """The mood to show in one thread, and the mood that is shown there."""
 
     place: Place
     mood: Mood
@@ -57,7 +59,7 @@ class _Thread:
 
 
 class Presence:
-    """One task for each thread in which something has to be shown: only the newest mood matters. Never raises."""
+    """One task per thread that has something to show. Only the newest mood counts. Never raises."""
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
@@ -66,7 +68,7 @@ class Presence:
         self._closed = False
 
     def show(self, place: Place, mood: Mood) -> None:
-        """Bring this to people, as soon as what is on its way is there."""
+        """Show this mood to people as soon as the running call has ended."""
         if place.thread is None or self._closed:
             return
         thread = self._threads.get(place.key)
@@ -77,9 +79,9 @@ class Presence:
         self._begin(thread)
 
     def again(self, place: Place, *, nothing: bool) -> None:
-        """Somebody saw a mood that may be an old one, left over by a process that ended: show what holds.
+        """Show the true mood again, because people may see an old one of a process that ended.
 
-        `nothing`: nothing goes on there. Else only the process that works there knows what does.
+        `nothing` is True if no process works there. Otherwise only the process that works there knows its mood.
         """
         thread = self._threads.get(place.key)
         if thread is not None and (nothing or thread.mood == "working"):
@@ -89,7 +91,7 @@ class Presence:
             self.show(place, "idle")
 
     async def close(self) -> None:
-        """End it all; what is on its way has a moment to get there."""
+        """Stop all tasks; running calls get `CLOSE_SECONDS` to finish."""
         self._closed = True
         tasks = [thread.task for thread in self._threads.values() if thread.task is not None]
         for thread in self._threads.values():
@@ -106,7 +108,7 @@ class Presence:
             thread.task = asyncio.create_task(self._bring(thread), name="askback slack presence")
 
     def _forget(self) -> None:
-        """The oldest threads in which nothing goes on."""
+        """Forget the oldest threads that have nothing left to show."""
         for key in [key for key, one in self._threads.items() if one.task is not None and one.task.done()]:
             if len(self._threads) <= KEPT:
                 return
@@ -128,7 +130,7 @@ class Presence:
                 if pause is None or tries >= TRIES:
                     thread.shown, tries, pause = mood, 0, None
             elif mood == "working":
-                await self._set_line(thread.place, mood)  # what holds for long vanishes otherwise
+                await self._set_line(thread.place, mood)  # a state that lasts long would otherwise vanish
             if thread.mood != mood or thread.shown is None:
                 tries = 0
             elif pause is None and (mood != "working" or self._closed):
@@ -145,7 +147,7 @@ class Presence:
             return
 
     async def _tell(self, place: Place, mood: Mood) -> float | None:
-        """Show a mood. Returns in how many seconds to try again; None: it need not be tried."""
+        """Show a mood. Return the seconds until the next try; None means that no further try is needed."""
         pauses = [await self._set_session(place, mood), await self._set_line(place, mood)]
         return max((pause for pause in pauses if pause is not None), default=None)
 

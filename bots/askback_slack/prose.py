@@ -1,8 +1,7 @@
-"""The agent's text, as it is written: Slack's streams, or edits where there are none.
+"""Shows the agent's text while it is written, by Slack's streams, or by edits where streams do not exist.
 
-A stream ends by itself after about five minutes, and some workspaces and places have none; then the
-text goes on by edits. Failures never reach the agent: what could not be shown meanwhile is shown at
-the end, and `finish` alone raises.
+A stream ends automatically after about five minutes, and some workspaces and places have none. The text then continues
+by edits. Failures never reach the agent: text that could not be shown is shown at the end. Only `finish` raises.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ if TYPE_CHECKING:
 log = logging.getLogger("askback.slack")
 
 STREAM_SECONDS = 0.3
-"""Between two additions to a stream: Slack allows about a hundred a minute in bursts."""
+"""Seconds between two additions to a stream. Slack allows about a hundred a minute in bursts."""
 EDIT_SECONDS = 1.3
-"""Between two edits: Slack allows about fifty a minute."""
+"""Seconds between two edits. Slack allows about fifty a minute."""
 FIRST_CHARACTERS = 12
-"""What is held back until there is something to read."""
+"""Characters below which a text is held back, so that there is something to read."""
 NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled"})
-"""Refusals that hold for every text."""
+"""Refusals that apply to every text."""
 PART = 11_000
-"""Characters of one message; the rest is written when the text is finished."""
+"""Characters shown in one message while the text is written. The rest follows when the text is finished."""
 
 
 class SlackProse:
-    """One text. See `askback.platform.Prose`."""
+    """One text of the agent. See `askback.ports.platform.Prose`."""
 
     def __init__(
         self, platform: SlackPlatform, api: SlackApi, place: Place, name: str, reader: Actor, messages: Messages | None
     ) -> None:
-        """See `askback.platform.Platform.prose`."""
+        """See `askback.ports.platform.Platform.prose`."""
         self._platform = platform
         self._api = api
         self._place = place
@@ -52,13 +51,13 @@ class SlackProse:
         self._messages: Messages = messages or ()
         self._text = ""
         self._shown = ""
-        """What stands there, in Slack's own form."""
+        """The shown text, in the form in which Slack has it."""
         self._streaming = False
         self._resumed = bool(messages)
         self._open = self._resumed
-        """Whether what stands there may be a stream that nobody has ended."""
+        """True if the message may be a stream that was not ended."""
         self._unsure = messages is None
-        """Whether a beginning may stand there that is not known: Slack's answer got lost, or the process ended."""
+        """True if an unknown beginning may already exist, because Slack's response was lost or the process ended."""
         self._quiet_until = 0.0
 
     @property
@@ -69,7 +68,7 @@ class SlackProse:
         self._text += text
         now = time.monotonic()
         if now < self._quiet_until or self._resumed:
-            return  # a text that a restart broke off stays as it stands until the new one is whole
+            return  # keep a text that a restart interrupted unchanged until the new one is complete
         safe = texts.harmless_markdown(_settled(self._text))[:PART]
         if len(safe.strip()) < FIRST_CHARACTERS or safe == self._shown:
             return
@@ -78,7 +77,7 @@ class SlackProse:
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
             if isinstance(error, TryLater) and error.seconds is None:
-                # It may have been taken all the same: look for it, or go on by edits of the whole.
+                # Slack may have accepted it all the same: look for it, or continue with edits of the whole text.
                 self._unsure, self._streaming = not self._messages, False
             seconds = error.seconds if isinstance(error, TryLater) and error.seconds else 5.0
             self._quiet_until = now + seconds
@@ -106,7 +105,7 @@ class SlackProse:
             await self._stop("")
 
     async def _look(self) -> None:
-        """Find the beginning that may stand there; it stays as it is until the text is whole."""
+        """Find a beginning that may exist. It stays unchanged until the text is complete."""
         if self._unsure:
             self._messages = await self._platform.find(self._place, self._name)
             self._unsure = False
@@ -132,7 +131,7 @@ class SlackProse:
         self._open = False
 
     async def _start(self, safe: str) -> bool:
-        """Begin a stream. False: there are none here."""
+        """Start a stream. Return False if Slack has none here."""
         try:
             response = await self._api.write(
                 "chat.startStream",
@@ -156,14 +155,14 @@ class SlackProse:
 
     async def _add(self, safe: str) -> None:
         if not safe.startswith(self._shown):
-            return  # only what Slack's form changed in hindsight; the end puts it right
+            return  # Slack's form changed earlier text; `finish` corrects it
         message = self._messages[0]
         try:
             await self._api.write(
                 "chat.appendStream", channel=message.channel, ts=message.id, markdown_text=safe[len(self._shown) :]
             )
         except (Gone, Undeliverable):
-            self._streaming = False  # it ended by itself: go on by edits
+            self._streaming = False  # the stream has already ended, so continue with edits
             await self._write(safe)
 
     async def _stop(self, rest: str) -> bool:
@@ -184,5 +183,5 @@ class SlackProse:
 
 
 def _settled(text: str) -> str:
-    """The text up to where more of it can no longer change how what is there is written."""
+    """Return the text without an end that further text could still turn into a mention."""
     return text[: len(text) - unfinished(text)].rstrip()

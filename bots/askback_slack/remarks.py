@@ -1,4 +1,4 @@
-"""Sentences of the bot's own: to those who are meant, and with the time until which something holds."""
+"""The bot's own sentences: the people that they mention, and the time until which they hold."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from askback_slack.texts import escape, literal
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One message."""
+    """A message with a sentence of the bot."""
 
     text: str
     blocks: tuple[Block, ...]
-    """None, where the text says all."""
+    """Empty if the text is enough."""
 
 
 def private(words: str) -> Remark:
-    """A sentence for one person alone. In blocks, since Slack reads the text of such a message as mark-up."""
+    """Return a sentence for one person. It is in blocks because Slack reads an ephemeral message's text as mark-up."""
     return Remark(text=escape(literal(words)), blocks=(rich_text([section(runs(words))]),))
 
 
 def remark(say: Say) -> Remark:
-    """The message of a sentence."""
+    """Return the message for a sentence."""
     words = escape(literal(say.text))
     if say.mention is None and say.until is None and say.link is None:
         return Remark(text=words, blocks=())

@@ -1,4 +1,4 @@
-"""A card as Slack messages. Pure: the same card, the same messages."""
+"""Renders a card as Slack messages. It is a pure function of the card."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class SlackMessage:
 
 
 def messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, ...]:
-    """The messages of a card: the first is live and has the controls, the others say what did not fit into it.
+    """Return the messages of a card. The first has the controls, the others continue its content.
 
-    Slack refuses a whole message when it cannot load an image of it: without `images` their addresses are text.
+    Slack refuses a whole message if it cannot load one of its images. Without `images`, their addresses are shown as
+    text. Raises `TooBig` if a message breaks a limit of Slack's.
     """
     remark = [context(GOES_ON)]
     room = [*remark, *controls(_busiest(card))]
@@ -47,7 +48,10 @@ def messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, ...]:
 
 
 def _busiest(card: Card) -> Card:
-    """The card with the most controls: room is left for them, so that ticks and the end move no text about."""
+    """Return the card with the most controls that it can have.
+
+    Space for these is always kept, so that ticks and the ending do not move text to another message.
+    """
     if card.view == "ended":
         view = "question" if card.prompt else "review"
         card = card.evolve(view=view, ending=None)
@@ -56,7 +60,7 @@ def _busiest(card: Card) -> Card:
 
 
 def _texts(values: list[JsonValue]) -> Iterator[str]:
-    """Every run of text in blocks."""
+    """Yield every run of text in the blocks."""
     for value in values:
         if isinstance(value, list):
             yield from _texts(value)

@@ -1,4 +1,4 @@
-"""What of slack_sdk and slack_bolt is used, with the types that those leave open."""
+"""Types for the parts of slack_sdk and slack_bolt that are used here, where the libraries leave them open."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeAlias
 
 Listener: TypeAlias = Callable[..., Awaitable[object]]
-"""slack-bolt looks at the names of its arguments, and gives it what they stand for."""
+"""A listener. slack-bolt passes arguments by their names."""
 
 
 class Answer(Protocol):
-    """`AsyncSlackResponse`."""
+    """The used part of `AsyncSlackResponse`."""
 
     @property
     def data(self) -> object: ...
@@ -24,7 +24,7 @@ class Answer(Protocol):
 
 
 class Client(Protocol):
-    """`AsyncWebClient`."""
+    """The used part of `AsyncWebClient`."""
 
     def api_call(
         self,
@@ -37,7 +37,7 @@ class Client(Protocol):
 
 
 class Listeners(Protocol):
-    """`AsyncApp`, as far as listeners are registered."""
+    """The part of `AsyncApp` that registers listeners."""
 
     def event(self, event: str | re.Pattern[str], /) -> Callable[[Listener], object]: ...
     def action(self, constraints: str | re.Pattern[str], /) -> Callable[[Listener], object]: ...

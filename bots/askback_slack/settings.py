@@ -18,7 +18,7 @@ from askback.settings.reading import TomlSettings, given, load
 from askback.text.redaction import hide_shape
 from askback_slack import shapes
 
-# Tokens of every kind, of whatever workspace, and the addresses that carry their own authority.
+# Slack's tokens of every kind, signatures, and addresses that contain a secret.
 hide_shape(r"x(?:ox[a-z]|app)[-.][\w.%-]{6,}")
 hide_shape(r"v0=[0-9a-f]{64}")
 hide_shape(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\w/-]+")
@@ -35,7 +35,7 @@ _COPY_GROUP = "A user group's id is under ⋮ (More) where Slack shows the group
 class SlackSettings(TomlSettings):
     """Read from the environment and `askback.toml`, by the names that Slack's own tools use.
 
-    Over signed HTTP it needs the signing secret, over Socket Mode the app-level token: the other one may be missing.
+    Signed HTTP needs the signing secret, Socket Mode the app-level token; the other one may be missing.
     """
 
     http: str | None = Field(
@@ -92,7 +92,7 @@ class SlackSettings(TomlSettings):
     )
 
     def access(self, home: str | None) -> Access:
-        """Who may talk to the bot: by default everybody of its own workspace, or organisation."""
+        """Return the rules for talking to the bot: by default, all members of its workspace or organisation may."""
         everybody = EVERYBODY in self.allow_people
         return Access(
             people=() if everybody else self.allow_people,
@@ -139,7 +139,7 @@ class SlackSettings(TomlSettings):
     @field_validator("app_token")
     @classmethod
     def _app(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        # A wrong address of `http` is told by itself; which of the two would be missing then, nobody knows.
+        # A wrong `http` has its own error message. Then it is unknown which of the two secrets is missing.
         if value is None and "http" in info.data and info.data["http"] is None:
             raise PydanticCustomError("missing", "is missing")
         if value is not None and not value.get_secret_value().startswith("xapp-"):
@@ -164,7 +164,7 @@ class SlackSettings(TomlSettings):
 
 
 class SlackCalls(SlackSettings):
-    """What calls of Slack's API need: the bot's token, and neither a socket nor an address for requests."""
+    """The settings for calls to Slack's API: only the bot's token is needed."""
 
     @field_validator("app_token")
     @classmethod
@@ -178,12 +178,15 @@ class SlackCalls(SlackSettings):
 
 
 def slack_settings(http: str | None = None) -> SlackSettings:
-    """Read them; `http` wins over what is set. Raises `OperatorError` with a line for each missing or wrong one."""
+    """Read the settings; `http` overrides the configured address.
+
+    Raises `OperatorError` with a line for each setting that is missing or wrong.
+    """
     return load(SlackSettings, http=http)
 
 
 def is_configured(http: str | None = None) -> bool:
-    """Whether any secret is set that the bot cannot do without."""
+    """Return True if any secret is set that the bot needs."""
     there = given(SlackSettings)
     second = "signing_secret" if http is not None or "http" in there else "app_token"
     return not there.isdisjoint({"bot_token", second})

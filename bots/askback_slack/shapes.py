@@ -1,4 +1,4 @@
-"""What ids look like in Slack, wherever somebody writes one. Names can be changed by whoever bears them."""
+"""Patterns of Slack's ids. Settings use ids because people can change their names."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ GROUP: Final = "S[A-Z0-9]{6,}"
 CHANNEL: Final = "[CG][A-Z0-9]{6,}"
 DIRECT: Final = "D[A-Z0-9]{6,}"
 SLACKBOT: Final = "USLACKBOT"
-"""Slack's own, which it does not call a bot, and which writes what anybody has it write, such as a reminder."""
+"""Slack's own user. Slack does not mark it as a bot, and anyone can make it write, for example with a reminder."""

@@ -15,14 +15,17 @@ from askback_slack import limits
 from askback_slack.texts import escape, literal
 
 ROOM = limits.MESSAGE_TEXT_BYTES - 100
-"""Bytes for it; the rest is for the sentence that says what was left off."""
+"""Bytes for the summary. The rest is kept for the sentence that says what was left out."""
 
 VOTES = 1_500
-"""Bytes that votes and their reasons may take of it."""
+"""Bytes that the votes and their reasons may take."""
 
 
 def summary(card: Card) -> str:
-    """The question, its options and how it stands. What does not fit is left off as a whole, and counted."""
+    """Return the question, its options and its state.
+
+    An entry that does not fit is left out as a whole, and the text says how many are missing.
+    """
     head = escape(_head(card))
     entries = [*map(_item, card.items)] if card.items else [] if card.prompt else [*map(_line, card.lines)]
     state = escape(_state(card))
@@ -31,7 +34,7 @@ def summary(card: Card) -> str:
 
 
 def continued(texts: list[str]) -> str:
-    """The notification text of a message that goes on from another."""
+    """Return the notification text of a message that continues another one."""
     return _fitted("(continued)", [escape(entry) for entry in texts], "", "parts")
 
 
@@ -93,7 +96,7 @@ def _so_far(card: Card) -> Iterator[str]:
 
 
 def _decision(card: Card, tally: Tally) -> Iterator[str]:
-    """What is needed or was decided, and the votes."""
+    """The rule or the decision, and the votes."""
     ending = card.ending
     if ending is None:
         yield vote_summary.rule(card, tally)
@@ -114,7 +117,7 @@ def _vote(vote: Vote) -> str:
 
 
 def _with_room(votes: Iterable[str]) -> Iterator[str]:
-    """Votes as far as there is room; how many are left off is said."""
+    """Yield the votes that fit, then the number of those left out."""
     room = VOTES
     lines = list(votes)
     for number, line in enumerate(lines):
@@ -145,13 +148,13 @@ def _ending(card: Card) -> str:
 
 
 def _shortened(words: str) -> str:
-    """Whole, or its beginning with a remark that it goes on."""
+    """Return the words, or their beginning with a note that they continue on the card."""
     short = _beginning(words, 600)
     return words if short == words else f"{short}… (goes on on the card)"
 
 
 def _beginning(words: str, most: int) -> str:
-    """As many whole words as `most` bytes hold."""
+    """Return as many whole words as fit into `most` bytes."""
     data = words.encode()
     if len(data) <= most:
         return words

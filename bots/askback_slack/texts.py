@@ -1,4 +1,4 @@
-"""Texts of models and people, made literal: nothing in them is mark-up, pings, hides or reorders."""
+"""Makes the texts of models and people literal: nothing in them is mark-up, notifies people, hides or reorders text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from askback_slack.markdown import harmless_markdown, prose_parts, unfinished
 
 
 def escape(text: str) -> str:
-    """For `mrkdwn` and the notification text: the three characters that begin anything active."""
+    """Escape a text for `mrkdwn` and the notification text: the three characters that start anything active."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def notification(markdown: str) -> str:
-    """The notification text of a message whose body is this Markdown; what does not fit is told."""
+    """Return the notification text of a message with this Markdown; a note says if it was shortened."""
     whole = escape(literal(markdown))
     if len(whole.encode()) <= MESSAGE_TEXT_BYTES:
         return whole

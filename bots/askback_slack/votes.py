@@ -1,4 +1,4 @@
-"""What a card says of a decision by several people: what is needed, who said what, and who is missing."""
+"""The votes on a card that several people decide: the rule, the votes, and who is missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "
 
 
 def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
-    """Below the options of a card that can be voted on."""
+    """The rule and the votes, below the options of an open card."""
     line = [text(vote_summary.rule(card, tally))]
     if tally.requesters:
         line += [text("\n"), *_requesters(tally), text(f"{vote_summary.not_deciding(len(tally.requesters))}.")]
@@ -30,26 +30,26 @@ def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
     yield from given(tally)
     so_far = vote_summary.progress(card, tally)
     if so_far is None:
-        return  # nobody has voted: all who are asked stand above
+        return  # without votes, the card's head names all who are asked
     still = [] if tally.missing is None else [text(f"  ·  {vote_summary.MISSING}"), *_missing(tally, tally.missing)]
     yield [*paragraph([bold(so_far), *still], opens=True)]
 
 
 def given(tally: Tally) -> Iterator[Unit]:
-    """Each vote, with its reason."""
+    """Each vote with its reason."""
     for number, vote in enumerate(tally.votes):
         yield [*_vote(vote, VOTED[vote_summary.side(tally, vote.choice.index)], opens=number == 0)]
 
 
 def end(card: Card, tally: Tally) -> Iterator[Block]:
-    """How it ended."""
+    """The ending in a few words."""
     found = vote_summary.verdict(card, tally)
     mark = "" if found is None else ENDED[found]
     yield from runs(f"{mark}{vote_summary.ended(card, tally)}", strong=True)
 
 
 def requested(tally: Tally) -> Part | None:
-    """Whose request it was. None: that played no part."""
+    """The people who requested it; None if the tally names none."""
     return Part(section([*_requesters(tally)])) if tally.requesters else None
 
 
@@ -74,7 +74,7 @@ def _missing(tally: Tally, who: Who) -> Iterator[Block]:
 
 
 def _requesters(tally: Tally) -> Iterator[Block]:
-    """Whose request it is. By name, where it is known: it is nothing to call them for."""
+    """The requesters. Known names are shown as text, so that Slack does not notify these people."""
     shown, more = vote_summary.requesters(tally)
     yield text(vote_summary.REQUESTED_BY)
     for number, actor in enumerate(shown):

@@ -1,4 +1,4 @@
-"""The whole of what a card shows a part of, as a modal: literally, in parts where one modal does not hold it."""
+"""Shows the full text behind a shortened card in a modal, literally, in several parts if one modal cannot hold it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from askback_slack.texts import breaking, fit, isolated, pieces, visible
 
 CALLBACK: Final = "askback:whole"
 _BLOCKS: Final = limits.VIEW_BLOCKS - 2
-"""Two say which part this is, and lead to the others."""
+"""Two further blocks name the part and lead to the others."""
 _BYTES: Final = limits.VIEW_BYTES - 10_000
 _ROOM: Final = limits.SECTION_TEXT - 60
 BLANK: Final = "\u2060"
-"""Word joiner, invisible: Slack refuses a text of nothing but blanks."""
+"""Word joiner, which is invisible. Slack refuses a text that consists of blanks."""
 
 
 def parts(text: str) -> list[list[Block]]:
-    """The text in sections, as many in each part as a modal holds. Together they are the whole text."""
+    """Split the text into parts that each fit into a modal. Together they are the whole text."""
     made: list[list[Block]] = [[]]
     room = _BYTES
     for words in _sections(text):
@@ -38,7 +38,7 @@ def parts(text: str) -> list[list[Block]]:
 
 
 def view(whole: Whole, number: int = 0) -> Block:
-    """The modal of one part, counted from 0; of the last one, where there are fewer."""
+    """Return the modal for one part, counted from 0, or for the last part if `number` is too high."""
     every = parts(whole.text)
     number = min(max(number, 0), len(every) - 1)
     blocks = every[number]
@@ -72,7 +72,7 @@ def _sections(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Parts of whole lines, as far as these are no longer than a section."""
+    """Split the text at line ends. A line that is longer than a section is split further."""
     held: list[str] = []
     used = 0
     for line in text.splitlines(keepends=True):
@@ -86,7 +86,10 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _fitting(piece: str) -> Iterator[str]:
-    """The piece closed off, in several where that makes it too long: each direction that begins takes its end along."""
+    """Yield the piece with its text directions closed, split further if that makes it too long.
+
+    Each direction that is still open adds the character that ends it.
+    """
     shown = isolated(piece if piece.strip() else f"{BLANK}{piece}")
     if limits.size(shown) <= limits.SECTION_TEXT:
         yield shown
