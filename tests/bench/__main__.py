@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: lines of JSON on standard output, one a figure; on standard error how far it is."""
+"""`python -m tests.bench`: one line of JSON per figure on standard output; progress on standard error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""An answer given in one process, until who waits for it goes on in another. PostgreSQL only.
+"""An answer in one process, until the waiter in another continues. PostgreSQL only.
 
-The answers are given here. In the other process waits a program that asked by the library, or an agent: the real
-`askback slack`, which is resumed when the model is asked again.
+This process gives the answers. In the other process waits a program that asked through the library, or an agent: the
+real `askback slack`, which has resumed once it calls the model again.
 """
 
 from __future__ import annotations

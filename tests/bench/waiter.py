@@ -1,6 +1,6 @@
-"""A program that asks by the library and waits, in a process of its own: `python -m tests.bench.waiter URL`.
+"""A program that asks through the library and waits, in its own process: `python -m tests.bench.waiter URL`.
 
-At `ask` on standard input it asks, and says the question's id once it waits; then, when it goes on.
+On `ask` from standard input it asks, prints the question's id once it waits, and prints again when it continues.
 """
 
 from __future__ import annotations
