@@ -30,7 +30,7 @@ async def browsing(*, without_pictures: bool = False) -> AsyncIterator[Opener]:
     """Yield a function that opens an address in its own window, and returns once there is a text field.
 
     At the end, the browser must have reported no complaint; with `without_pictures`, missing pictures do not count.
-    Skips the test if there is no browser; in CI that is an error.
+    Skips the test without a browser; in CI that is an error.
     """
     if CHROMIUM is None and os.environ.get("CI") != "true":
         pytest.skip("no Chromium here to open the page with")
@@ -40,7 +40,7 @@ async def browsing(*, without_pictures: bool = False) -> AsyncIterator[Opener]:
     expect.set_options(timeout=PATIENCE)
 
     def hear(line: Any) -> None:
-        # A violation of the page's policy is reported in another line than a missing resource.
+        # A violation of the page's policy has another text than a missing resource, so it still counts.
         if line.type in ("error", "warning") and not (without_pictures and "Failed to load resource" in line.text):
             complaints.append(line.text)
 

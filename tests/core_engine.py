@@ -1,6 +1,6 @@
 """The engine without a bot: the real store, manager, worker, agent and anthropic client, and a board to read on.
 
-`Board` implements the port that every bot implements, on a list. The Messages API is the local one.
+`Board` implements the port that every bot implements, on a dictionary. The Messages API is the local one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Posted:
 
 
 class Board:
-    """The port, on a dictionary. A call first waits for `holds[call]`, then raises the next of `faults[call]`."""
+    """A platform port on a dictionary. A call first waits for `holds[call]`, then raises the next of `faults[call]`."""
 
     name = "board"
 

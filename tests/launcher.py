@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import discord  # noqa: F401 - imported once, for all that are forked; and so is what follows
+import discord  # noqa: F401 - this and the next: imported once, before the forks
 import slack_bolt.async_app  # noqa: F401
 from alembic import command  # noqa: F401
 from anthropic import AsyncAnthropic
@@ -96,7 +96,7 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
         if isinstance(ended.code, str):
             print(ended.code, file=sys.stderr)
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    except BaseException:  # noqa: BLE001 - nothing of the child's may run on as the launcher
+    except BaseException:  # noqa: BLE001 - the child must not continue as the launcher
         sys.excepthook(*sys.exc_info())
         code = 1
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The same in Python."""
+"""The promises of `askback ask` for the Python functions `ask` and `ask_async`."""
 
 from __future__ import annotations
 

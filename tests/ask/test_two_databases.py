@@ -23,9 +23,7 @@ async def beside_a_bot(office: Office, *arguments: str) -> Process:
 
 
 async def voted(office: Office, person: str, reads: str) -> None:
-    """Click until the card shows this, as the notices say; the vote counts once, even if the wrong
-    process gets clicks.
-    """
+    """Click until the card shows this; the vote counts once, even if the wrong process gets some clicks."""
 
     def counted() -> bool:
         return any(reads in office.reads(one) for one in office.shown())

@@ -52,7 +52,7 @@ async def measure(names: list[str], folder: Path, *, quick: bool) -> int:
                     print(figure.line(name), flush=True)
             except Unavailable as why:
                 say(f"  left out: {why}")
-            except Exception as error:  # noqa: BLE001 - the others are measured all the same
+            except Exception as error:  # noqa: BLE001 - the other benchmarks still run
                 failed += 1
                 say(f"  failed: {error!r}")
                 traceback.print_exc()

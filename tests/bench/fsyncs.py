@@ -37,8 +37,8 @@ class Counted:
 
 @asynccontextmanager
 async def counting(*pids: int) -> AsyncGenerator[Counted]:
-    """Count the flushes of processes and all their threads until the block ends. It slows them: time
-    nothing meanwhile.
+    """Count the flushes of processes and their threads until the block ends. It slows them, so time nothing
+    meanwhile.
     """
     counted = Counted()
     strace = shutil.which("strace")

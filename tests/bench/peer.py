@@ -57,7 +57,7 @@ def askback(folder: Path) -> None:
             went_on = time.time()
 
         waiting = asyncio.create_task(wait())
-        while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - nobody is told
+        while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - without an event to wait for
             await asyncio.sleep(LOOK_SECONDS)
         await asyncio.sleep(LOOK_SECONDS)
         began = time.time()

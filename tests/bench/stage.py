@@ -96,7 +96,7 @@ class _Timed(SlackSocket):
 
 
 class _TimedHttp(_Timed, SlackHttp):
-    """The same over signed HTTP."""
+    """The same recording over signed HTTP."""
 
 
 class Stage(ABC):

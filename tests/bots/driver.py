@@ -518,7 +518,7 @@ async def program_asks(
     form: Form,
     *people: str,
     who: Who | None = None,
-    timeout: float | None = None,  # noqa: ASYNC109 - it is the ask's
+    timeout: float | None = None,  # noqa: ASYNC109 - the ask's timeout
     **more: Any,
 ) -> AsyncGenerator[Asked]:
     """Ask these people (by default ada) from a program, in a conversation."""

@@ -79,7 +79,7 @@ async def known(desk: Desk) -> None:
         return all(ask.is_drawn for ask in await desk.host.manager.pending())
 
     async with asyncio.timeout(WITHIN):
-        while not await drawn():  # noqa: ASYNC110 - it stands in the store
+        while not await drawn():  # noqa: ASYNC110 - only the store knows
             await asyncio.sleep(0.005)
 
 

@@ -56,7 +56,7 @@ async def place(desk: Desk) -> Talk:
 
 
 async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *asks: Ask) -> None:
-    """Do at once everything that is due in `seconds`, however busy the machine is."""
+    """Do at once everything that is due within `seconds`, even on a busy machine."""
     asks = asks or await desk.host.manager.pending()
     await asyncio.gather(*(stands(desk, ask) for ask in asks))
     with monkeypatch.context() as patch:
@@ -72,7 +72,7 @@ async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *as
 async def stands(desk: Desk, ask: Ask) -> None:
     """Wait until the card's location is stored; reminders require a card that people can see."""
     async with asyncio.timeout(WITHIN):
-        while (newest := await desk.host.manager.get(ask.id)) is None or not newest.messages:  # noqa: ASYNC110 - looked up
+        while (newest := await desk.host.manager.get(ask.id)) is None or not newest.messages:  # noqa: ASYNC110 - only the store knows
             await asyncio.sleep(0.005)
 
 

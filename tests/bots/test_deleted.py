@@ -44,7 +44,7 @@ async def kept(desk: Desk, said: str) -> None:
     def there(connection: Connection) -> bool:
         return connection.execute(text("SELECT 1 FROM inbox WHERE text = :said"), {"said": said}).first() is not None
 
-    while not await desk.host.store._database.read(there):  # noqa: ASYNC110 - it stands in the store
+    while not await desk.host.store._database.read(there):  # noqa: ASYNC110 - only the store knows
         await asyncio.sleep(0.01)
 
 

@@ -202,8 +202,8 @@ def test_discord_takes_it() -> None:
     assert application.keys() <= form["properties"].keys()
     assert 1 <= len(application["description"]) <= 400
     validator = jsonschema_rs.Draft202012Validator({**FORM, "components": document["components"]})
-    # Discord's reference has a text for the description, and permissions as text; the document has an object and a
-    # number. The reference is right.
+    # In Discord's reference the description and the permissions are texts. In its OpenAPI document they are an object
+    # and a number. The reference is right.
     whole = json.loads(json.dumps({**application, "description": {"default": application["description"]}}))
     for params in (whole["install_params"], whole["integration_types_config"]["0"]["oauth2_install_params"]):
         params["permissions"] = int(params["permissions"])

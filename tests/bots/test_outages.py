@@ -85,7 +85,7 @@ async def time_passes(desk: Desk, driven: DrivenTime, seconds: float) -> None:
         # While the platform counts as down, only some of the due deliveries are tried.
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
-                while tries(desk) == before and await is_due(desk):  # noqa: ASYNC110 - the database alone tells
+                while tries(desk) == before and await is_due(desk):  # noqa: ASYNC110 - only the database knows
                     await asyncio.sleep(0.01)
 
 

@@ -167,7 +167,7 @@ async def test_what_the_released_process_cannot_read_waits_for_todays(office: Of
     new = await office.start()
     names = [f"fruit{number}" for number in range(6)]
     talks = [await asked(office, name) for name in names]
-    # The model's reply is stored: a turn that dies before that is repeated, and gets the model's next reply.
+    # A turn that dies before its reply is stored is repeated, and would get the next scripted reply.
     await until(lambda: stored(empty_url) == len(names), "every question is stored")
     assert not old.is_gone, old.said
     old.end()

@@ -1,4 +1,4 @@
-"""A process keeps the lease of a delivery, however long it takes; one that cannot stops before others take over."""
+"""A process renews its lease during a long delivery; if it cannot, it stops before others take over."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ async def test_a_written_answer_that_breaks_the_rules_is_kept_and_said(tmp_path:
 
 
 async def passes(one: Engine, card: Ask) -> None:
-    """Let the deadline of a card pass, however long its ask was to wait."""
+    """Let the deadline of a card pass, regardless of its timeout."""
 
     def decision(ask: Ask | None) -> tuple[Ask | None, None]:
         assert ask is not None

@@ -223,7 +223,7 @@ async def come(card: Ask, seconds: float) -> None:
 
 
 async def bring_forward(one: Engine, card: Ask) -> None:
-    """Move its first reminder to the near future, however long the test has taken so far."""
+    """Move its first reminder to the near future, because the test may have taken long so far."""
 
     def sooner(ask: Ask | None) -> tuple[Ask | None, None]:
         assert ask is not None

@@ -68,7 +68,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_a_conversation_is_gone_on_with_by_a_process_of_its_platform_alone(
     both: tuple[Engine, Engine], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No process reports its place as unserved either, however often that is checked."""
+    """Repeated checks must not report the other platform as unserved either."""
     for one in both:
         for number in range(MANY):
             person = Actor(platform=one.board.name, tenant="T1", id="U1", name="Ann")

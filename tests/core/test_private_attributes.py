@@ -35,7 +35,7 @@ OWN = ("_socket",)
 
 
 def used() -> set[str]:
-    """Return the private attributes of objects other than `self`, where the type checker is told to ignore them."""
+    """Return the private attributes of objects other than `self`, on lines that the type checker ignores."""
     found: set[str] = set()
     files = [*ROOT.glob("bots/askback_slack/**/*.py"), *ROOT.glob("bots/askback_discord/**/*.py")]
     assert files

@@ -34,7 +34,7 @@ class Peer:
 
     async def asked_times(self, times: int) -> None:
         async with asyncio.timeout(30):
-            while self.asked < times:  # noqa: ASYNC110 - as `until` does
+            while self.asked < times:  # noqa: ASYNC110 - like `until`
                 await asyncio.sleep(0.005)
 
 

@@ -166,7 +166,7 @@ class Conversation:
                 if after is not None and approval.granted(after):
                     self._done[step.tool] |= {token for token in self._authors if token in self.read[made]}
             elif label in self._ran:
-                # An approval for the whole conversation let it run; none of its approvers may be a suspect.
+                # An approval for the whole conversation let it run; in at least one, no approver is a suspect.
                 assert any(not givers & {one.id for one in suspects} for givers in self._always[step.tool])
             else:
                 self.too_few(starter, self.read[made])

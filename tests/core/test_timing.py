@@ -1,4 +1,4 @@
-"""Time-based events of an ask: reminders, escalations and its end, each once, however late the check is."""
+"""Time-based events of an ask: reminders, escalations and its end. Each happens once, even if the check is late."""
 
 from __future__ import annotations
 

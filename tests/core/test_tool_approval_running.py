@@ -50,7 +50,7 @@ async def test_what_is_not_what_was_approved_does_not_run(
     async with engine(tmp_path, board, services, own=own, approvals=TEAM) as one:
         await one.write("deploy it")
         (ask,) = await one.asked()
-        await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - somebody at the rows
+        await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - someone edits the rows
             lambda connection: connection.execute(update(calls).values(**changed)).rowcount
         )
         await one.press(ask, APPROVE, BEN)

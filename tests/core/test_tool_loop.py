@@ -1,4 +1,4 @@
-"""The tools' event loop never keeps a process from exiting, whatever a tool does to its loop."""
+"""The tools' event loop never keeps a process from exiting, even if a tool blocks it or catches its cancellation."""
 
 from __future__ import annotations
 

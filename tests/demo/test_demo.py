@@ -316,7 +316,7 @@ def test_an_unseen_scenario_plays(unseen: Played, name: str) -> None:
 NEVER = {"times": None}
 TOLD = """expect.told.contains = '"Where?"="Staging"'"""
 HARM: dict[str, tuple[dict[str, Any], str, str]] = {
-    # The harm, the step that waits in vain as a consequence, and the final message.
+    # The injected fault, the step that times out as a consequence, and the final message.
     "a dropped ack": ({"faults": [{"kind": "swallow_ack", "method": "interactive"}]}, "", "never acknowledged"),
     "a lost card update": (
         {"faults": [{"kind": "ignore", "method": method, **NEVER} for method in ("response_url", "chat.update")]},

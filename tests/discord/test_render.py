@@ -144,9 +144,7 @@ def test_a_label_of_nothing_to_see_gets_its_number() -> None:
 
 
 def test_an_option_that_is_chosen_already_can_be_confirmed() -> None:
-    """Discord sends no event if the shown entry is chosen again, so a default is preselected only with
-    a "Next" button.
-    """
+    """Discord sends no event if the shown entry is chosen again; a default is preselected only with "Next"."""
     preset = question(options=options(9), default=("v3",))
     (menu,) = menus(shown(interview(preset)))
     assert chosen(menu) == []

@@ -1,4 +1,4 @@
-"""How several approvers decide on a tool call, in a story of the kind `approval`.
+"""Approvers who decide on a tool call, in a story of the kind `approval`.
 
 Each person acts at their own pace, and clicks again if a click was not acked. Two approvers other than the person
 who began the conversation must agree; one denial ends it.

@@ -283,7 +283,7 @@ class _Count:
 
     def _answered(self, story: Story, token: str, answer: str, presses: list[Press]) -> None:
         acks = [press.done for press in presses if press.acked and press.done is not None]
-        # Whatever the first ack said, the question was settled, or its step was done, when the ack was sent.
+        # By the first ack, the question was settled or its step was done, so later clicks cannot count.
         before = [press for press in presses if not acks or press.sent <= min(acks)]
         if story.kind != "typed" and answer not in {press.label for press in before}:
             self._wrong("clicks", f"{token}: {answer!r} counted, which was clicked after the ack of {_list(before)}")

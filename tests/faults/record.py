@@ -29,7 +29,7 @@ class Order:
     calm: bool = False
     kinds: tuple[str, ...] = KINDS
     least: int = 0
-    """The minimum number of conversations, however few kills there are."""
+    """The minimum number of conversations, even with few kills."""
     contrary: float = 0.2
     """Probability that a person clicks two contradicting options at once."""
     deadline: float = DEADLINE_SECONDS

@@ -1,8 +1,8 @@
 """Time-based events of a call that needs approval, and a check of its reminders.
 
-Each moment is notified at most once, however often the bot dies around it. Slack's history identifies a message by
-its name, and Discord drops a message with a name that it has seen in the last minutes. A repeat is only possible if
-neither helps: the history may not be read, or no bot ran for longer than those minutes.
+Each moment is notified at most once, even if the bot dies several times around it. Slack's history identifies a
+message by its name, and Discord drops a message with a name that it has seen in the last minutes. A repeat is only
+possible if neither helps: the history may not be read, or no bot ran for longer than those minutes.
 """
 
 from __future__ import annotations

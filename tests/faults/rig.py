@@ -84,7 +84,7 @@ class Rig(ABC):
 
     platform: str
     receives: int
-    """How many times the bot receives a mention."""
+    """The number of events that the bot receives for a mention."""
 
     def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
         self._launcher = launcher

@@ -39,7 +39,7 @@ NO_DATABASE = 2
 """The exit code of a bot that cannot use its database at its start."""
 QUIET_SECONDS = 0.5
 TAKE_OVER_SECONDS = 8.0
-"""The same with several replicas, where another process must first notice that one has died."""
+"""Seconds of quiet at the end with several replicas, where one must first notice that another has died."""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 find      earlier posts are not looked for
 stale     a click is applied to the state at its arrival, not to the newest one; the first click that would change
-          something waits for another one, however long that takes
+          something waits, without a limit, for another one
 step      a click counts for the current step, not for the one that it came from
 ack       clicks are acked before they are committed
 outbox    cards are drawn by clicks alone
 once      a person's message is stored each time that it is delivered
-granted   a call that needs approval runs whatever people vote
+granted   a call that needs approval runs regardless of the votes
 digest    the call is not compared with the approved one, and differs from it
 vote      the newest vote replaces all others
 person    a person who votes twice counts as two

@@ -1,9 +1,9 @@
 """The wall clock jumps by hours and days while work waits: nothing is lost, and nothing is delayed.
 
-Deadlines use the wall clock, because they outlive restarts. Short times (leases, back-off, the pace of cards, giving
-up) must neither wait until a clock that went back has caught up, nor end because it went ahead. The jump is injected
-where the program reads the time, `askback.internal.clock`. A library that fakes the time for a process from outside
-would also fake the monotonic clock, which does not jump.
+Deadlines use the wall clock, because they outlive restarts. Short times are leases, back-off, the pace of cards and
+giving up. They must not wait until a clock that went back has caught up, and not end because it went ahead. The jump
+is injected where the program reads the time, `askback.internal.clock`. A library that fakes the time for a process
+from outside would also fake the monotonic clock, which does not jump.
 """
 
 from __future__ import annotations

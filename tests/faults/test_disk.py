@@ -117,7 +117,7 @@ async def ready(rig: Rig) -> tuple[int, str]:
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(WITHIN):
-        while not await holds():  # noqa: ASYNC110 - it is told over the network
+        while not await holds():  # noqa: ASYNC110 - polled over HTTP
             await asyncio.sleep(0.1)
 
 

@@ -56,7 +56,7 @@ async def test_an_open_question_is_answered_on_its_old_card(rig: Rig, tmp_path: 
 
 async def test_a_turn_that_was_under_way_is_taken_again(rig: Rig, tmp_path: Path) -> None:
     script(rig, ONE)
-    # The model stalls in the middle, so that the backup contains an unfinished turn, however long it takes.
+    # The model stalls in the middle, so that even a slow backup contains an unfinished turn.
     rig.model.fail(Fault(kind="stall"))
     await rig.start()
     rig.write()

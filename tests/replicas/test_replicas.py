@@ -197,9 +197,7 @@ def restartable() -> Iterator[Restartable]:
 
 
 async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) -> None:
-    """Generate traffic on both processes during a failure of the database: no acked work is lost, and
-    work continues.
-    """
+    """Generate traffic on both processes during a failure of the database: work continues, and acks hold."""
     model = replicas.services.model
     model.script(turn("Let me think about that.", question("A or B?", "A", "B")), turn("Well chosen."))
     first, second = await asyncio.gather(replicas.start(), replicas.start())

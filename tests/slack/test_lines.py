@@ -59,7 +59,7 @@ class Slack:
 
 async def until(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110 - whatever it is
+        while not holds():  # noqa: ASYNC110 - any condition
             await asyncio.sleep(0.005)
 
 
