@@ -1,4 +1,4 @@
-"""Typed text below a program's card: it counts, or the author is told how to answer."""
+"""Typed text below a program's card: it counts, or the author learns how to answer."""
 
 from __future__ import annotations
 

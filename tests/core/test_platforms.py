@@ -1,4 +1,4 @@
-"""Processes for different platforms on one database: each takes only the work of its own platform."""
+"""Processes for different platforms on one database: each takes only its platform's work."""
 
 from __future__ import annotations
 
