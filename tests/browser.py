@@ -1,4 +1,4 @@
-"""A real browser for the tests: what it shows, it must show without a complaint."""
+"""A real browser for the tests; a page must cause no errors or warnings in its console."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ FLAGS = [
     "--no-first-run",
 ]
 PATIENCE = 30_000
-"""Milliseconds that anything on a page may take: browsers are slow where much else runs."""
+"""Milliseconds that any step on a page may take: browsers are slow on a busy machine."""
 
 Opener = Callable[..., Awaitable[Any]]
 
 
 @asynccontextmanager
 async def browsing(*, without_pictures: bool = False) -> AsyncIterator[Opener]:
-    """Opens addresses, each in a window of its own, once there is something to write in.
+    """Yield a function that opens an address in its own window, and returns once there is a text field.
 
-    At the end, the browser must have had nothing to complain about; `without_pictures`: but pictures that cannot be
-    had. Skips the test where there is no browser, unless there has to be one.
+    At the end, the browser must have reported no complaint; with `without_pictures`, missing pictures do not count.
+    Skips the test without a browser; in CI that is an error.
     """
     if CHROMIUM is None and os.environ.get("CI") != "true":
         pytest.skip("no Chromium here to open the page with")
@@ -40,7 +40,7 @@ async def browsing(*, without_pictures: bool = False) -> AsyncIterator[Opener]:
     expect.set_options(timeout=PATIENCE)
 
     def hear(line: Any) -> None:
-        # What the page's policy refuses comes as another line than what cannot be had.
+        # A violation of the page's policy has another text than a missing resource, so it still counts.
         if line.type in ("error", "warning") and not (without_pictures and "Failed to load resource" in line.text):
             complaints.append(line.text)
 

@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Rules and fixtures for every test."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ TOGETHER = (
     "tests/demo/test_demo.py::test_an_unseen_scenario_plays",
     "tests/demo/test_demo.py::test_what_goes_wrong_between_bot_and_services_ends_it_with_1",
 )
-"""Cases that share something which takes half a minute and every processor: never two of these at once."""
+"""Cases that share a fixture which takes half a minute and every processor; two of these must never run at once."""
 
-# The same examples each time, however fast the machine is: a run says something about the code alone. New examples
-# are looked for with `pytest --hypothesis-profile explore`. `unshrunk` is for whoever asks only whether a test fails.
+# The examples are the same each time, at any speed of the machine, so that a result depends only on the code. `pytest
+# --hypothesis-profile explore` tries new examples. `unshrunk` is for runs that only ask if a test fails.
 settings.register_profile(
     "askback", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -33,7 +33,7 @@ settings.load_profile("askback")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """With `-n`, one by one to whichever process is free. Not by `xdist_group`, which pytest 9.2 takes no notice of."""
+    """With `-n`, give each test to the next free process. `xdist_group` would not work: pytest 9.2 ignores it."""
     from xdist.scheduler import LoadScopeScheduling
 
     class OneByOne(LoadScopeScheduling):
@@ -45,7 +45,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 @pytest.fixture(autouse=True, scope="session")
 def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No settings file and no database of whoever runs the tests."""
+    """Hide the settings file and the database of the user who runs the tests."""
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))

@@ -1,4 +1,4 @@
-"""A tool that needs approval, the people who decide about it, and what is looked at."""
+"""A tool that needs approval, its approvers, and helpers to check the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAIR = ApprovalRules(approvers={"board": Who.only(ANN, BEN, CID)}, quorum=2)
 
 
 class Deploying:
-    """A tool that needs approval, and what it did."""
+    """A tool that needs approval, and its effects."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -42,7 +42,7 @@ def to(where: str) -> Any:
 
 
 async def told(one: Engine, services: Services) -> list[dict[str, Any]]:
-    """What the model was told of its calls, once it has ended."""
+    """Return the results of the model's calls, once it has ended."""
     await one.says("Thanks.")
     return results(last_request(services))
 
@@ -54,7 +54,7 @@ async def current(one: Engine, ask: Ask) -> Ask:
 
 
 def noticed(board: Board) -> list[Any]:
-    """What is said on the board from now on."""
+    """Return a list that collects everything posted on the board from now on."""
     said: list[Any] = []
     say = board.say
 

@@ -1,4 +1,4 @@
-"""What models send to the three question tools, and what people answer to it."""
+"""Models' calls of the three question tools, and people's answers to them."""
 
 from __future__ import annotations
 

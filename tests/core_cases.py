@@ -1,4 +1,4 @@
-"""What the tests of the core are about: people, forms, hostile texts, and a story that runs on an interview."""
+"""Common test data of the core: people, forms, hostile texts, and a story that runs on an interview."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def ended(status: OutcomeStatus, **fields: Any) -> Outcome:
 
 
 class Story:
-    """An interview and what people do to it, one after the other."""
+    """An interview and people's actions on it, one after the other."""
 
     def __init__(self, *questions: Question) -> None:
         self.now: Interview = start(form(*questions))
 
     def does(self, deed: Deed, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None) -> Interview:
-        """Apply one action, from the newest card unless told otherwise."""
+        """Apply one action, from the newest card by default."""
         self.now = step(self.now, self.action(deed, by=by, turn=turn, ticks=ticks))
         return self.now
 
@@ -71,6 +71,6 @@ class Story:
 
     @property
     def answers(self) -> dict[str, tuple[str, ...]]:
-        """What was answered in the end, by question."""
+        """The final answers, by question."""
         assert self.now.outcome is not None
         return {answer.question_id: answer.labels for answer in self.now.outcome.answers}

@@ -1,6 +1,6 @@
 """The engine without a bot: the real store, manager, worker, agent and anthropic client, and a board to read on.
 
-`Board` implements the port that every bot implements, on a list. The Messages API is the local one.
+`Board` implements the port that every bot implements, on a dictionary. The Messages API is the local one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from stores import url_in
 T = TypeVar("T")
 
 _open: list[Worker] = []
-"""Those of the engines that run at this moment."""
+"""The workers of the engines that run at the moment."""
 
 WITHIN = 30.0
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
@@ -67,11 +67,11 @@ class Posted:
     text: str
     ask: Ask | None = None
     revisions: list[int] = field(default_factory=list)
-    """Of a card: every revision that was ever drawn here, in order."""
+    """Every revision of a card that was ever drawn here, in order."""
 
 
 class Board:
-    """The port, on a dictionary. `faults[call]` are raised one after the other, after `holds[call]` were waited for."""
+    """A platform port on a dictionary. A call first waits for `holds[call]`, then raises the next of `faults[call]`."""
 
     name = "board"
 
@@ -81,13 +81,13 @@ class Board:
         self.at: list[float] = []
         self.faults: defaultdict[str, deque[Exception]] = defaultdict(deque)
         self.after: defaultdict[str, deque[Exception]] = defaultdict(deque)
-        """The same after the call has done its work: an answer that got lost."""
+        """Errors that are raised after the call has done its work, like a lost answer."""
         self.holds: dict[str, asyncio.Event] = {}
         self.before: tuple[Said, ...] = ()
-        """What was said in the thread before."""
+        """The earlier messages of the thread."""
         self.moods: list[Mood] = []
         self.said: list[Say] = []
-        """What the bot said, each time that it did."""
+        """All messages of the bot, in order."""
         self._changed = asyncio.Event()
         self._last = 0
 
@@ -193,7 +193,7 @@ class Board:
             self.moods.append(mood)
         self.touch()
 
-    # what is there
+    # what is visible
 
     def texts(self) -> list[str]:
         return [posted.text for posted in self.messages.values() if posted.ask is None]
@@ -236,7 +236,7 @@ class _Prose:
 
 
 class Engine:
-    """Everything of one process but the bot."""
+    """Everything of one process except the bot."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class Engine:
     async def press(
         self, ask: Ask, deed: Deed, actor: Actor = ANN, message: MessageRef | None = None, *, draw: bool = True
     ) -> Any:
-        """What a bot does with a click: commit, then draw."""
+        """Handle a click as a bot does: commit, then draw."""
         known = [number for number, posted in self.board.messages.items() if posted.name == ask.id]
         message = message or (MessageRef(channel=ask.place.channel, id=known[0]) if known else None)
         action = Action(ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, deed=deed, message=message)
@@ -286,11 +286,11 @@ class Engine:
         return response
 
     async def asked(self, count: int = 1) -> list[Ask]:
-        """The open cards, as soon as there are so many."""
+        """Return the open cards, once there are `count`."""
         return await self.board.until(lambda: self.board.open() if len(self.board.open()) == count else None)
 
     async def recorded(self, *cards: Ask) -> None:
-        """Wait until it is known where these stand."""
+        """Wait until the location of these cards is stored."""
 
         async def known() -> bool:
             stored = [await self.manager.get(card.id) for card in cards]
@@ -303,9 +303,9 @@ class Engine:
 
 
 async def insisting(do: Callable[[], Awaitable[T]]) -> T:
-    """Do it, as people do: who is told that nothing was changed does it again.
+    """Repeat the call until it is committed, as people do who read that nothing was changed.
 
-    What cannot be committed within 2 s is refused, as promised. A machine of tests may stand still for longer.
+    A commit that takes longer than 2 s is refused, as promised. A test machine may stall for longer.
     """
     while True:
         try:
@@ -339,7 +339,7 @@ async def engine(
     tool_timeout: float = WITHIN,
     **toolbox: int,
 ) -> AsyncGenerator[Engine]:
-    """One process's life; a second one over the same folder is a restart.
+    """Run one process; a second one on the same folder is a restart.
 
     It works on a file in that folder, or on the PostgreSQL database that is named there (`stores.stored`).
     """
@@ -402,7 +402,7 @@ async def engine(
                 await asyncio.gather(task, return_exceptions=True)
                 assert task.cancelled(), task.exception()
             left = {one for one in asyncio.all_tasks() - before if one.get_name().startswith("askback")}
-            # Beside another engine they may be its own: that one looks when it ends.
+            # With other engines running, the tasks may be theirs; the last engine makes the check.
             assert not left or _open, left
 
 
@@ -415,8 +415,8 @@ def question(prompt: str = "Which colour?", *labels: str) -> ToolCall:
 
 
 def last_request(services: Services) -> list[dict[str, Any]]:
-    """The messages of the model's newest request."""
-    # By when it was made: one that was broken off may be noted after the next.
+    """Return the messages of the model's newest request."""
+    # Sort by the time of the request: an interrupted one may be recorded after the next.
     request: Any = max(services.model.log, key=lambda exchange: exchange.number).request
     return request["messages"]
 
@@ -426,7 +426,7 @@ def results(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def eventually(look: Callable[[], Awaitable[Any]]) -> Any:
-    """What `look` finds, once that is something: for what the database alone tells."""
+    """Return the first true result of `look`, for changes that only the database shows."""
     async with asyncio.timeout(WITHIN):
         while True:
             if found := await look():

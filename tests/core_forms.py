@@ -1,4 +1,4 @@
-"""Any form, for tests of what holds for every one."""
+"""Arbitrary forms, for property tests."""
 
 from __future__ import annotations
 

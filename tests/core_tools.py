@@ -1,4 +1,4 @@
-"""An own tool for the tests of the core, and what the model hears of a call."""
+"""An own tool for the tests of the core, and the model's result of a call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lengthen(text: str, times: int = 2) -> str:
 async def result_of(
     tmp_path: Path, board: Board, services: Services, function: object, said: ToolCall, **more: Any
 ) -> dict[str, Any]:
-    """The block that the model gets for one call."""
+    """Return the block that the model gets for one call."""
     services.model.script(turn("I look.", said), turn("Thanks."))
     async with engine(tmp_path, board, services, own=(function,), **more) as one:
         await one.write("hello")

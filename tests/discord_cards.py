@@ -1,4 +1,4 @@
-"""Cards for the Discord tests, and everything that must hold of what is made of them."""
+"""Cards for the Discord tests, and the rules for every rendered message."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def card(at: Interview, policy: Policy = POLICY) -> Card:
 
 
 def walk(at: Interview) -> Iterator[Interview]:
-    """Every step of a form, answered in one way or another, to the end."""
+    """Yield every step of a form, answered in one way or another, to the end."""
     yield at
     if not at.form.is_single:
         yield do(at, Review())
@@ -85,7 +85,7 @@ def walk(at: Interview) -> Iterator[Interview]:
 
 
 def components(value: Any) -> Iterator[dict[str, Any]]:
-    """Every component at every depth."""
+    """Yield every component at every depth."""
     if isinstance(value, dict):
         if "type" in value:
             yield value
@@ -97,27 +97,27 @@ def components(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def displays(messages: Sequence[Body]) -> list[str]:
-    """The Markdown of every text."""
+    """Return the Markdown of every text."""
     return [entry["content"] for entry in components(list(messages)) if entry["type"] == limits.DISPLAY]
 
 
 def said(messages: Sequence[Body]) -> str:
-    """What people see, as lines."""
+    """Return the text that people see, as lines."""
     return "\n".join(seen(read(text)) for text in displays(messages))
 
 
 def squeezed(text: str) -> str:
-    """Without white space, and without what is invisible: marks of direction and what keeps fences apart."""
+    """Return the text without white space and invisible characters: direction marks and fence separators."""
     return re.sub("[\\s\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]", "", text)
 
 
 def elements(messages: Sequence[Body]) -> list[dict[str, Any]]:
-    """Every control."""
+    """Return every control."""
     return [entry for entry in components(list(messages)) if entry["type"] in {limits.BUTTON, limits.MENU}]
 
 
 def labels(messages: Sequence[Body]) -> list[str]:
-    """What stands on the buttons."""
+    """Return the labels of the buttons."""
     return [entry["label"] for entry in elements(messages) if entry["type"] == limits.BUTTON]
 
 
@@ -132,7 +132,7 @@ def control(element: dict[str, Any]) -> ids.Control:
 
 
 def accepted(messages: Sequence[Body]) -> None:
-    """Our limits, the local service and, where it is at hand, Discord's OpenAPI document take the messages."""
+    """Check that our limits, the local service and Discord's OpenAPI document (if available) accept the messages."""
     assert messages
     for body in messages:
         limits.check_message(body)

@@ -1,4 +1,4 @@
-"""A real discord.py client in front of the services, and hands for the people in Discord."""
+"""A real discord.py client connected to the services, and the actions of people in Discord."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discord.http import Route
 
 from askback_local.services import Services
 
-# Lost connections and refusals are what these tests are about.
+# These tests provoke lost connections and refusals.
 logging.getLogger("discord").setLevel(logging.CRITICAL)
 
 GENERAL, DEPLOYS, PRIVATE = "1100000000000000301", "1100000000000000302", "1100000000000000303"
@@ -29,7 +29,7 @@ Handler = Callable[[discord.Interaction], Awaitable[None]]
 
 @contextmanager
 def pointed_at(services: Services) -> Iterator[None]:
-    """discord.py talks to the services, and to Discord again afterwards."""
+    """Point discord.py to the services, and back to Discord afterwards."""
     base, gateway = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
     Route.BASE = services.discord_api_url
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(services.discord_gateway_url)
@@ -40,7 +40,7 @@ def pointed_at(services: Services) -> Iterator[None]:
 
 
 class DiscordBot(discord.Client):
-    """A client that notes what it hears. What it does with an interaction is set by the test."""
+    """A client that records its events. The test sets its reaction to an interaction."""
 
     def __init__(self, services: Services, *, intents: discord.Intents = INTENTS, **options: Any) -> None:
         super().__init__(intents=intents, guild_ready_timeout=0.05, enable_debug_events=True, **options)
@@ -76,7 +76,7 @@ class DiscordBot(discord.Client):
         await self.close()
         if self._running is not None:
             await asyncio.gather(self._running, return_exceptions=True)
-        # discord.py lets go of the tasks of its events: those that are left would end with the loop, or never begin.
+        # discord.py does not keep the tasks of its events; leftover ones would end with the loop, or never begin.
         events = [task for task in asyncio.all_tasks() if task.get_name().startswith("discord.py: ")]
         for task in events:
             task.cancel()
@@ -84,12 +84,12 @@ class DiscordBot(discord.Client):
 
     @property
     def stopped(self) -> BaseException | None:
-        """Why the client gave up."""
+        """The error with which the client gave up; None if it still runs."""
         assert self._running is not None
         return self._running.exception() if self._running.done() else None
 
     async def until(self, condition: Callable[[], object], within: float = 30) -> None:
-        """Returns when something that was heard is there."""
+        """Wait until the condition holds, checking after each event."""
         async with asyncio.timeout(within):
             while not condition():
                 self._heard.clear()
@@ -128,11 +128,11 @@ class DiscordBot(discord.Client):
             self._heard.set()
 
     def payloads(self, event: str) -> list[dict[str, Any]]:
-        """What came over the gateway, as it came."""
+        """Return the raw payloads of an event from the gateway."""
         return [frame["d"] for frame in self.raw if frame.get("t") == event]
 
     async def request(self, method: str, path: str, **body: Any) -> Any:
-        """One request over discord.py's own HTTP client."""
+        """Make one request with discord.py's own HTTP client."""
         return await self.http.request(Route(method, path), **({"json": body} if body else {}))
 
 
@@ -162,14 +162,14 @@ def modal(*components: dict[str, Any], custom_id: str = "form", title: str = "Fo
 
 
 async def callback(interaction: discord.Interaction, body: dict[str, Any]) -> Any:
-    """The initial response, as a raw body."""
+    """Send the initial response, as a raw body."""
     client: Any = interaction.client
     path = f"/interactions/{interaction.id}/{interaction.token}/callback?with_response=true"
     return await client.http.request(Route("POST", path), json=body)
 
 
 def places(error: Any) -> set[str]:
-    """Where a 50035 says that something is wrong, and which: "components.0.type:CODE"."""
+    """Return the paths and codes of the errors in a 50035: "components.0.type:CODE"."""
 
     def walk(node: dict[str, Any], path: str) -> Iterator[str]:
         for name, inner in node.items():

@@ -1,8 +1,7 @@
-"""A small reader of Discord's Markdown, for tests: what people see of a text, and which formats are in it.
+"""A small parser of Discord's Markdown, for tests: the text that people see, and its formats.
 
-Written after Khan's simple-markdown, which Discord's clients use, and after what is known of Discord's own
-rules. Where clients differ it finds more than either: a rule is tried at every character, not only where a
-word ends.
+It follows Khan's simple-markdown, which Discord's clients use, and the known rules of Discord's own. If clients
+differ, it finds more formats than either: it tries each rule at every character, not only at the end of a word.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ _LINES = {
     "list": re.compile(r" *(?:[+*-]|\d+\.) +([^\n]+)"),
 }
 _NOTHING = re.compile(r"[^\\*_~|`\[<:@¯hd\n]+", re.IGNORECASE)
-"""Where no rule begins, but those of lines."""
+"""Text in which no rule begins, except those of lines."""
 _ESCAPE = re.compile(r"\\([^0-9A-Za-z\s])")
 
 
 def read(source: str, *, quoted: bool = False, starts: bool = True) -> list[Node]:
-    """What stands in a text."""
+    """Parse a text into nodes."""
     nodes: list[Node] = []
     at = 0
     while at < len(source):
@@ -72,12 +71,12 @@ def read(source: str, *, quoted: bool = False, starts: bool = True) -> list[Node
 
 
 def seen(nodes: list[Node]) -> str:
-    """The words that people see."""
+    """Return the words that people see."""
     return "".join(node.text + seen(node.children) for node in nodes)
 
 
 def formats(nodes: list[Node]) -> Iterator[str]:
-    """The kinds of formats at every depth, without text that has none."""
+    """Yield the kinds of formats at every depth, except plain text."""
     for node in nodes:
         if node.kind != "plain":
             yield node.kind

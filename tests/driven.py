@@ -1,4 +1,4 @@
-"""Time that a test drives: the process's clocks, the platforms' clock, and that of a PostgreSQL database."""
+"""Time that a test controls: the process's clocks, the platforms' clock, and that of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SERVER = """
 
 
 class DrivenTime:
-    """All clocks go on by themselves, and by as much more as a test says."""
+    """Clocks that run normally, plus the offset that a test adds."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, url: str | None = None) -> None:
-        """`url`: a PostgreSQL database that nobody is connected to yet."""
+        """Take the `url` of a PostgreSQL database that has no connections yet, if any."""
         self._url = url
         self.ahead = timedelta(0)
         now, monotonic = clock.now, clock.monotonic
@@ -35,11 +35,11 @@ class DrivenTime:
             name = Identifier(conninfo_to_dict(url)["dbname"] or "")
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute(_SERVER)
-                # What stands in `public` counts before the server's own.
+                # Functions in `public` are found before the server's own.
                 connection.execute(SQL("ALTER DATABASE {} SET search_path TO public, pg_catalog").format(name))
 
     def advance(self, seconds: float) -> None:
-        """Let so much more time pass, everywhere."""
+        """Move all clocks ahead by that many seconds."""
         self.ahead += timedelta(seconds=seconds)
         if self._url is not None:
             with psycopg.connect(self._url, autocommit=True) as connection:

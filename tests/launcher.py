@@ -1,10 +1,10 @@
-"""Runs `askback`, or a program of the tests, in processes of their own, of which each is there within milliseconds.
+"""Run `askback`, or a program of the tests, in separate processes that start within milliseconds.
 
-It imports the program once, since that is most of what a start takes, and forks a process for each order. Orders are
-JSON on the socket whose descriptor is its argument: order, program (a file to run; null: `askback`), arguments, folder,
-environment; with each come three descriptors, which are the process's 0, 1 and 2. It answers with a JSON of the
-order, a word and a number: `runs` and the process id, `halted` (the process has stopped itself), `ended` and its
-code. When nobody is left at the other end, it kills what still runs.
+It imports the program once, since that is most of a start's time, and forks a process for each order. Orders are JSON
+on the socket whose descriptor is its argument: order, program (a file to run; null means `askback`), arguments, folder,
+environment. With each order come three descriptors, which become the process's 0, 1 and 2. It answers with a JSON of
+the order, a word and a number: `runs` and the process id, `halted` (the process has stopped itself), `ended` and its
+code. When the other end closes, it kills all remaining processes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import discord  # noqa: F401 - imported once, for all that are forked; and so is what follows
+import discord  # noqa: F401 - this and the next: imported once, before the forks
 import slack_bolt.async_app  # noqa: F401
 from alembic import command  # noqa: F401
 from anthropic import AsyncAnthropic
@@ -33,7 +33,7 @@ from askback.store.postgres import database, prepare  # noqa: F401
 
 LARGEST = 2**17
 MANY = 1024
-"""More descriptors than the launcher has."""
+"""A number above all descriptors of the launcher."""
 
 
 class Launcher:
@@ -45,7 +45,7 @@ class Launcher:
         """The order of each process that was forked and has not ended."""
 
     def obey(self) -> bool:
-        """Take one order. False: nobody is left who gives any."""
+        """Take one order; return False if the other end has closed."""
         data, streams, _, _ = socket.recv_fds(self._orders, LARGEST, 3)
         if not data:
             return False
@@ -60,7 +60,7 @@ class Launcher:
         return True
 
     def look(self) -> None:
-        """Tell what became of the processes."""
+        """Report the changed states of the processes."""
         while self._running:
             process, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             if process == 0:
@@ -79,7 +79,7 @@ class Launcher:
 
 
 def become(order: dict[str, Any], streams: list[int]) -> None:
-    """What the forked process does; it never returns."""
+    """Run the order in the forked process; it never returns."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -96,7 +96,7 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
         if isinstance(ended.code, str):
             print(ended.code, file=sys.stderr)
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    except BaseException:  # noqa: BLE001 - nothing of the child's may run on as the launcher
+    except BaseException:  # noqa: BLE001 - the child must not continue as the launcher
         sys.excepthook(*sys.exc_info())
         code = 1
     sys.stdout.flush()
@@ -114,9 +114,9 @@ def run(program: str | None, arguments: list[str]) -> None:
 
 
 def warm() -> None:
-    """What the first start of a process would spend its time on."""
+    """Do once the work that would otherwise slow down each process's start."""
     AsyncAnthropic(api_key="-")
-    inspect.stack()  # slack_bolt looks through the source of every module that it finds
+    inspect.stack()  # slack_bolt reads the source of every module that it finds
     gc.collect()
     gc.freeze()
 

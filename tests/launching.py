@@ -1,4 +1,4 @@
-"""Real processes of `askback`, without what it takes to import it each time; see `launcher.py`."""
+"""Real processes of `askback`, without the import time of each start; see `launcher.py`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Launched:
         self.returncode: int | None = None
         self.begun = asyncio.Event()
         self.halted = asyncio.Event()
-        """It stopped itself for good, and waits to be killed."""
+        """Set when the process has stopped itself permanently, and waits to be killed."""
         self._still = asyncio.Event()
         self._ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
     def hear(self, word: str, value: int) -> None:
-        """What the launcher says of it, from another thread. A closed loop: nobody is left to hear it."""
+        """Handle the launcher's report, in another thread. If the loop is closed, the report is dropped."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._hear, word, value)
 
@@ -55,7 +55,7 @@ class Launched:
 
     def send_signal(self, number: int) -> None:
         if self.returncode is None:
-            # It may have ended without our having heard of it.
+            # It may have ended before its report arrived.
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
@@ -95,9 +95,9 @@ class Launcher:
         streams: Sequence[int],
         program: Path | None = None,
     ) -> Launched:
-        """Run `askback`, or a file of Python, with these arguments; returns as soon as it is there.
+        """Run `askback`, or a Python file, with these arguments; return as soon as it exists.
 
-        `streams`: the descriptors of its standard input, output and error; whoever gives them closes them.
+        `streams`: the descriptors of its standard input, output and error; the caller closes them.
         """
         number = next(self._orders)
         launched = self._launched[number] = Launched()
@@ -122,7 +122,7 @@ class Launcher:
         program: Path | None = None,
         errors: Path | None = None,
     ) -> Launched:
-        """The same; what it writes goes to the end of that file, or of these two, and it reads nothing."""
+        """Run it without input; append its output to that file, or to these two."""
         streams = [os.open(os.devnull, os.O_RDONLY)]
         try:
             streams += [
@@ -138,7 +138,7 @@ class Launcher:
     def run(
         self, *arguments: str, folder: Path, environment: Mapping[str, str], program: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """The same to its end; from a thread without an event loop."""
+        """Run it until its end; call this from a thread without an event loop."""
 
         async def run(streams: Sequence[int]) -> int:
             started = await self.start(
@@ -165,7 +165,7 @@ class Launcher:
             launched.hear("ended", -signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill all remaining processes."""
         self._socket.shutdown(socket.SHUT_WR)
         self._popen.wait(END_SECONDS)
         self._reader.join(END_SECONDS)

@@ -1,4 +1,4 @@
-"""Outages of a platform's API, in the ways in which platforms have them."""
+"""Outages of a platform's API, as platforms have them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from askback_local.discord.faults import DiscordFault, DiscordFaults
 from askback_local.slack.faults import Fault, Faults
 
 KINDS = ("500", "429", "silent", "lost")
-"""It answers with a fault of its own; it asks to wait; it answers nothing; it does everything and loses the answer."""
+"""A server error; a rate limit; no answer; a lost answer to a call that was executed."""
 RETRY_AFTER = 3600
 HANGS = 86_400.0
 
@@ -17,7 +17,7 @@ End = Callable[[], None]
 
 
 def of_slack(faults: Faults, kind: str, *, methods: Sequence[str] = ("*",), retry_after: int = RETRY_AFTER) -> End:
-    """Let these methods fail that way until the returned function is called."""
+    """Make these methods fail that way until the returned function is called."""
     made = {
         "500": partial(Fault, kind="error", error="fatal_error", status=500),
         "429": partial(Fault, kind="error", error="ratelimited", status=429, retry_after=retry_after),
@@ -36,7 +36,7 @@ def of_slack(faults: Faults, kind: str, *, methods: Sequence[str] = ("*",), retr
 def of_discord(
     faults: DiscordFaults, kind: str, *, operations: Sequence[str] = ("*",), retry_after: float = RETRY_AFTER
 ) -> End:
-    """Let these operations fail that way until the returned function is called."""
+    """Make these operations fail that way until the returned function is called."""
     made = {
         "500": partial(DiscordFault, kind="error", status=500),
         "429": partial(DiscordFault, kind="ratelimit", retry_after=retry_after),

@@ -1,4 +1,4 @@
-"""A port for a program that has to be told one."""
+"""A port for a program that needs one in its arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import socket
 
 NEVER_LENT = range(20_000, 30_000)
-"""Below what Linux lends to connections and to whoever binds to port 0: nobody takes it before the program does."""
+"""Below the range that Linux gives to connections and to port 0, so no other process takes the port first."""
 
 
 def free_port() -> int:

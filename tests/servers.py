@@ -1,6 +1,6 @@
-"""PostgreSQL servers of a test's own: one that can be restarted, and a primary with its standby.
+"""PostgreSQL servers for one test: one that can be restarted, and a primary with its standby.
 
-They listen on a socket in their own folder only: a port could be taken by another process while a server is down.
+They listen only on a socket in their own folder: another process could take a port while a server is down.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ STREAMING_SECONDS = 60.0
 
 
 def programs() -> Path | None:
-    """The folder of initdb and its like. None: PostgreSQL is not installed on this machine."""
+    """Return the folder of initdb and similar programs; None if PostgreSQL is not installed."""
     found = shutil.which("initdb")
     if found is not None:
-        # A link beside other programs may lead into the folder that has all of them.
+        # A link among other programs may lead into the folder that has all of them.
         return Path(found).resolve().parent
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     return installed[-1].parent if installed else None
@@ -35,7 +35,7 @@ class Restartable(Server):
     """A server that a test may stop and start."""
 
     def __init__(self, folder: Path, *, source: Restartable | None = None) -> None:
-        """`source`: the primary of which this server is a standby."""
+        """Take the primary as `source` to become its standby."""
         found = programs()
         if found is None:
             pytest.skip("Only where PostgreSQL is installed may a test restart a server.")
@@ -67,7 +67,7 @@ class Restartable(Server):
         self._run("pg_ctl", "-D", str(self._data), "-l", log, "-o", self._options, "-w", "start")
 
     def stop(self) -> None:
-        """Without a word to anybody, as when its machine fails."""
+        """Stop it suddenly, as when its machine fails."""
         self._run("pg_ctl", "-D", str(self._data), "-m", "immediate", "-w", "stop")
 
     @property
@@ -75,7 +75,7 @@ class Restartable(Server):
         return (self._data / "postmaster.pid").exists()
 
     def made(self, name: str) -> str:
-        """Make an empty database that goes with the server."""
+        """Make an empty database on this server, and return its name."""
         self.execute(f"CREATE DATABASE {name} TEMPLATE template0")
         return name
 
@@ -92,17 +92,17 @@ class Restartable(Server):
         self.start()
 
     def promote(self) -> None:
-        """Take the primary's place; returns once it takes commits."""
+        """Become the primary; return once commits are accepted."""
         self._run("pg_ctl", "-D", str(self._data), "-w", "promote")
 
 
 @contextmanager
 def server_folder() -> Iterator[Path]:
-    """A folder that the user of the server can reach."""
+    """Yield a folder that the server's user can reach."""
     with TemporaryDirectory(prefix="askback-server-") as name:
         folder = Path(name)
         if os.getuid() == 0:
-            # Another user runs it, and has to come this far. Pytest's own folders let nobody else in.
+            # Another user runs the server, and needs access. Pytest's own folders admit only their owner.
             folder.parent.chmod(folder.parent.stat().st_mode | 0o011)
         yield folder
 
@@ -126,24 +126,24 @@ class Pair:
         self.standby = standby
 
     def switch(self) -> None:
-        """The primary fails without a word, and its standby takes over."""
+        """Stop the primary suddenly, and promote its standby."""
         self.primary.stop()
         self.standby.promote()
         self.primary, self.standby = self.standby, self.primary
 
     def rejoin(self) -> None:
-        """What was the primary before is the standby of the new one."""
+        """Make the former primary the standby of the new one."""
         self.standby.follow(self.primary)
         self.join()
 
     def join(self) -> None:
-        """From now on, a commit that is confirmed is on the standby, too.
+        """Confirm commits only once they are on the standby, from now on.
 
-        What a switch loses would be lost by PostgreSQL otherwise. A primary without a standby does not wait for one.
+        PostgreSQL could otherwise lose commits in a switch. A primary without a standby does not wait for one.
         """
         self.primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.primary.execute("SELECT pg_reload_conf()")
-        # The setting is a part of the copy of which the standby was made.
+        # The standby's copy contains the setting.
         self.standby.execute("ALTER SYSTEM RESET synchronous_standby_names")
         self.standby.execute("SELECT pg_reload_conf()")
         # Commits that were confirmed before the setting reach the standby once it streams.

@@ -1,4 +1,4 @@
-"""Cards for the Slack tests, and everything that must hold of what is made of them."""
+"""Cards for the Slack tests, and the rules for every rendered message."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def card(at: Interview, policy: Policy = POLICY) -> Card:
 
 
 def walk(at: Interview) -> Iterator[Interview]:
-    """Every step of a form, answered in one way or another, to the end."""
+    """Yield every step of a form, answered in one way or another, to the end."""
     yield at
     if not at.form.is_single:
         yield do(at, Review())
@@ -74,7 +74,7 @@ def walk(at: Interview) -> Iterator[Interview]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text that people can read in blocks."""
+    """Yield every text that people can read in blocks."""
     if isinstance(value, dict):
         for name, entry in value.items():
             if name in ("text", "alt_text") and isinstance(entry, str):
@@ -91,7 +91,7 @@ def said(messages: Sequence[SlackMessage]) -> list[str]:
 
 
 def elements(messages: Sequence[SlackMessage]) -> list[dict[str, Any]]:
-    """Every control."""
+    """Return every control."""
     found: list[Any] = []
     for message in messages:
         for block in message.blocks:
@@ -103,12 +103,12 @@ def elements(messages: Sequence[SlackMessage]) -> list[dict[str, Any]]:
 
 
 def labels(messages: Sequence[SlackMessage]) -> list[str]:
-    """What stands on the buttons."""
+    """Return the labels of the buttons."""
     return [entry["text"]["text"] for entry in elements(messages) if entry["type"] == "button"]
 
 
 def accepted(messages: Sequence[SlackMessage]) -> None:
-    """Our limits, slack_sdk, blockkit and the local workspace all take the messages."""
+    """Check that our limits, slack_sdk, blockkit and the local workspace all accept the messages."""
     assert messages
     for message in messages:
         limits.check_message(message.text, message.blocks)
@@ -165,7 +165,7 @@ _KIT: dict[str, Any] = {
 
 
 def kit(value: Any) -> Any:
-    """The same in blockkit, whose checks run as it is built."""
+    """Return the value as blockkit objects, which run their checks on construction."""
     if isinstance(value, list | tuple):
         return [kit(entry) for entry in value]
     if not isinstance(value, dict):
@@ -177,5 +177,5 @@ def kit(value: Any) -> Any:
         make = _KIT[kind]
     known = dict(inspect.signature(make.__init__).parameters)
     if value.get("min_query_length") == 0:
-        del known["min_query_length"]  # Slack takes it, blockkit does not know that
+        del known["min_query_length"]  # Slack accepts it, blockkit does not know it
     return make(**{name: kit(entry) for name, entry in value.items() if name in known})

@@ -1,7 +1,7 @@
-"""A fresh PostgreSQL database for each test, where there is a server.
+"""A fresh PostgreSQL database for each test, if there is a server.
 
-The server is what ASKBACK_TEST_POSTGRES_URL names, else one on the standard local socket or port, as user postgres.
-Where none answers, tests that need one are skipped; in CI they fail.
+ASKBACK_TEST_POSTGRES_URL names the server; the default is one on the standard local socket or port, as user postgres.
+If none answers, tests that need one are skipped; in CI they fail.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STANDARD = (
     "postgresql://postgres@127.0.0.1:5432/postgres",
 )
 URL_FILE = "database.url"
-"""In a test's folder: the database that its engines open instead of a file of SQLite."""
+"""The file in a test's folder that names the database for its engines, instead of a file of SQLite."""
 
 
 class Server:
@@ -45,14 +45,14 @@ class Server:
         return make_url(self.url).set(database=name).render_as_string(hide_password=False)
 
     def execute(self, statement: str, *values: object) -> list[tuple[object, ...]]:
-        """A statement of a test's own, beside askback."""
+        """Execute a statement of the test itself, outside askback."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(statement, values or None)  # pyright: ignore[reportArgumentType]
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager
     def database(self, template: str = "template0") -> Generator[str]:
-        """The URL of a database that is dropped afterwards, whoever still uses it."""
+        """Yield the URL of a database that is dropped afterwards, even if connections remain."""
         self._made += 1
         name = f"{self._prefix}_{self._made}"
         made = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
@@ -68,7 +68,7 @@ class Server:
 
 @cache
 def _found() -> Server | str:
-    """The server, or why there is none."""
+    """Return the server, or the reason why there is none."""
     named = os.environ.get(VARIABLE)
     for url in (named,) if named else STANDARD:
         try:
@@ -83,7 +83,7 @@ def _found() -> Server | str:
 
 
 def server() -> Server:
-    """The server for tests. Skips where there is none, and fails in CI."""
+    """Return the server for tests. If there is none, skip the test, or fail in CI."""
     found = _found()
     if isinstance(found, Server):
         return found
@@ -102,21 +102,21 @@ def postgres_template() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres_template: str) -> Iterator[str]:
-    """A database of the test's own, with empty tables."""
+    """The URL of a new database with empty tables."""
     with server().database(postgres_template) as url:
         yield url
 
 
 @pytest.fixture
 def empty_url() -> Iterator[str]:
-    """A database of the test's own, with nothing in it."""
+    """The URL of a new, empty database."""
     with server().database() as url:
         yield url
 
 
 @pytest.fixture
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Which database the test's engines open: run over both, but for tests marked `one_store`."""
+    """The kind of database that the test's engines open: both in turn, except for tests marked `one_store`."""
     if request.param == "postgres":
         (tmp_path / URL_FILE).write_text(request.getfixturevalue("postgres_url"), encoding="utf-8")
     return request.param
@@ -129,6 +129,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def url_in(folder: Path) -> str | None:
-    """The PostgreSQL database that is meant for what happens in a folder. None: a file of SQLite."""
+    """Return the URL of the PostgreSQL database for a folder; None means a file of SQLite."""
     file = folder / URL_FILE
     return file.read_text(encoding="utf-8") if file.exists() else None

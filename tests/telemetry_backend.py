@@ -1,4 +1,4 @@
-"""OpenTelemetry's own SDK, in memory: what an operator's backend would get."""
+"""OpenTelemetry's own SDK, in memory, like an operator's backend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from askback.observability import telemetry
 
 @dataclass(frozen=True)
 class Point:
-    """A value under its attributes. Of a histogram: how often, and the sum."""
+    """A value with its attributes. For a histogram, it has the count and the sum."""
 
     attributes: dict[str, Any]
     value: float
@@ -36,7 +36,7 @@ class Backend:
         self.meters = MeterProvider([self._reader], shutdown_on_exit=False)
 
     def spans(self, name: str = "") -> list[ReadableSpan]:
-        """Ended spans whose name begins so, in the order of their ends."""
+        """Return ended spans whose name has this prefix, in the order of their ends."""
         return [span for span in self._spans.get_finished_spans() if span.name.startswith(name)]
 
     def span(self, name: str) -> ReadableSpan:
@@ -47,7 +47,7 @@ class Backend:
         return {span.context.trace_id for span in self.spans()}
 
     def points(self, metric: str) -> list[Point]:
-        """What a metric stands at, by attributes."""
+        """Return the values of a metric, by attributes."""
         data = self._reader.get_metrics_data()
         found: list[Point] = []
         for resource in data.resource_metrics if data is not None else ():
@@ -71,7 +71,7 @@ class Backend:
         }
 
     def words(self) -> str:
-        """Every name and every value of every attribute, status and event, for whoever looks for a word."""
+        """Return every name and every value of every attribute, status and event, for searching."""
         shown: list[str] = []
         for span in self.spans():
             shown += [span.name, str(dict(span.attributes or {})), str(span.status.description)]
@@ -83,7 +83,7 @@ class Backend:
 
 @contextmanager
 def reported() -> Iterator[Backend]:
-    """What is reported until the block ends; after that, nothing is."""
+    """Collect all reports until the block ends, and turn reporting off afterwards."""
     backend = Backend()
     telemetry.use(backend.tracers, backend.meters)
     try:
@@ -95,13 +95,13 @@ def reported() -> Iterator[Backend]:
 
 
 def parents(spans: list[ReadableSpan]) -> list[tuple[str, str | None]]:
-    """Each span's name and its parent's, in the order of their beginnings."""
+    """Return each span's name and its parent's, in the order of their beginnings."""
     names = {span.context.span_id: span.name for span in spans}
     ordered = sorted(spans, key=lambda span: (span.start_time or 0, span.end_time or 0))
     return [(span.name, None if span.parent is None else names.get(span.parent.span_id, "?")) for span in ordered]
 
 
 def linked(span: ReadableSpan, spans: list[ReadableSpan]) -> list[str]:
-    """The names of the spans that a span refers to."""
+    """Return the names of the spans that a span links to."""
     names = {one.context.span_id: one.name for one in spans}
     return [names.get(link.context.span_id, "?") for link in span.links]

@@ -1,4 +1,4 @@
-"""Every promise of `askback ask` is proved on every platform."""
+"""Every promise of `askback ask` is tested on every platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People on a platform of this machine, and the real `askback` as processes in front of it."""
+"""People on a local platform, and the real `askback` processes connected to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from askback_local.slack.values import UserGroup
 from launching import Launched, Launcher
 
 WITHIN = 40.0
-"""Seconds that anything may take before a test fails."""
+"""Seconds that any step may take before a test fails."""
 LOOK = 0.1
 OURS = ("ASKBACK", "SLACK", "DISCORD", "ANTHROPIC")
 OPTIONS = ("--option", "Yes", "--option", "No")
@@ -41,7 +41,7 @@ class Shown(Protocol):
 
 
 class Process:
-    """One `askback` that runs, or ran."""
+    """An `askback` process that runs, or ran."""
 
     def __init__(self, process: Launched, office: Office, out: Path, err: Path) -> None:
         self._process = process
@@ -51,7 +51,7 @@ class Process:
 
     @property
     def err(self) -> str:
-        """Its standard error, so far."""
+        """Return its standard error so far."""
         return self._err.read_text()
 
     @property
@@ -59,12 +59,12 @@ class Process:
         return self._process.returncode is not None
 
     async def said(self, words: str) -> None:
-        """Wait until this stands on its standard error."""
+        """Wait until these words are on its standard error."""
         await self._office.until(lambda: words in self.err or self.is_over, what=lambda: self.err)
         assert words in self.err, self.err
 
     async def ended(self) -> tuple[int, str]:
-        """Its exit code, and all of its standard output."""
+        """Wait for its end; return its exit code and all of its standard output."""
         try:
             async with asyncio.timeout(WITHIN):
                 code = await self._process.wait()
@@ -73,14 +73,14 @@ class Process:
         return code, self._out.read_text()
 
     async def outcome(self, code: int = 0) -> dict[str, Any]:
-        """What it printed: one line of JSON, once it has ended with this code."""
+        """Check that it ended with this code and printed one line of JSON; return that."""
         found, out = await self.ended()
         assert found == code, f"{found}: {self.err}{out}"
         (line,) = out.splitlines()
         return json.loads(line)
 
     async def refused(self, code: int = 2) -> str:
-        """What it complains about; it prints nothing else."""
+        """Check that it ended with this code and printed nothing to standard output; return its standard error."""
         found, out = await self.ended()
         assert (found, out) == (code, ""), self.err
         return self.err
@@ -94,7 +94,7 @@ class Process:
 
 
 class Office:
-    """See the module. A message is what the platform's services have it as."""
+    """A platform with people, and the processes. A message has the type that the platform's services use."""
 
     platform: str
 
@@ -115,7 +115,7 @@ class Office:
         return environment | wanted | {"ASKBACK_DATABASE_URL": str(self.database), "COLUMNS": "200"} | self.settings
 
     async def start(self, *arguments: str, program: Path | None = None, **more: str) -> Process:
-        """`askback` with these arguments, or another program."""
+        """Start `askback` with these arguments, or another program."""
         number = len(self._processes)
         out, err = (self.folder / f"{self.platform}-{number}.{name}" for name in ("out", "err"))
         launched = await self._launcher.start_into(
@@ -126,13 +126,13 @@ class Office:
         return process
 
     async def ask(self, *arguments: str, to: str = "#deploys", approvers: str = "anyone") -> Process:
-        """`askback ask "Deploy 1.4.2?"` with a Yes and a No."""
+        """Start `askback ask "Deploy 1.4.2?"` with a Yes and a No."""
         return await self.start(
             "ask", "Deploy 1.4.2?", "--to", f"{self.platform}:{to}", *OPTIONS, "--approvers", approvers, *arguments
         )
 
     async def bot(self) -> Process:
-        """The bot, once it listens."""
+        """Start the bot; return once it listens."""
         process = await self.start(self.platform, ANTHROPIC_API_KEY="sk-local", ANTHROPIC_BASE_URL=self.services.url)
         await self.until(lambda: self.connections == 1 or process.is_over, what=lambda: process.err)
         return process
@@ -153,7 +153,7 @@ class Office:
             raise AssertionError(f"not within {WITHIN:g} s: {what()}\n{self.picture()}\n{said}") from None
 
     async def card(self, words: str = "Deploy 1.4.2?") -> Any:
-        """The card that can be used, once it is there."""
+        """Return the usable card, once there is one."""
 
         def usable() -> list[Any]:
             return [one for one in self.shown() if words in self.reads(one) and self.buttons(one)]
@@ -162,7 +162,7 @@ class Office:
         return usable()[0]
 
     async def settled(self, *words: str) -> str:
-        """What the card reads once it takes no more clicks and shows these words."""
+        """Return the text of the card, once it accepts no more clicks and shows these words."""
 
         def over() -> list[str]:
             texts = [self.reads(one) for one in self.shown() if not self.buttons(one)]
@@ -172,7 +172,7 @@ class Office:
         return over()[0]
 
     async def click(self, person: str, label: str, words: str = "Deploy 1.4.2?") -> None:
-        """Press that button on the card as it stands, until the click is taken."""
+        """Press that button on the current card, until a click is accepted."""
         async with asyncio.timeout(WITHIN):
             while True:
                 if await self.press(person, await self.card(words), label):
@@ -180,13 +180,13 @@ class Office:
                 await asyncio.sleep(LOOK)
 
     async def connected(self, count: int) -> None:
-        """Wait until so many processes hear what happens."""
+        """Wait until N processes receive events."""
         await self.until(lambda: self.connections == count, what=lambda: f"{self.connections} connections")
 
     def picture(self) -> str:
         return "\n".join(self.reads(message) for message in self.shown())
 
-    # What each platform has of its own.
+    # The differences between the platforms.
 
     @property
     def state(self) -> Revisions:
@@ -200,7 +200,7 @@ class Office:
         raise NotImplementedError
 
     def private(self) -> list[str]:
-        """What one person alone was told, oldest first."""
+        """Return all ephemeral messages, oldest first."""
         raise NotImplementedError
 
     def reads(self, message: Any) -> str:
@@ -217,32 +217,32 @@ class Office:
         raise NotImplementedError
 
     def write_under(self, person: str, message: Any, text: str) -> None:
-        """Write under a card, as people of the platform do: in its thread, or as a reply."""
+        """Answer a card as people on the platform do: in its thread, or as a reply."""
         raise NotImplementedError
 
     def write_in_thread(self, person: str, message: Any, text: str) -> None:
-        """Write in the thread that hangs from a card."""
+        """Write in the thread of a card."""
         raise NotImplementedError
 
     def told(self, person: str) -> list[str]:
-        """What the bot told this person alone, or where it tells nobody alone, in reply to a message of theirs."""
+        """Return the bot's private messages to this person, or its replies to them if it never answers privately."""
         raise NotImplementedError
 
     def refuse_posts(self) -> None:
-        """From now on the bot may not post."""
+        """Forbid the bot to post from now on."""
         raise NotImplementedError
 
     def put_group(self, name: str, *people: str) -> None:
-        """A group, or role, of these people."""
+        """Create a group, or role, of these people."""
         raise NotImplementedError
 
     def take_from_group(self, name: str, person: str) -> None:
-        """Somebody leaves it."""
+        """Remove a person from it."""
         raise NotImplementedError
 
 
 class SlackOffice(Office):
-    """On Slack."""
+    """Slack's implementation."""
 
     platform = "slack"
 
@@ -308,7 +308,7 @@ class SlackOffice(Office):
 
 
 class DiscordOffice(Office):
-    """On Discord."""
+    """Discord's implementation."""
 
     platform = "discord"
 

@@ -1,4 +1,4 @@
-"""`askback ask`, as a pipeline runs it: a process in front of a platform, by itself or beside a bot."""
+"""`askback ask`, as a pipeline runs it: a process with a platform, alone or in parallel with a bot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEFORE = """
     UPDATE askback_version SET version_num = '0003_several_machines';
     UPDATE asks SET policy = json_remove(policy, '$.approval.approving', '$.approval.wider');
 """
-"""Back to the tables of before the migrations 0004 and 0005, and to what policies said then."""
+"""SQL that restores the tables from before the migrations 0004 and 0005, and the policies of that time."""
 NEWEST = files("askback.store") / "migrations" / "versions" / "0005_trust.py"
 _ADDED = NEWEST.read_text(encoding="utf-8")
 BEFORE += "".join(
@@ -62,7 +62,7 @@ async def test_by_itself_it_asks_waits_and_prints_the_outcome(office: Office) ->
 
 async def test_beside_a_bot_it_only_writes_and_the_bot_asks(office: Office) -> None:
     await office.bot()
-    # With these it could open no connection of its own.
+    # With these settings it could not open its own connection.
     office.settings = {"SLACK_APP_TOKEN": "xapp-wrong", "ASKBACK_DISCORD_GATEWAY_URL": "ws://127.0.0.1:9/"}
     asked = await office.ask()
     await office.click("ben", "Yes")
@@ -185,7 +185,7 @@ async def test_by_a_key_that_is_taken_nobody_else_is_asked_and_in_no_other_place
         said = await other.refused()
         assert words.replace("(U", "(") in said
         assert "Give this one a key of its own" in said
-    # By other names of the same people, and once those who were to be asked later are.
+    # The same people by other names, and after those of the escalation were asked.
     again = await office.ask("--key", "k", "--requested-by", "@cy", "--approvers", "@ben", approvers="@ada")
     if not over:
         await again.said("This was asked before")
@@ -257,7 +257,7 @@ async def test_two_at_once_on_one_file_both_come_to_their_end(office: Office) ->
     )
     await office.click("ada", "Yes")
     assert (await first.outcome())["answer"] == "Yes"
-    # The first has ended, and with it the one that served the second.
+    # The first has ended, and it was the one that served the second.
     await office.click("ben", "Go", "Deploy 1.5?")
     assert (await second.outcome())["answer"] == "Go"
 
@@ -276,7 +276,7 @@ async def test_two_on_different_platforms_on_one_file_both_come_to_their_end(
     await there.card("Deploy 1.5?")
     await office.click("ada", "Yes")
     assert (await first.outcome())["answer"] == "Yes"
-    # The first has ended, and with it the one that served both platforms.
+    # The first has ended, and it was the one that served both platforms.
     await there.click("ben", "Go", "Deploy 1.5?")
     assert (await second.outcome())["answer"] == "Go"
 
@@ -360,7 +360,7 @@ async def test_what_is_asked_wrongly_ends_with_2(
 ) -> None:
     if not words:
         if office.platform == "discord":
-            return  # how many have a role is told, and not who
+            return  # Discord gives the number of members of a role, not their names
         words = "but nobody is in @release (whose request it is does not count)"
     asked = await office.ask(*more, to=to, approvers=approvers.format(platform=office.platform))
     assert words in await asked.refused()

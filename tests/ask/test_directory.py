@@ -1,4 +1,4 @@
-"""Names in front of the real libraries and the platforms of this machine."""
+"""Names, with the real libraries and the local platforms."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def place(platform: str, name: str) -> tuple[str, Place]:
 
 
 async def who(platform: str, name: str, at: Place | None = None) -> tuple[str, str, int | None]:
-    """The name, the id, and how many there are of a group."""
+    """Return the name, the id, and the size of a group."""
     here = at or Place(platform=platform, tenant="1100000000000000001", channel="1100000000000000302")
     async with bot_named(platform).directory() as directory:
         found = await directory.who(name, here)
@@ -44,7 +44,7 @@ async def who(platform: str, name: str, at: Place | None = None) -> tuple[str, s
 
 
 async def wrong(platform: str, name: str) -> str:
-    """What is said of a place's name, to whoever wrote it."""
+    """Return the error for a place's name, as its author sees it."""
     with pytest.raises(UnknownName) as caught:
         await place(platform, name)
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""A pipeline's checkout is written by others: nothing in the working directory is believed, run or followed."""
+"""Others write a pipeline's checkout: nothing in the working directory is trusted, run or followed."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from .office import OPTIONS, OURS, Office
 ASKBACK = Path(sys.executable).with_name("askback")
 KEY = "release-1.4.2"
 START_WITHIN = 100.0
-"""Seconds: these are processes of their own, which import everything."""
+"""Seconds; these are separate processes, which import everything."""
 MODULES = (
     "evil", "sitecustomize", "usercustomize", "askback_slack", "askback_discord", "askback_local", "aiohttp", "typer",
     "pydantic", "rich", "platformdirs", "alembic", "slack_bolt", "discord", "anthropic", "deploying",
 )  # fmt: skip
-"""Modules that some command imports, or might."""
+"""Modules that some command imports, or might import."""
 
 
 @asynccontextmanager
 async def listening() -> AsyncIterator[tuple[int, list[bytes]]]:
-    """The attacker's server: its port, and whatever reaches it."""
+    """Yield the port of the attacker's server, and the data that reaches it."""
     heard: list[bytes] = []
 
     async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -49,7 +49,7 @@ async def listening() -> AsyncIterator[tuple[int, list[bytes]]]:
 
 
 async def approved(path: Path, place: Place) -> None:
-    """A database in which the pipeline's question was answered with Yes."""
+    """Make a database in which the pipeline's question was answered with Yes."""
     options = tuple(Option(value=label, label=label) for label in ("Yes", "No"))
     form = Form(questions=(Question(id="answer", prompt="Deploy 1.4.2?", options=options, allow_custom=False),))
     mallory = Actor(platform=place.platform, id="U0MALLORY", name="ada")
@@ -128,7 +128,7 @@ class Checkout:
         return await ended(await self.start(*arguments, program=program, **more))
 
     def check(self) -> None:
-        """Nothing planted was run, and nothing outside was changed."""
+        """Check that no planted code ran, and that nothing outside was changed."""
         assert [mark.name for mark in self.marks.iterdir()] == []
         assert (self.victim.read_text(), self.victim.stat().st_mode & 0o777) == ("precious", 0o644)
 
@@ -205,7 +205,7 @@ async def test_a_bot_does_not_start_with_half_of_its_settings(checkout: Checkout
 async def test_no_link_is_followed_where_the_database_is_named(
     office: Office, tmp_path: Path, end: str, kind: str
 ) -> None:
-    """Also where the operator names a database in a folder that others can write to."""
+    """This also covers a database that the operator names in a folder that others can write to."""
     if kind == "hard" and end == ".sock":
         pytest.skip("a file in the way of the socket is left alone")
     folder, victim = tmp_path / "shared", tmp_path / "victim"

@@ -1,4 +1,4 @@
-"""One `askback ask` after another: each is posted at once, and people get all of the time that was promised to them."""
+"""One `askback ask` after another: each is posted at once, and people get all of the promised time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_a_question_right_after_one_that_was_settled_is_posted_at_once(off
 
 
 async def test_the_wait_counts_from_the_posting(office: Office) -> None:
-    """A pace that is set holds for programs as well."""
+    """A configured pace applies to programs as well."""
     office.settings = {"ASKBACK_QUESTION_PACE": "5s"}
     await office.bot()
     first = await office.ask()
@@ -47,7 +47,7 @@ async def test_the_wait_counts_from_the_posting(office: Office) -> None:
 
 
 async def test_a_question_that_cannot_be_posted_ends_when_its_time_is_over(office: Office) -> None:
-    """Promise 5: a temporary refusal is tried again until then, and not for ever."""
+    """Promise 5: a temporary refusal is retried until the deadline, not longer."""
     if office.platform == "slack":
         office.services.workspace.faults.fail("chat.postMessage", "internal_error", times=None)  # type: ignore[attr-defined]
     else:

@@ -1,4 +1,4 @@
-"""On PostgreSQL, where bots and scripts work on one database side by side."""
+"""On PostgreSQL, where bots and scripts work on one database at the same time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ main()
 async def test_beside_a_bot_it_only_writes_and_goes_on_when_that_ends(office: Office, postgres_url: str) -> None:
     office.settings = {"ASKBACK_DATABASE_URL": postgres_url}
     bot = await office.bot()
-    # With these it could open no connection of its own.
+    # With these settings it could not open its own connection.
     office.settings |= {"SLACK_APP_TOKEN": "xapp-wrong", "ASKBACK_DISCORD_GATEWAY_URL": "ws://127.0.0.1:9/"}
     first = await office.ask()
     await office.click("ada", "Yes")

@@ -1,4 +1,4 @@
-"""The same in Python."""
+"""The promises of `askback ask` for the Python functions `ask` and `ask_async`."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_what_contradicts_itself_about_a_yes_is_not_asked(
     ],
 )
 async def test_by_a_key_that_is_none_nothing_is_asked(key: str, words: str) -> None:
-    """As of a variable that is not set: each run would ask anew, by a key of its own."""
+    """An unset variable gives an empty key; with a generated key each run would ask again."""
     with pytest.raises(askback.CallerError, match=f"^The key {words}"):
         await askback.ask_async("Deploy?", to="slack:#deploys", approvers="@ada", key=key)
     with pytest.raises(askback.CallerError, match=f"^The key {words}"):

@@ -1,4 +1,4 @@
-"""A pipeline beside a bot of the same app that has another database: everybody who clicks is told what is true."""
+"""A pipeline in parallel with a bot of the same app on another database: every click gets a true answer."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import suppress
 from .office import WITHIN, Office, Process
 
 PATIENCE = 2.0
-"""Seconds after which somebody clicks again for whom nothing changed."""
+"""Seconds after which a person whose click changed nothing clicks again."""
 UNTRUE = "changed nothing"
 PEOPLE = ("ada", "ben", "cy")
 
 
 async def beside_a_bot(office: Office, *arguments: str) -> Process:
-    """A pipeline that asks, and a bot that does not know its question; both hear what people do."""
+    """Start a pipeline that asks, and a bot that does not know its question; both receive all events."""
     await office.bot()
     office.settings = {"ASKBACK_DATABASE_URL": str(office.folder / "pipeline.db")}
     asked = await office.ask(*arguments)
@@ -23,7 +23,7 @@ async def beside_a_bot(office: Office, *arguments: str) -> Process:
 
 
 async def voted(office: Office, person: str, reads: str) -> None:
-    """Click until the card reads so, as this person is told to: once, however often the wrong one hears the click."""
+    """Click until the card shows this; the vote counts once, even if the wrong process gets some clicks."""
 
     def counted() -> bool:
         return any(reads in office.reads(one) for one in office.shown())
@@ -45,5 +45,5 @@ async def test_a_click_that_another_database_counts_is_never_told_otherwise(offi
     outcome = await asked.outcome()
     assert len(outcome["votes"]) == len(PEOPLE)
     assert not any(UNTRUE in words for words in office.private()), office.private()
-    # Slack hands each click to one of the two. On Discord both hear it, and whoever knows it speaks.
+    # Slack sends each click to one of the two. On Discord both receive it, and the one that knows it answers.
     assert bool(office.private()) == (office.platform == "slack"), office.private()

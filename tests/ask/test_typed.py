@@ -1,4 +1,4 @@
-"""What people type under a card that a program posted: it counts, or they are told how to answer."""
+"""Typed text below a program's card: it counts, or the author learns how to answer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ HOW = "To answer “Deploy 1.4.2?”, use its card, or write one of its options 
 
 @pytest.fixture(params=["alone", "beside a bot"])
 async def asking(request: pytest.FixtureRequest, office: Office) -> Office:
-    """With and without a bot that serves the same database."""
+    """The office with and without a bot that serves the same database."""
     if request.param != "alone":
         await office.bot()
     return office
 
 
 async def standing(asking: Office, asked: Process) -> Any:
-    """The card, once it is known where it is, and somebody hears what people write."""
+    """Return the card, once its location is stored and a process receives messages."""
     await asked.said("The question stands in #deploys now.")
     await asking.connected(1)
     return await asking.card()

@@ -1,1 +1,1 @@
-"""The figures: `python -m tests.bench` measures, and prints a line of JSON for each."""
+"""Benchmarks: `python -m tests.bench` measures, and prints a line of JSON per figure."""

@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: lines of JSON on standard output, one a figure; on standard error how far it is."""
+"""`python -m tests.bench`: one line of JSON per figure on standard output; progress on standard error."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def measure(names: list[str], folder: Path, *, quick: bool) -> int:
                     print(figure.line(name), flush=True)
             except Unavailable as why:
                 say(f"  left out: {why}")
-            except Exception as error:  # noqa: BLE001 - the others are measured all the same
+            except Exception as error:  # noqa: BLE001 - the other benchmarks still run
                 failed += 1
                 say(f"  failed: {error!r}")
                 traceback.print_exc()

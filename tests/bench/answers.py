@@ -1,4 +1,4 @@
-"""How many answers go through the manager in a second, 64 at once."""
+"""Answers per second through the manager, 64 at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AT_ONCE = 64
 SECONDS = 5.0
 GOALS = {"SQLite": 3000, "PostgreSQL": 400}
 MOST = {"SQLite": 25_000, "PostgreSQL": 8_000}
-"""More than can be answered in that time."""
+"""More answers than are possible in that time."""
 
 
 async def run(bench: Bench) -> AsyncIterator[Figure]:
@@ -61,7 +61,7 @@ async def _through(
 
 
 async def one(manager: QuestionManager, ask_id: str) -> float:
-    """Answer one, in milliseconds."""
+    """Answer one ask; return the milliseconds."""
     action = answer(ask_id)
     began = time.perf_counter()
     await manager.act(action)
@@ -71,7 +71,7 @@ async def one(manager: QuestionManager, ask_id: str) -> float:
 async def answered(
     manager: QuestionManager, asked: list[str], server: str | None, bench: Bench
 ) -> tuple[list[float], float, Fsyncs | None]:
-    """Answer these for some seconds: how long each took in milliseconds, how many a second, and fsyncs for each."""
+    """Answer these for some seconds; return milliseconds per answer, answers per second, and fsyncs per answer."""
     took: list[float] = []
     left = iter(asked)
     end = time.perf_counter() + SECONDS
@@ -91,7 +91,7 @@ async def answered(
             tasks.create_task(some(end))
     seconds, times = time.perf_counter() - began, len(took)
     bench.say(f"{times} answers in {seconds:.1f} s, the slowest in {p99(took):.1f} ms")
-    # Those that commit: this process, or the server's for the connections that were opened meanwhile.
+    # The committing processes: this one, or the server's, for the connections that are open by now.
     pids = [os.getpid()] if server is None else await postgres.processes(server)
     async with counting(*pids) as counted, asyncio.TaskGroup() as tasks:
         for _ in range(AT_ONCE):

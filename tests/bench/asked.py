@@ -1,4 +1,4 @@
-"""Questions that are open already, many at once."""
+"""Many open questions at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHUNK = 500
 
 
 def ask_in(thread: str) -> Ask:
-    """One that people look at already."""
+    """Return an open ask whose card is visible."""
     moment = utc_now()
     return Ask(
         id=new_ask_id(),
@@ -40,15 +40,15 @@ def ask_in(thread: str) -> Ask:
 
 
 def put(count: int, first: int = 0) -> Callable[[Connection], list[str]]:
-    """A transaction that stores so many, each in a place of its own, and returns their ids."""
+    """Return a transaction that stores N asks, each in its own place, and returns their ids."""
 
     def work(connection: Connection) -> list[str]:
         ask = ask_in(f"{first}.0")
         asks.insert(connection, ask)
-        # The first as the product writes it; the others are copies of its row.
+        # The product writes the first row; the others are copies of it.
         row = dict(connection.execute(select(schema.asks).where(schema.asks.c.id == ask.id)).mappings().one())
         copies = [
-            # Another question each: nothing is quicker since the one before was the same.
+            # Each has another question, so that caches of equal texts speed up nothing.
             row
             | {"id": new_ask_id(), "place_key": f"{row['place_key']}{at}"}
             | {"form": str(row["form"]).replace("Which colour", f"{first + at}: which colour")}
@@ -62,7 +62,7 @@ def put(count: int, first: int = 0) -> Callable[[Connection], list[str]]:
 
 
 def answer(ask_id: str) -> Action:
-    """Ada presses the first button."""
+    """Return Ada's press of the first button."""
     return Action(
         ask_id=ask_id,
         actor=ADA,

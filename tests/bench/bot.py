@@ -1,4 +1,4 @@
-"""A bot in a process of its own: the real one, or an empty one."""
+"""A bot in its own process: the real one, or an empty one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @asynccontextmanager
 async def running_bot(name: str, stage: Stage, folder: Path, **settings: str) -> AsyncGenerator[Process]:
-    """`askback slack` (`slack-http`: by signed HTTP) or `askback discord`; it listens when this returns."""
+    """Run `askback slack` (`slack-http`: with signed HTTP) or `askback discord`; yield once it listens."""
     program = [sys.executable, "-m", "askback", name.removesuffix("-http")]
     async with _running(program, name, stage, folder, **settings) as process:
         yield process
@@ -35,7 +35,7 @@ async def running_bot(name: str, stage: Stage, folder: Path, **settings: str) ->
 
 @asynccontextmanager
 async def empty_bot(name: str, stage: Stage, folder: Path, *, documented: bool) -> AsyncGenerator[Process]:
-    """The framework with an empty handler: set up as askback is, or as its documentation does."""
+    """Run the framework with an empty handler, set up as askback does it, or as its documentation does."""
     program = [sys.executable, "-m", "tests.bench.empty", name, *(["--documented"] if documented else [])]
     async with _running(program, name, stage, folder) as process:
         yield process
@@ -72,7 +72,7 @@ async def _running(
 
 
 class Child:
-    """A program of ours that answers each line with a line."""
+    """A child program that answers each line with a line."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None
@@ -92,7 +92,7 @@ class Child:
 
 @asynccontextmanager
 async def child(module: str, *words: str, environment: dict[str, str] | None = None) -> AsyncGenerator[Child]:
-    """`python -m tests.bench.MODULE WORD…`, until the block ends."""
+    """Run `python -m tests.bench.MODULE WORD…` until the block ends."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", f"tests.bench.{module}", *words),
         cwd=ROOT,
@@ -111,7 +111,7 @@ async def child(module: str, *words: str, environment: dict[str, str] | None = N
 
 @asynccontextmanager
 async def passing_on(name: str, stage: Stage) -> AsyncGenerator[Callable[[], Awaitable[str]]]:
-    """A program that only passes on what the model says, each time that this is called."""
+    """Yield a function that makes a separate program post the model's answer once."""
     async with child("pass_on", name, stage.channel, environment=stage.environment) as one:
         yield lambda: one.tell("say")
 

@@ -1,7 +1,7 @@
-"""A click until its durable ack, and until the agent goes on, beside the bare frameworks.
+"""A click until its durable ack, and until the agent continues, compared with the bare frameworks.
 
-One button is pressed at a time, on askback and on two bots with an empty handler in turn: (a) set up as askback is,
-(b) set up as the framework's documentation writes it. Each has a platform of its own.
+One button is pressed at a time, in turn on askback and on two bots with an empty handler: (a) set up as askback is,
+(b) set up as the framework's documentation writes it. Each has its own platform.
 """
 
 from __future__ import annotations

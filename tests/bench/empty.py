@@ -1,7 +1,7 @@
-"""What the frameworks take alone: `python -m tests.bench.empty slack|slack-http|discord [--documented]`.
+"""The frameworks' own time: `python -m tests.bench.empty slack|slack-http|discord [--documented]`.
 
-A bot whose handler acks a click and does nothing. `--documented`: set up as the framework's documentation
-writes it; else with the same options as askback.
+A bot whose handler acks a click and does nothing. With `--documented` it is set up as in the framework's
+documentation, otherwise with the same options as askback.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def slack_http(address: str, *, documented: bool) -> None:
     app = slack_app(documented=documented)
 
     async def take(request: web.Request) -> web.Response:
-        server.path = request.path  # the app on this machine has more than one address
+        server.path = request.path  # the local app has more than one address
         return await server.handle_post_requests(request)
 
     server = AsyncSlackAppServer(int(port), "/slack/events", app, host)
@@ -59,7 +59,7 @@ async def slack_http(address: str, *, documented: bool) -> None:
 
 
 class SameOptions(discord.Client):
-    """discord.py as askback sets it up."""
+    """discord.py set up as in askback."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -76,7 +76,7 @@ class SameOptions(discord.Client):
 
 
 class Colours(discord.ui.View):
-    """A view that outlives restarts, as the library's examples write it."""
+    """A view that outlives restarts, as in the library's examples."""
 
     def __init__(self, custom_id: str) -> None:
         super().__init__(timeout=None)
@@ -89,7 +89,7 @@ class Colours(discord.ui.View):
 
 
 class Documented(discord.Client):
-    """discord.py as its examples set it up."""
+    """discord.py set up as in its examples."""
 
     def __init__(self, custom_id: str) -> None:
         super().__init__(intents=discord.Intents.default())

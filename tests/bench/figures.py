@@ -1,4 +1,4 @@
-"""One figure, and where it was taken."""
+"""One figure, and its circumstances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PER_CENT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """Where it was stored, and what a commit there means."""
+    """The database of a figure, and the durability of a commit in it."""
 
     journal_mode: str
     synchronous: str
@@ -26,7 +26,7 @@ class Database:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fsyncs:
-    """How often something was forced onto the disk, for one of what the figure counts."""
+    """The number of flushes to the disk per counted item."""
 
     each: float
     counted_by: str
@@ -34,24 +34,24 @@ class Fsyncs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """What was measured."""
+    """One measured figure."""
 
     what: str
     median: float
     unit: str
     n: int
     p99: float | None = None
-    """None: it was counted, not measured again and again."""
+    """None means that it was counted once, not measured repeatedly."""
     goal: str | None = None
     met: bool | None = None
     note: str | None = None
     database: Database | None = None
-    """None: nothing was stored."""
+    """None means that nothing was stored."""
     fsyncs: Fsyncs | None = None
-    """None: nothing was stored, or nothing here can count them."""
+    """None means that nothing was stored, or that they cannot be counted here."""
 
     def line(self, bench: str) -> str:
-        """As a line of JSON, with what else was the same for all."""
+        """Return a line of JSON, including the common circumstances."""
         fields: dict[str, object] = {"bench": bench, "what": self.what}
         fields |= {"median": rounded(self.median), "p99": None if self.p99 is None else rounded(self.p99)}
         fields |= {"unit": self.unit, "n": self.n, "goal": self.goal, "met": self.met}
@@ -67,12 +67,12 @@ class Figure:
 
 
 def rounded(value: float) -> float:
-    """Three digits of it: more would be noise."""
+    """Return three significant digits; more would be noise."""
     return float(f"{value:.3g}") if abs(value) < 1000 else round(value)
 
 
 def measured(what: str, unit: str, values: Sequence[float], **more: object) -> Figure:
-    """A figure of several measurements."""
+    """Return a figure from several measurements."""
     return Figure(what=what, unit=unit, n=len(values), median=median(values), p99=p99(values), **more)  # type: ignore[arg-type]
 
 
@@ -81,7 +81,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def p99(values: Sequence[float]) -> float:
-    """The 99th percentile; of fewer than a hundred, the largest."""
+    """Return the 99th percentile; for fewer than a hundred values, the largest."""
     return max(values) if len(values) < PER_CENT else statistics.quantiles(values, n=PER_CENT)[-1]
 
 
@@ -90,7 +90,7 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 async def database_in(folder: Path) -> Database:
-    """What our own writer does there: asked of its connection, not taken from its source."""
+    """Return the writer's database settings in this folder, read from its connection instead of its source."""
     writer = SqliteDatabase(folder / "facts.db")
     try:
         mode, synchronous = await writer.run(
@@ -108,7 +108,7 @@ SYNCHRONOUS = {0: "off", 1: "normal", 2: "full", 3: "extra"}
 
 
 def file_system(folder: Path) -> str:
-    """Its kind, by the mount that is nearest above."""
+    """Return the type of the file system, from the nearest mount above the folder."""
     here, best, kind = folder.resolve(), Path(), "unknown"
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         fields = line.split()

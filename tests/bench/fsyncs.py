@@ -1,4 +1,4 @@
-"""Counts how often a process forces something onto the disk, by strace."""
+"""Count a process's flushes to the disk, by strace."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CALLS = ("fsync(", "fdatasync(")
 
 @dataclass(slots=True)
 class Counted:
-    """When each began, in seconds since the epoch. None: nothing here can count them."""
+    """The time of each flush, in seconds since the epoch; None if they cannot be counted here."""
 
     at: list[float] | None = field(default_factory=list[float])
 
     def each(self, times: int) -> Fsyncs | None:
-        """For each of so many things that were done meanwhile."""
+        """Return the flushes per item, for N items."""
         return None if self.at is None else Fsyncs(each=len(self.at) / times, counted_by="strace")
 
     def within(self, spans: list[tuple[float, float]]) -> Fsyncs | None:
-        """For each of these spans of time."""
+        """Return the flushes per span of time."""
         if self.at is None:
             return None
         inside = sum(begin <= at <= end for at in self.at for begin, end in spans)
@@ -37,7 +37,9 @@ class Counted:
 
 @asynccontextmanager
 async def counting(*pids: int) -> AsyncGenerator[Counted]:
-    """Count those of processes and all their threads until the block ends. It slows them: time nothing meanwhile."""
+    """Count the flushes of processes and their threads until the block ends. It slows them, so time nothing
+    meanwhile.
+    """
     counted = Counted()
     strace = shutil.which("strace")
     if strace is None or not pids:

@@ -1,7 +1,7 @@
-"""With 1, 1,000 and 100,000 open questions: how long a click takes, what the bot needs, and when it listens.
+"""With 1, 1,000 and 100,000 open questions: the time of a click, the bot's memory, and its start.
 
-The real `askback slack` in a process of its own for each, all three at the same time. The clicks are on questions
-that were just asked, beside the others.
+Each runs the real `askback slack` in its own process, all three at once. The clicks answer new questions, in addition
+to the open ones.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
 
 
 async def _clicks(stages: dict[int, Stage], bench: Bench) -> dict[int, list[float]]:
-    """How long acks took, in milliseconds: one click at a time, on each in turn."""
+    """Return the milliseconds until each ack: one click at a time, in turn on each."""
     took: dict[int, list[float]] = {count: [] for count in stages}
     warm = bench.times(WARM, 1)
     for number in range(warm + bench.times(TIMES)):
@@ -115,7 +115,7 @@ async def _clicks(stages: dict[int, Stage], bench: Bench) -> dict[int, list[floa
 
 
 def multiply(path: Path, count: int) -> None:
-    """Copy the one conversation that waits for an answer, with all its rows, until there are so many."""
+    """Copy the one waiting conversation, with all its rows, until there are `count`."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.create_function("name", 2, _name, deterministic=True)
     connection.execute("PRAGMA synchronous = OFF")
@@ -154,7 +154,7 @@ def _copied(table: Table, name: str) -> str:
 
 
 def _name(kind: str, number: int) -> str:
-    """An id as random as those of the product, and the same each time."""
+    """Return an id that is as random as the product's, and reproducible."""
     return hashlib.blake2b(f"{kind}{number}".encode(), digest_size=11).hexdigest()
 
 

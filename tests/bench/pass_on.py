@@ -1,7 +1,7 @@
-"""What a text takes without us: `python -m tests.bench.pass_on slack|discord CHANNEL`.
+"""The time of a text without askback: `python -m tests.bench.pass_on slack|discord CHANNEL`.
 
-At each line on standard input: streams an answer of the model by its own library, and posts it by the platform's.
-Says so by a line on standard output.
+For each line on standard input, it streams an answer of the model with the model's library, and posts it with the
+platform's. A line on standard output reports each post.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One of those who wait for an answer: `python -m tests.bench.peer NAME FOLDER`.
+"""One of the compared waiting programs: `python -m tests.bench.peer NAME FOLDER`.
 
-At `once` on standard input: somebody asks and waits, is answered, and goes on; says when the answer was given and when
-they went on, in seconds since the epoch. At `facts`: the journal mode and what is forced onto the disk.
+On `once` from standard input it asks, waits, is answered and continues. It prints the times of the answer and of the
+continuation, in seconds since the epoch. On `facts` it prints the journal mode and its flushes to the disk.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def askback(folder: Path) -> None:
             went_on = time.time()
 
         waiting = asyncio.create_task(wait())
-        while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - nobody is told
+        while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - without an event to wait for
             await asyncio.sleep(LOOK_SECONDS)
         await asyncio.sleep(LOOK_SECONDS)
         began = time.time()
@@ -98,7 +98,7 @@ def langgraph(folder: Path) -> None:
 
         def once() -> Span:
             config = {"configurable": {"thread_id": uuid.uuid4().hex}}
-            # On the disk before it goes on, as with everybody here.
+            # It is on the disk before it continues, as with all the others.
             graph.invoke({"colour": ""}, config, durability="sync")
             began = time.time()
             graph.invoke(Command(resume="green"), config, durability="sync")

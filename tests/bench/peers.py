@@ -1,6 +1,6 @@
-"""An answer until whoever waits for it goes on, beside what somebody would take instead. All in turn, one disk.
+"""An answer until the waiting program continues, compared with alternatives. They run in turn, on one disk.
 
-Each is a process of its own; see `peer.py`.
+Each runs in its own process; see `peer.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
 
 
 async def _once(peer: Child) -> tuple[float, float]:
-    """When the answer was given, and when whoever waited went on."""
+    """Return the times of the answer and of the continuation."""
     began, went_on = (await peer.tell("once")).split()
     return float(began), float(went_on)
 

@@ -1,4 +1,4 @@
-"""A database of a benchmark's own on PostgreSQL."""
+"""A PostgreSQL database for one benchmark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .runner import Bench, Unavailable
 
 @asynccontextmanager
 async def fresh(bench: Bench) -> AsyncGenerator[tuple[str, Database]]:
-    """Its URL, and what a commit there means; gone afterwards."""
+    """Yield the URL, and the durability of a commit; the database is dropped afterwards."""
     try:
         import psycopg
     except ImportError:
@@ -34,7 +34,7 @@ async def fresh(bench: Bench) -> AsyncGenerator[tuple[str, Database]]:
             Database(
                 journal_mode=f"wal of PostgreSQL {version.split()[0]}",
                 synchronous=synchronous,
-                # Another machine's is not known here.
+                # Another machine's file system is unknown here.
                 file_system=file_system(Path(directory)) if _is_here(url) else "of the server",
             ),
         )
@@ -43,7 +43,7 @@ async def fresh(bench: Bench) -> AsyncGenerator[tuple[str, Database]]:
 
 
 async def processes(url: str) -> list[int]:
-    """Those of the server that work on this database, where they are on this machine."""
+    """Return the server's processes for this database, if the server is on this machine."""
     import psycopg
 
     if not _is_here(url):

@@ -1,4 +1,6 @@
-"""From the model's last token to the message at the platform, beside a program that only passes it on."""
+"""The time from the model's last token to the message on the platform, compared with a program that
+only passes it on.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""An answer given in one process, until who waits for it goes on in another. PostgreSQL only.
+"""An answer in one process, until the waiter in another continues. PostgreSQL only.
 
-The answers are given here. In the other process waits a program that asked by the library, or an agent: the real
-`askback slack`, which is resumed when the model is asked again.
+This process gives the answers. In the other process waits a program that asked through the library, or an agent: the
+real `askback slack`, which has resumed once it calls the model again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
                 spans = []
                 for number in range(bench.times(TIMES) + bench.times(WARM, 1)):
                     card = await stage.asks()
-                    while not (ask := (await manager.pending())[0]).messages:  # noqa: ASYNC110 - the other process says nothing
+                    while not (ask := (await manager.pending())[0]).messages:  # noqa: ASYNC110 - the other process sends nothing
                         await asyncio.sleep(LOOK_SECONDS)
                     action = answer(ask.id).evolve(actor=ask.policy.who.people[0], message=ask.messages[0])
                     began = time.time()

@@ -1,4 +1,4 @@
-"""Which benchmarks there are, and what each is given."""
+"""The list of benchmarks, and their interface."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ BENCHES = {
 
 
 class Unavailable(Exception):
-    """Why a benchmark cannot run here."""
+    """The benchmark cannot run here; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What a benchmark is given."""
+    """The environment of a benchmark."""
 
     folder: Path
-    """A folder of its own, where its databases are."""
+    """A separate folder for its databases."""
     database: Database
     quick: bool
-    """Whether it is only to be seen that it works."""
+    """True if the run only checks that the benchmark works."""
     say: Callable[[str], None]
-    """Tells whoever waits how far it is."""
+    """Report progress to the user."""
 
     def times(self, many: int, few: int = 3) -> int:
-        """How often something is done."""
+        """Return the number of repetitions."""
         return few if self.quick else many
 
 
 class Module(Protocol):
-    """A benchmark is a module with this in it."""
+    """The interface of a benchmark's module."""
 
     def run(self, bench: Bench) -> AsyncIterator[Figure]: ...
 
 
 def module(name: str) -> Module:
-    # Only when it runs: `--list` waits for no library.
+    # Import it only when it runs, so that `--list` waits for no library.
     return import_module(f"{__package__}.{name}")  # type: ignore[return-value]

@@ -1,7 +1,7 @@
-"""How long it takes from a connection's silent death to the next one.
+"""The time from a connection's silent death to the next connection.
 
-The real bot in front of the local platform, in one process, with the settings that are shipped. The moment of the
-death is spread over the pulse's period.
+The real bot runs with the local platform in one process, with the default settings. The moments of death are spread
+over the heartbeat's period.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ async def silence(platform: str, folder: Path) -> float:
     except ImportError:
         raise Unavailable("it needs what the tests need: pip install -e '.[dev]'") from None
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    from bots import discord, slack  # noqa: TID251 - those of the tests
+    from bots import discord, slack  # noqa: TID251 - the tests' desks
 
     tests = {"discord": discord, "slack": slack}[platform]
     with pytest.MonkeyPatch.context() as patch:
-        # A desk of its own each time: after lines that did not last, the next is opened after a pause.
+        # Each run has its own desk: after short connections, the bot pauses before it opens the next one.
         async with tests.open_desk(folder, patch) as desk:
             await asyncio.sleep(1.0 + random.random())
             before, began = desk.connection_count(), time.monotonic()

@@ -1,6 +1,6 @@
-"""A platform on this machine for one bot, a model that asks one question and then says thanks, and Ada.
+"""A local platform for one bot, a model that asks one question and then says thanks, and Ada.
 
-The services run in the process that measures, the bot in one of its own.
+The services run in the measuring process, the bot in its own.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from .asked import FORM
 
 WITHIN = 30.0
 CALM_SECONDS = 0.02
-"""What is still committed after the last that people see: nobody clicks so quickly."""
+"""Seconds for the commits after the last visible change; people do not click that quickly."""
 BUTTON = "Green"
 THANKS = "Thank you, green it is."
 WRITING = {"chat.stopStream", "chat.postMessage", "chat.update"}
 ASK_ID = "A" * 22
-"""Of the card that stands in front of an empty bot."""
+"""The id of the card in front of an empty bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Pressed:
     """A click."""
 
     sent: float
-    """When it left the platform, in seconds since the epoch."""
+    """The time at which it left the platform, in seconds since the epoch."""
     ms: float
-    """Until its ack came."""
+    """Milliseconds until its ack."""
 
     @property
     def acked(self) -> float:
@@ -63,7 +63,7 @@ class Pressed:
 
 
 class AskingModel(Model):
-    """Asks, and says thanks for the answer. Knows when it was called last, and when it had said its last word."""
+    """A model that asks, and says thanks for the answer. It records its last call and the end of its last text."""
 
     def __init__(self, thanks: str = THANKS) -> None:
         super().__init__(persona=self._next)
@@ -86,7 +86,7 @@ class AskingModel(Model):
 
 
 class _Timed(SlackSocket):
-    """Knows when the last click left."""
+    """A socket that records the time of the last click."""
 
     sent_at = 0.0
 
@@ -96,11 +96,11 @@ class _Timed(SlackSocket):
 
 
 class _TimedHttp(_Timed, SlackHttp):
-    """The same over signed HTTP."""
+    """The same recording over signed HTTP."""
 
 
 class Stage(ABC):
-    """See the module."""
+    """One platform with a bot, a model and Ada."""
 
     channel: str
     """The id of the channel in which Ada writes."""
@@ -113,14 +113,14 @@ class Stage(ABC):
     @staticmethod
     @asynccontextmanager
     async def open(name: str) -> AsyncGenerator[Stage]:
-        """`slack`, `slack-http` or `discord`."""
+        """Open `slack`, `slack-http` or `discord`."""
         workspace, model = Workspace(), AskingModel()
         delivery = _TimedHttp(workspace) if name == "slack-http" else _Timed(workspace)
         async with Services(port=0, workspace=workspace, socket=delivery, model=model) as services:
             yield DiscordStage(services, model) if name == "discord" else SlackStage(services, model, delivery)
 
     async def asks(self) -> Any:
-        """Ada mentions the bot; the card that it posts then."""
+        """Mention the bot as Ada; return the card that it posts."""
         before = self.newest()
         self.mention()
         await self.until(lambda: self.newest() not in (None, before))
@@ -133,7 +133,7 @@ class Stage(ABC):
     def mention(self) -> None: ...
     @abstractmethod
     def newest(self) -> Any:
-        """The id of the newest card that can be used."""
+        """Return the id of the newest card that can be used."""
 
     @abstractmethod
     async def post(self) -> Any:
@@ -143,17 +143,17 @@ class Stage(ABC):
     async def press(self, card: Any) -> Pressed: ...
     @abstractmethod
     def is_over(self, card: Any) -> bool:
-        """Whether the card is settled, and the agent has said its thanks."""
+        """Return True if the card is settled, and the agent has said its thanks."""
 
     @abstractmethod
     def said_at(self) -> float:
-        """When the call came that made the agent's last words whole."""
+        """Return the time of the call that completed the agent's last text."""
 
     @abstractmethod
     async def changed(self) -> None: ...
 
     async def calm(self, card: Any) -> None:
-        """Until nothing more happens after a click."""
+        """Wait until everything after a click is done."""
         await self.until(lambda: self.is_over(card))
         await asyncio.sleep(CALM_SECONDS)
 
@@ -164,7 +164,7 @@ class Stage(ABC):
 
 
 class SlackStage(Stage):
-    """Slack, by a socket or over HTTP."""
+    """Slack, with a socket or over HTTP."""
 
     def __init__(self, services: Services, model: AskingModel, delivery: _Timed) -> None:
         super().__init__(services, model)
@@ -228,7 +228,7 @@ class SlackStage(Stage):
 
 
 class DiscordStage(Stage):
-    """Discord, by its gateway."""
+    """Discord, with its gateway."""
 
     def __init__(self, services: Services, model: AskingModel) -> None:
         super().__init__(services, model)

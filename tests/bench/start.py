@@ -1,4 +1,4 @@
-"""How long imports and starts take, each in a process of its own, all in turn."""
+"""The time of imports and starts, each in its own process, all in turn."""
 
 from __future__ import annotations
 

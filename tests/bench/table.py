@@ -1,4 +1,4 @@
-"""Lines of JSON as a table in Markdown."""
+"""A Markdown table from lines of JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 MARK = "<!-- figures -->"
 LEFT_OUT = {"writer", "silence"}
-"""What only whoever works on those wants to know."""
+"""Benchmarks that only interest the developers of those parts."""
 
 
 def table(lines: str) -> str:
-    """One row a figure, and below it what was the same for all."""
+    """Return one row per figure, and the common circumstances below."""
     figures: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines() if line.strip()]
     rows = ["| | median | p99 | fsyncs | goal | |", "|---|---:|---:|---:|---|---|"]
     rows += [_row(figure) for figure in figures if figure["bench"] not in LEFT_OUT]
@@ -19,7 +19,7 @@ def table(lines: str) -> str:
 
 
 def placed(made: str, page: str) -> str:
-    """The page with this table between its two marks."""
+    """Return the page with this table between its two marks."""
     before, _, after = page.split(MARK)
     return f"{before}{MARK}\n{made}\n{MARK}{after}"
 

@@ -1,6 +1,6 @@
-"""A program that asks by the library and waits, in a process of its own: `python -m tests.bench.waiter URL`.
+"""A program that asks through the library and waits, in its own process: `python -m tests.bench.waiter URL`.
 
-At `ask` on standard input it asks, and says the question's id once it waits; then, when it goes on.
+On `ask` from standard input it asks, prints the question's id once it waits, and prints again when it continues.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ async def main(url: str) -> None:
             while await asyncio.to_thread(sys.stdin.readline):
                 place = ask_in(uuid.uuid4().hex).place
                 waiting = asyncio.create_task(manager.ask(FORM, to=place, who=Who.only(ADA)))
-                while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - nobody is told
+                while not (asked := await manager.pending(place)):  # noqa: ASYNC110 - without an event to wait for
                     await asyncio.sleep(LOOK_SECONDS)
                 await asyncio.sleep(LOOK_SECONDS)
                 print(asked[0].id, flush=True)

@@ -1,7 +1,7 @@
-"""How long a transaction takes, and how many fit into a second, with nothing above the store.
+"""The time of a transaction, and transactions per second, with nothing above the store.
 
-A transaction is what a click costs the store at the least: one statement reads the ask, one compares and sets
-its revision, one adds to the audit. `small` is an insert and an update only.
+A transaction is the minimum work of a click: one statement reads the ask, one compares and sets its revision, one adds
+to the audit. `small` is only an insert and an update.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def audit(name: str, revision: int, at: int) -> dict[str, object]:
 
 
 async def timed(writer: SqliteDatabase, kind: Kind, at_once: int, seconds: float) -> tuple[list[float], float]:
-    """How long each took, in milliseconds, and how many there were in a second."""
+    """Return the milliseconds of each transaction, and the transactions per second."""
     took: list[float] = []
     number = 0
     began = time.perf_counter()
@@ -90,7 +90,7 @@ async def timed(writer: SqliteDatabase, kind: Kind, at_once: int, seconds: float
 
 
 def bare(path: Path, seconds: float) -> list[float]:
-    """The floor: the standard library alone, one transaction after the other, same pragmas, same statements."""
+    """Return the baseline: the standard library alone, one transaction after the other, same pragmas and statements."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = FULL")
     took: list[float] = []

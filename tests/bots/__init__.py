@@ -1,1 +1,1 @@
-"""The contract of the bots: what every one of them does, whatever its platform."""
+"""The contract of the bots: the behaviour that all platforms share."""

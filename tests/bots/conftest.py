@@ -15,7 +15,7 @@ PLATFORMS: dict[str, PlatformTests] = {"discord": discord, "slack": slack}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every platform, but for scenarios that mean something on one only: those say why."""
+    """Parametrize over every platform, except for scenarios marked `only`, which must give a reason."""
     if "platform" not in metafunc.fixturenames:
         return
     platforms = sorted(PLATFORMS)
@@ -32,7 +32,7 @@ def tests_of(platform: str) -> PlatformTests:
 
 @pytest.fixture
 def only_starter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only whoever began a conversation may answer. Asked for before the desk."""
+    """Let only the person who began a conversation answer. Request this fixture before the desk."""
     monkeypatch.setenv("ASKBACK_ANSWERERS", "starter")
 
 
@@ -42,7 +42,7 @@ async def desk(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     over = asyncio.Event()
 
     async def open_until_over() -> None:
-        # In a task of its own: what the bot runs belongs to it, and shows there when it ends before its time.
+        # The bot runs in its own task, and its failures show there if it ends early.
         async with PLATFORMS[platform].open_desk(tmp_path, monkeypatch) as opened:
             ready.set_result(opened)
             await over.wait()

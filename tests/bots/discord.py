@@ -1,4 +1,4 @@
-"""The desk on Discord: the guild on this machine, and the real bot on discord.py in front of it."""
+"""The desk on Discord: a local guild, and the real bot with discord.py connected to it."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ async def open_desk(
     connections: int = 1,
     database: str | None = None,
 ) -> AsyncGenerator[DiscordDesk]:
-    """A guild with the bot in it, until the block ends.
+    """Yield a guild with the bot in it, until the block ends.
 
-    `privileged`: the intents that its application may use; `public`: whether anybody may let it into a server.
-    Without `start`, the scenario runs the bot itself. `connections`: how often it connects, knowing nothing of each
-    other, as so many processes on one database do.
+    `privileged`: the intents that its application may use; `public`: True if anyone may add it to a server.
+    Without `start`, the scenario runs the bot itself. `connections`: the number of independent connections, like that
+    many processes on one database.
     """
     for name in (*PROXIES, "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
@@ -124,7 +124,7 @@ async def open_desk(
 
 
 def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
-    """Set who may talk, by names where there are such."""
+    """Set the people who may talk to the bot, by names if they have any."""
     guild = Guild()
     ids = {thing.name: thing.id for thing in (*guild.places.values(), *guild.people.values(), *guild.roles.values())}
     words = {"groups": "ALLOW_ROLES", "admin_groups": "ADMIN_ROLES", "admins": "ADMINS"}
@@ -134,18 +134,18 @@ def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
 
 
 def accepted(messages: list[dict[str, Any]]) -> None:
-    """Fails where Discord, or its own document, would not take what `askback preview` printed."""
+    """Fail if Discord, or its OpenAPI document, would reject the output of `askback preview`."""
     for message in messages:
         cards.accepted([message])
 
 
 def readable(messages: list[dict[str, Any]]) -> str:
-    """Everything that can be read in what `askback preview` printed, controls excepted."""
+    """Return all readable text in the output of `askback preview`, except the controls'."""
     return "\n".join(_text(tuple(message["components"])) for message in messages)
 
 
 def audit(desk: DiscordDesk) -> None:
-    """What holds of everything that a bot sends, whatever the scenario."""
+    """Check the rules for everything that a bot sends, in every scenario."""
     answers: Counter[str] = Counter()
     for call in desk.guild.log:
         assert as_object(call.answer).get("code") != 50035, (call.operation, call.answer)
@@ -184,7 +184,7 @@ class DiscordDesk:
         self.journal = journal
         self.model: Model = services.model
         self.handled = handled
-        """The interactions that the bot is done with, in order."""
+        """The interactions that the bot has finished, in order."""
         self._limits = limits
         self._last: JsonObject = {}
         self._last_done: Done | None = None
@@ -197,7 +197,7 @@ class DiscordDesk:
 
     @asynccontextmanager
     async def bot(self, connections: int = 1) -> AsyncGenerator[None]:
-        """The bot runs until the block ends: a process of it, as it were."""
+        """Run the bot until the block ends, like one process."""
         async with running([bot_named("discord")] * connections, load(Settings), limits=self._limits) as self.host:
             await until(lambda: self.gateway.connections == connections, "it is connected")
             yield
@@ -211,11 +211,11 @@ class DiscordDesk:
             self._dispatch_post(kind, post, data)
 
     async def handled_since(self, count: int) -> None:
-        """Wait until the bot is done with more interactions than that."""
+        """Wait until the bot has finished more interactions than that."""
         await until(lambda: len(self.handled) > count, "the bot is done with it")
 
     def callbacks(self) -> list[int]:
-        """The kinds of first answers that Discord took, in order."""
+        """Return the types of the first answers that Discord accepted, in order."""
         return [
             int(str(call.body["type"]))
             for call in self.guild.log
@@ -256,7 +256,7 @@ class DiscordDesk:
 
     async def edit(self, person: str, text: str, talk: Talk, *, which: int = -1) -> None:
         post = self._own(person, talk)[which]
-        # The mention of the bot stays where it was.
+        # An edit keeps the mention of the bot.
         text = f"@askback {text}" if post.content.startswith("<@") else text
         self.services.discord.people.edit(person, post.channel, post.id, text)
 
@@ -294,14 +294,14 @@ class DiscordDesk:
         self.services.discord.posting.post(post)
 
     async def room(self, talk: Talk) -> Room:
-        """The thread, or the channel, as soon as it is there."""
+        """Return the thread, or the channel, once it exists."""
         return await until(lambda: self.guild.place(talk.thread or talk.channel), "the thread begins")
 
     def can_stop(self, talk: Talk) -> bool:
         return bool(self.stop_buttons(talk))
 
     def stop_buttons(self, talk: Talk) -> list[tuple[Post, Control]]:
-        """The buttons below texts that are being written."""
+        """Return the stop buttons below texts that are being streamed."""
         return [
             (post, control)
             for post in self._posts(talk)
@@ -314,7 +314,7 @@ class DiscordDesk:
         await self.press_stop(person, post, control)
 
     async def press_stop(self, person: str, post: Post, control: Control) -> Done:
-        """Press such a button, also one that is not there any more."""
+        """Press such a button, even if it is gone."""
         custom_id, before = as_text(control.handle["custom_id"]), len(self.handled)
         target = Target(
             person=person, channel=post.channel, message=post.id, custom_id=custom_id, components=post.components
@@ -355,7 +355,7 @@ class DiscordDesk:
         raise AssertionError(f"no {wanted} on any page")
 
     async def flip(self, person: str, card: Card) -> Clicked:
-        """To the next page of a long menu, from the last one back to the first."""
+        """Turn to the next page of a long menu, from the last one back to the first."""
         while card.control("▶").handle.get("disabled"):
             await self.press(person, card, "◀")
             card = self.newest(card)
@@ -364,7 +364,7 @@ class DiscordDesk:
         return await self.press(person, card, "▶")
 
     def newest(self, card: Card) -> Card:
-        """The same message as it is now."""
+        """Return the current state of the same message."""
         return next(one for one in self.cards(card.talk) if one.id == card.id)
 
     async def search(self, person: str, card: Card, query: str) -> tuple[str, ...]:
@@ -395,7 +395,7 @@ class DiscordDesk:
         )
 
     async def submit(self, person: str, text: str) -> tuple[str, ...]:
-        """A field of Discord's closes in any case; where a notice offers it again, it is opened again."""
+        """Submit the text. A field of Discord's closes in any case; if a notice offers it again, it is reopened."""
         if self.field(person) is None:
             await self.press_on_notice(person, TRY_AGAIN)
         before = self._told(person)
@@ -413,12 +413,12 @@ class DiscordDesk:
         return (reason,)
 
     async def submit_once(self, person: str, text: str) -> Done:
-        """Send the open text field, whatever comes of it."""
+        """Send the open text field; any outcome is accepted."""
         opened = self.guild.modals[self._person(person).id]
         return await self.services.discord.clicks.submit(person, opened.custom_id, {ids.TEXT: text}, Delivery())
 
     async def press_on_notice(self, person: str, label: str) -> Done:
-        """Press a button on the newest private notice."""
+        """Press a button on the newest ephemeral notice."""
         notice, control = next(
             (notice, one)
             for notice in reversed(self._told(person))
@@ -472,7 +472,7 @@ class DiscordDesk:
         return _clicked(done)
 
     def payload(self, person: str, card: Card, control: Control, values: list[str] | None = None) -> JsonObject:
-        """What Discord sends for a click on the card as it was seen."""
+        """Return the payload that Discord sends for a click on the card as it was seen."""
         room = self.guild.places[card.talk.thread or card.talk.channel]
         component: JsonObject = control.handle
         kind: DoneKind = "component"
@@ -577,7 +577,7 @@ class DiscordDesk:
     # what goes wrong
 
     def slow_down(self, what: What, *, seconds: int = 1, times: int = 1) -> None:
-        # Without Via, as the proxy in front of Discord says it: discord.py waits for the other kind by itself.
+        # Without Via, like the proxy in front of Discord; discord.py waits automatically for the other kind.
         self.guild.faults.ratelimit(OPERATIONS[what], retry_after=seconds, via=False, times=times)
 
     def refuse(self, what: What | Literal["everything"], *, times: int | None = 1) -> str:
@@ -651,7 +651,7 @@ class DiscordDesk:
     def posted(self, card: Card) -> list[dict[str, Any]]:
         control = ids.parse(next(one.handle["custom_id"] for one in card.controls))
         assert control is not None
-        # A call that was refused for a moment is made again under the same nonce.
+        # A temporarily refused call is repeated with the same nonce.
         found = {
             nonce: {name: value for name, value in call.body.items() if name not in ("nonce", "enforce_nonce")}
             for call in self.guild.log
@@ -681,7 +681,7 @@ class DiscordDesk:
 
 
 def _is_card(post: Post) -> bool:
-    """Cards are made of components, texts are not."""
+    """Return True if the post is a card: cards are made of components, texts are not."""
     return bool(post.flags & Flag.COMPONENTS_V2)
 
 
@@ -715,7 +715,7 @@ def _text(components: tuple[JsonObject, ...]) -> str:
 
 @lru_cache(maxsize=20_000)
 def _read(markdown: str) -> str:
-    """What people see of a text; marks that nobody sees are left out."""
+    """Return the text as people see it, without invisible marks."""
     text = re.sub("[\u200b\u200e\u200f\u2060\u2066-\u2069]", "", seen(read(markdown)))
     return re.sub(r"<t:(\d+):\w>", lambda match: f"{datetime.fromtimestamp(int(match[1]), UTC):%d %B %Y %H:%M}", text)
 
@@ -734,7 +734,7 @@ def _clicked(done: Done) -> Clicked:
 
 
 def _checked(clicked: Clicked) -> Clicked:
-    """Every click of every scenario is acked in time."""
+    """Check that the click was acked in time; this holds for every click of every scenario."""
     assert clicked.acked, clicked
     assert clicked.ms is not None
     assert clicked.ms < ACK_MS, clicked

@@ -1,7 +1,6 @@
-"""What a scenario does and sees, whatever the platform: people at a desk, a real bot, a scripted model.
+"""The actions and checks of a scenario on any platform: people at a desk, a real bot, a scripted model.
 
-A scenario is written against `Desk` and nothing else. A platform implements `Desk` once; `conftest.py`
-runs every scenario over every platform.
+A scenario uses only `Desk`. A platform implements `Desk` once; `conftest.py` runs every scenario on every platform.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from askback_local.model.script import ToolCall, call
 T = TypeVar("T")
 
 WITHIN = 30.0
-"""Seconds that anything may take before a scenario fails: what is there at once is not waited for."""
+"""Seconds that any step may take before a scenario fails; waits end as soon as they can."""
 ACK_MS = 3_000.0
 
 ADA, BEN, CY = "ada", "ben", "cy"
-"""Who sits at the desk."""
+"""The people at the desk."""
 RELEASE = "release"
-"""The group, or role, that ada alone is in."""
+"""The group, or role, whose only member is ada."""
 GENERAL, DEPLOYS = "general", "deploys"
-"""The channels. People mention the bot in the first one, where they do not say otherwise."""
+"""The channels. People mention the bot in the first one by default."""
 
 What = Literal["post", "change", "field", "answer", "look"]
-"""What a bot does on its platform: post a message, change one, open a text field, answer a click."""
+"""Calls of a bot to its platform: post a message, change one, open a text field, answer a click."""
 GROUPS = {"slack": "S0LOCALREL", "discord": "1100000000000000010"}
 """The id of `RELEASE` on each platform."""
 
@@ -62,27 +61,27 @@ class Choice:
 
 @dataclass(frozen=True)
 class Control:
-    """Something on a card that can be used."""
+    """A part of a card that people can use."""
 
     kind: Literal["button", "menu", "several"]
     label: str
     choices: tuple[Choice, ...] = ()
     searched: bool = False
     boxes: bool = False
-    """Whether all of `several` stand open, each with its own box."""
+    """True if the options of `several` are shown as separate boxes."""
     handle: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Card:
-    """A message about a question as a person sees it at one moment. Using an old one is a late click."""
+    """A message about a question, as a person sees it at one moment. Using an old one is a late click."""
 
     id: str
     talk: Talk
     text: str
-    """Everything that can be read, controls excepted."""
+    """All readable text, except the controls'."""
     notification: str
-    """What a phone or a screen reader says."""
+    """The text that a phone notification or a screen reader gives."""
     controls: tuple[Control, ...]
     handle: Any = field(default=None, compare=False, repr=False)
 
@@ -92,11 +91,11 @@ class Card:
 
     @property
     def is_live(self) -> bool:
-        """Whether there is something to decide on it."""
+        """True if the card still has something to decide."""
         return any(control.label != EVERYTHING for control in self.controls)
 
     def control(self, label: str) -> Control:
-        """The button of that label, else the first that begins with it."""
+        """Return the button with that label, else the first that begins with it."""
         buttons = [control for control in self.controls if control.kind == "button"]
         for control in buttons:
             if control.label == label:
@@ -108,7 +107,7 @@ class Card:
 
     @property
     def menu(self) -> Control:
-        """The one menu or set of boxes."""
+        """The only menu or set of boxes."""
         (menu,) = (control for control in self.controls if control.kind != "button")
         return menu
 
@@ -118,7 +117,7 @@ class TextField:
     """An open text field."""
 
     text: str
-    """Everything that can be read on it."""
+    """All readable text on it."""
     placeholder: str
     value: str
     errors: tuple[str, ...]
@@ -126,19 +125,19 @@ class TextField:
 
 @dataclass(frozen=True)
 class Line:
-    """One message of a conversation that everybody sees."""
+    """One public message of a conversation."""
 
     author: str
     text: str
     bot: bool
     card: bool = False
     links: tuple[str, ...] = ()
-    """Where what can be clicked in it leads."""
+    """The targets of its links."""
 
 
 @dataclass(frozen=True)
 class Clicked:
-    """What became of a click."""
+    """The outcome of a click."""
 
     acked: bool
     ms: float | None
@@ -146,21 +145,23 @@ class Clicked:
 
 
 class PlatformTests(Protocol):
-    """What the module of a platform offers to `conftest.py` and to the scenarios."""
+    """The functions that a platform's module offers to `conftest.py` and to the scenarios."""
 
     def open_desk(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limits: Limits | None = None
     ) -> AbstractAsyncContextManager[Desk]: ...
     def allow(self, monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
-        """Set who may talk: `people`, `groups`, `channels`, `admins`, `admin_groups`, by names where there are such."""
+        """Set `people`, `groups`, `channels`, `admins` and `admin_groups` who may talk to the bot, by names if they
+        have any.
+        """
         ...
 
     def accepted(self, messages: list[dict[str, Any]]) -> None:
-        """Fails where the platform would not take what `askback preview` printed."""
+        """Fail if the platform would reject the output of `askback preview`."""
         ...
 
     def readable(self, messages: list[dict[str, Any]]) -> str:
-        """Everything that can be read in what `askback preview` printed, controls excepted."""
+        """Return all readable text in the output of `askback preview`, except the controls'."""
         ...
 
 
@@ -175,31 +176,31 @@ class Desk(Protocol):
     # people write
 
     async def mention(self, person: str, text: str, channel: str = GENERAL) -> Talk:
-        """Mention the bot in a channel: a new conversation."""
+        """Mention the bot in a channel, which begins a conversation."""
         ...
 
     async def thread(self, person: str, text: str) -> Talk:
-        """Begin a thread that has nothing to do with the bot."""
+        """Begin a thread without the bot."""
         ...
 
     async def direct(self, person: str, text: str, *, thread: bool = False) -> Talk:
-        """Write to the bot alone; with `thread`, the conversation is a thread there."""
+        """Write a direct message to the bot; with `thread`, the conversation is a thread there."""
         ...
 
     async def say(self, person: str, text: str, talk: Talk) -> None:
-        """Write in a conversation, without naming the bot."""
+        """Write in a conversation, without a mention of the bot."""
         ...
 
     async def attach(self, person: str, text: str, talk: Talk, *files: str) -> None:
-        """Write in a conversation, without naming the bot, with files beside it; there need be no text."""
+        """Post files in a conversation, without a mention of the bot; the text may be empty."""
         ...
 
     async def mention_in(self, person: str, text: str, talk: Talk) -> None:
-        """Name the bot in a conversation that there is already."""
+        """Mention the bot in an existing conversation."""
         ...
 
     async def edit(self, person: str, text: str, talk: Talk, *, which: int = -1) -> None:
-        """Change one's own message: the newest, or another one, counted from 0."""
+        """Edit one's own message: the newest, or another one, counted from 0."""
         ...
 
     async def take_back(self, person: str, talk: Talk) -> None:
@@ -207,39 +208,39 @@ class Desk(Protocol):
         ...
 
     async def redeliver_edit(self, which: int = -1) -> None:
-        """The platform delivers an edit once more: the newest, or another one, counted from 0."""
+        """Deliver an edit a second time: the newest, or another one, counted from 0."""
         ...
 
     async def delete_twice(self, card: Card) -> None:
-        """A moderator deletes the message, and the platform says so twice."""
+        """Delete the message as a moderator; the platform sends the event twice."""
         ...
 
     async def unfurl(self, person: str, talk: Talk) -> None:
-        """The platform adds a preview to a person's newest message, and says that the message changed."""
+        """Let the platform add a preview to a person's newest message, and send the event of that change."""
         ...
 
     async def other_bot(self, text: str, talk: Talk) -> None:
-        """Another bot names ours."""
+        """Let another bot mention the bot under test."""
         ...
 
     async def joins(self, person: str, talk: Talk) -> None:
-        """Somebody joins the channel."""
+        """Let a person join the channel."""
         ...
 
     async def deliver_twice(self, times: int) -> None:
-        """The platform delivers the next messages twice."""
+        """Deliver the next messages twice."""
         ...
 
     def can_stop(self, talk: Talk) -> bool:
-        """Whether the platform shows people a button that ends what the bot does in a conversation."""
+        """Return True if the platform shows a button that stops the bot's work in a conversation."""
         ...
 
     async def stop(self, person: str, talk: Talk) -> None:
-        """Press it; returns when the bot has taken that."""
+        """Press the stop button; return once the bot has handled it."""
         ...
 
     def mood(self, talk: Talk) -> str | None:
-        """What the platform shows of the bot in a conversation: "working", "waiting", or nothing."""
+        """Return the bot's visible status in a conversation: "working", "waiting", or None."""
         ...
 
     # people use controls
@@ -250,7 +251,7 @@ class Desk(Protocol):
         ...
 
     async def search(self, person: str, card: Card, query: str) -> tuple[str, ...]:
-        """The entries that the card's menu offers for what is typed."""
+        """Return the entries that the card's menu offers for this search text."""
         ...
 
     async def open_field(self, person: str, card: Card, label: str = "Something else…") -> TextField:
@@ -258,60 +259,60 @@ class Desk(Protocol):
         ...
 
     def field(self, person: str) -> TextField | None:
-        """The open text field."""
+        """Return the open text field; None if there is none."""
         ...
 
     async def submit(self, person: str, text: str) -> tuple[str, ...]:
-        """Send the open text field; returns the reasons for which it stays open."""
+        """Send the open text field; return the reasons if it stays open."""
         ...
 
     def kept(self, person: str) -> str:
-        """The text that was not taken, where the person can still see it."""
+        """Return the rejected text, if the person can still see it."""
         ...
 
     async def close_field(self, person: str) -> None: ...
     async def replay(self, times: int = 1) -> list[Clicked]:
-        """The platform delivers the last press or pick again, as it was."""
+        """Deliver the last press or pick again, unchanged."""
         ...
 
     async def forged(self, person: str, card: Card, what: Literal["unknown", "foreign", "outsider"]) -> Clicked:
-        """A click on a control of an ask that is unknown here, of another program, or by somebody from elsewhere."""
+        """Click a control of an unknown ask, of another program, or as a person from elsewhere."""
         ...
 
     # what people see
 
     def cards(self, talk: Talk) -> tuple[Card, ...]:
-        """All cards, oldest first, live and settled."""
+        """Return all cards, oldest first, live and settled."""
         ...
 
     def lines(self, talk: Talk) -> tuple[Line, ...]:
-        """All messages that everybody sees, oldest first."""
+        """Return all public messages, oldest first."""
         ...
 
     def notices(self, person: str) -> tuple[str, ...]:
-        """What only this person was told, oldest first."""
+        """Return the messages that only this person sees, oldest first."""
         ...
 
     def replies(self, person: str) -> tuple[str, ...]:
-        """What the bot told this person about a message of theirs, where it tells nobody else what it need not."""
+        """Return the bot's private answers to this person's messages."""
         ...
 
     def pings(self) -> tuple[str, ...]:
-        """Whom the bot's messages mention as the platform reads them, names of groups included; each time."""
+        """Return every mention in the bot's messages as the platform reads them, including names of groups."""
         ...
 
     def alone(self, person: str) -> str:
-        """Everything that only this person sees: private notices, and what stands open in front of them."""
+        """Return everything that only this person sees: ephemeral notices and open text fields."""
         ...
 
     # who is who
 
     def join_group(self, person: str) -> None:
-        """The person is in `RELEASE` from now on."""
+        """Put the person into `RELEASE` from now on."""
         ...
 
     def leave_group(self, person: str) -> None:
-        """The person is no longer in `RELEASE`."""
+        """Remove the person from `RELEASE`."""
         ...
 
     def actor(self, person: str) -> Actor: ...
@@ -320,80 +321,81 @@ class Desk(Protocol):
     # what goes wrong
 
     def slow_down(self, what: What, *, seconds: int = 1, times: int = 1) -> None:
-        """The platform answers "too often, come back in `seconds`"."""
+        """Rate-limit these calls, with a Retry-After of `seconds`."""
         ...
 
     def refuse(self, what: What | Literal["everything"], *, times: int | None = 1) -> str:
-        """The platform refuses for good: not a member for `post`, too late for `field` and `answer`, no token.
+        """Refuse these calls with a permanent error: not a member for `post`, too late for `field` and `answer`, no
+        token.
 
-        Returns the words in which the bot says why.
+        Return the words with which the bot reports the reason.
         """
         ...
 
     def lose_answer(self, what: What, *, times: int = 1) -> None:
-        """The platform does it, and the answer gets lost on the way."""
+        """Execute these calls, and lose the platform's answers."""
         ...
 
     async def lose_connection(self, *, politely: bool = False) -> None:
-        """The bot's connection breaks off (or the platform asks it to come back); returns when it is gone."""
+        """Break the bot's connection (with `politely`, ask it to reconnect); return when it is gone."""
         ...
 
     async def lose_session(self) -> None:
-        """The same, and what happens meanwhile is not delivered afterwards."""
+        """Break the connection and lose the session, so that events in between are not delivered later."""
         ...
 
     async def reconnected(self) -> None: ...
     async def fall_silent(self) -> None:
-        """The bot's connection dies without a word: nothing is answered, nothing is closed. New ones work."""
+        """Freeze the bot's connection: it answers nothing and is not closed. New connections work."""
         ...
 
     def signs_of_life(self) -> int:
-        """How often the bot has asked whether its connection lives."""
+        """Return how often the bot has sent a heartbeat on its connection."""
         ...
 
     async def press_into_silence(self, person: str, card: Card, label: str) -> Callable[[], Awaitable[Clicked]]:
-        """Press while the connection is silent. Calling what comes back lets the platform deliver it again."""
+        """Press while the connection is frozen. The returned function makes the platform deliver the click again."""
         ...
 
     async def press_in_vain(self, person: str, card: Card, label: str) -> str:
-        """Press a button while the bot is away; returns what the platform tells the person."""
+        """Press a button while the bot is away; return the error that the platform shows."""
         ...
 
     def connection_count(self) -> int:
-        """How often the bot has connected."""
+        """Return how often the bot has connected."""
         ...
 
     async def delete(self, card: Card) -> None:
-        """A moderator deletes the message."""
+        """Delete the message as a moderator."""
         ...
 
     async def delete_part(self, card: Card, number: int) -> None:
-        """A moderator deletes one of the messages that a long card consists of, counted from 0."""
+        """Delete one message of a long card as a moderator, counted from 0."""
         ...
 
     def parts(self, talk: Talk) -> tuple[str, ...]:
-        """The ids of all messages that cards consist of, oldest first."""
+        """Return the ids of all messages of cards, oldest first."""
         ...
 
     async def lose(self, card: Card) -> None:
-        """The message is gone, and the bot does not hear of it."""
+        """Remove the message without an event for the bot."""
         ...
 
     async def close_room(self, talk: Talk) -> None:
-        """The thread is deleted, or where threads cannot be, the channel archived."""
+        """Delete the thread, or archive the channel if threads cannot be deleted."""
         ...
 
     def posted(self, card: Card) -> list[dict[str, Any]]:
-        """The messages of a card as they were first posted, in the form and with the ids of `askback preview`."""
+        """Return the messages of a card as first posted, in the form and with the ids of `askback preview`."""
         ...
 
     def api_calls(self) -> tuple[tuple[str, dict[str, Any]], ...]:
-        """What the bot asked of the platform: method and arguments."""
+        """Return the bot's calls to the platform: method and arguments."""
         ...
 
 
 class Journal(logging.Handler):
-    """Everything that was logged. Errors that a scenario did not announce make it fail."""
+    """All log records. Errors that a scenario did not announce make it fail."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -404,14 +406,14 @@ class Journal(logging.Handler):
         self.records.append(record)
 
     def announce(self, *actions: str) -> None:
-        """Errors with these `action`s, or of these loggers, belong to the scenario."""
+        """Expect errors with these `action`s, or of these loggers."""
         self._announced.update(actions)
 
     def actions(self) -> list[str]:
         return [str(getattr(record, "action", "")) for record in self.records]
 
     def unexpected(self) -> list[str]:
-        """Error lines that nobody announced."""
+        """Return the errors that were not announced."""
         formatter = logging.Formatter("%(name)s: %(message)s")
         return [
             formatter.format(record)
@@ -424,7 +426,7 @@ class Journal(logging.Handler):
 
 
 def _left_midway(record: logging.LogRecord) -> bool:
-    """A bot that is ended in the middle of a request: the services' server logs that as an error of its own."""
+    """Return True for the error that the services' server logs if a bot ends during a request."""
     error = record.exc_info[1] if record.exc_info else None
     return record.name == "aiohttp.server" and isinstance(error, ConnectionResetError)
 
@@ -433,7 +435,7 @@ def _left_midway(record: logging.LogRecord) -> bool:
 
 
 async def until(condition: Callable[[], T | None], what: str, *, within: float = WITHIN, every: float = 0.005) -> T:
-    """The condition's value as soon as it is one, and nothing empty; fails after `within` seconds."""
+    """Return the condition's first value that is not None, False or empty; fail after `within` seconds."""
     end = time.monotonic() + within
     while True:
         found = condition()
@@ -445,7 +447,7 @@ async def until(condition: Callable[[], T | None], what: str, *, within: float =
 
 
 async def card(desk: Desk, talk: Talk, showing: str = "", *, without: str | None = None) -> Card:
-    """The newest card on which there is something to decide, and on which that can be read."""
+    """Return the newest card with something to decide that shows this text."""
 
     def live() -> Card | None:
         for one in reversed(desk.cards(talk)):
@@ -460,7 +462,7 @@ async def card(desk: Desk, talk: Talk, showing: str = "", *, without: str | None
 
 
 async def settled(desk: Desk, talk: Talk, showing: str = "") -> Card:
-    """The newest card on which nothing is to be decided any more, and on which that can be read."""
+    """Return the newest card with nothing left to decide that shows this text."""
 
     def over() -> Card | None:
         return next((one for one in reversed(desk.cards(talk)) if not one.is_live and showing in one.text), None)
@@ -472,7 +474,7 @@ async def settled(desk: Desk, talk: Talk, showing: str = "") -> Card:
 
 
 async def line(desk: Desk, talk: Talk, text: str) -> Line:
-    """A message of the bot's that holds the text."""
+    """Return a message of the bot that contains the text."""
 
     def said() -> Line | None:
         return next((one for one in desk.lines(talk) if one.bot and not one.card and text in one.text), None)
@@ -484,7 +486,7 @@ async def line(desk: Desk, talk: Talk, text: str) -> Line:
 
 
 async def notice(desk: Desk, person: str, text: str, *, count: int = 1) -> str:
-    """The newest private notice; there are `count` in all, and it holds the text."""
+    """Return the newest ephemeral notice; check that there are `count` in all, and that it contains the text."""
 
     def told() -> str | None:
         notices = desk.notices(person)
@@ -506,7 +508,7 @@ async def gather(*work: Awaitable[T]) -> list[T]:
     return list(await asyncio.gather(*work))
 
 
-# What a program asks by itself
+# A program's own asks
 
 
 @asynccontextmanager
@@ -516,10 +518,10 @@ async def program_asks(
     form: Form,
     *people: str,
     who: Who | None = None,
-    timeout: float | None = None,  # noqa: ASYNC109 - it is the ask's
+    timeout: float | None = None,  # noqa: ASYNC109 - the ask's timeout
     **more: Any,
 ) -> AsyncGenerator[Asked]:
-    """A program with a loop of its own asks these people in a conversation; none named: ada."""
+    """Ask these people (by default ada) from a program, in a conversation."""
     who = who or Who(people=tuple(map(desk.actor, people or (ADA,))))
     task = asyncio.create_task(desk.host.manager.ask(form, to=desk.place(talk), who=who, timeout=timeout, **more))
     try:
@@ -531,7 +533,7 @@ async def program_asks(
 
 @dataclass(frozen=True)
 class Asked:
-    """What waits for an answer."""
+    """An ask that waits for its answer."""
 
     task: asyncio.Task[Outcome]
 
@@ -541,12 +543,12 @@ class Asked:
 
 
 def form_of(prompt: str, labels: Sequence[str], **more: Any) -> Form:
-    """A form of one question; the options' values are v0, v1 …"""
+    """Return a form with one question; the options' values are v0, v1 …"""
     options = tuple(Option(value=f"v{index}", label=label) for index, label in enumerate(labels))
     return Form(questions=(Question(id="q", prompt=prompt, options=options, **more),))
 
 
-# What the model was told
+# The model's requests
 
 
 @dataclass(frozen=True)
@@ -572,12 +574,12 @@ class Told:
 
     @property
     def texts(self) -> list[str]:
-        """What people wrote, in the newest message."""
+        """The texts of people in the newest message."""
         return [block["text"] for block in self.news if block["type"] == "text"]
 
     @property
     def all_texts(self) -> list[str]:
-        """What people wrote, in the whole conversation."""
+        """The texts of people in the whole conversation."""
         return [
             block["text"]
             for message in self.messages
@@ -588,7 +590,7 @@ class Told:
 
 
 def told(desk: Desk, about: str) -> list[Told]:
-    """The requests of conversations whose first message holds the word; refused ones are none."""
+    """Return the requests of conversations whose first message contains `about`, except refused ones."""
     found: list[Told] = []
     for exchange in desk.model.log:
         request: Any = exchange.request
@@ -601,7 +603,7 @@ def told(desk: Desk, about: str) -> list[Told]:
 
 
 async def turn_of(desk: Desk, about: str, number: int) -> Told:
-    """The model's `number`th request of a conversation, counted from 1, as soon as there is one."""
+    """Return the model's `number`th request of a conversation, counted from 1, once it exists."""
 
     def heard() -> Told | None:
         requests = told(desk, about)
@@ -610,7 +612,7 @@ async def turn_of(desk: Desk, about: str, number: int) -> Told:
     return await until(heard, f"request {number} of {about!r}; there are {len(told(desk, about))}")
 
 
-# What the model asks
+# The model's questions
 
 
 def option(label: str, description: str = "") -> dict[str, Any]:
@@ -618,7 +620,7 @@ def option(label: str, description: str = "") -> dict[str, Any]:
 
 
 def one(question: str, *labels: str, several: bool = False, header: str = "Choice") -> dict[str, Any]:
-    """A question of `AskUserQuestion`."""
+    """Return a question of `AskUserQuestion`."""
     return {
         "question": question,
         "header": header,
@@ -628,11 +630,11 @@ def one(question: str, *labels: str, several: bool = False, header: str = "Choic
 
 
 def asks(*questions: dict[str, Any]) -> ToolCall:
-    """`AskUserQuestion` with these questions."""
+    """Return a call of `AskUserQuestion` with these questions."""
     return call("AskUserQuestion", questions=list(questions))
 
 
 def asks_of(prompt: str, labels: Sequence[str], **more: Any) -> ToolCall:
-    """`question` with one question of any number of options."""
+    """Return a call of `question` with one question of any number of options."""
     options = [{"value": f"v{index}", "label": label} for index, label in enumerate(labels)]
     return call("question", questions=[{"id": "q", "prompt": prompt, "options": options, **more}])

@@ -1,4 +1,4 @@
-"""Runs `askback` with few file descriptors; the first argument says how many."""
+"""Run `askback` with few file descriptors; the first argument is their number."""
 
 from __future__ import annotations
 

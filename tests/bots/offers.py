@@ -1,4 +1,4 @@
-"""What people see and do about an offer: the two buttons under a message that may be meant as an answer."""
+"""Offers: the two buttons under a message that may be meant as an answer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ USE, KEEP = "Use this as your answer", "Just a message"
 
 
 def offers(desk: Desk, talk: Talk) -> tuple[Card, ...]:
-    """All that stand there, oldest first, whoever sees them."""
+    """Return all visible offers, oldest first, of all readers."""
     found = _on_slack(desk, talk) if isinstance(desk, slack.SlackDesk) else _on_discord(desk, talk)
     return tuple(one for one in found if USE in one.buttons)
 
 
 def readers(desk: Desk, offer: Card) -> tuple[str, ...]:
-    """Who sees it."""
+    """Return the people who see it."""
     people = ("ada", "ben", "cy")
     if not isinstance(desk, slack.SlackDesk):
         return people
@@ -30,7 +30,7 @@ def readers(desk: Desk, offer: Card) -> tuple[str, ...]:
 
 
 async def offer(desk: Desk, talk: Talk, count: int = 1) -> Card:
-    """The newest, as soon as there are so many."""
+    """Return the newest offer once there are `count`."""
     try:
         return await until(lambda: offers(desk, talk)[-1] if len(offers(desk, talk)) == count else None, "an offer")
     except AssertionError as error:
@@ -38,12 +38,12 @@ async def offer(desk: Desk, talk: Talk, count: int = 1) -> Card:
 
 
 async def no_offer(desk: Desk, talk: Talk) -> None:
-    """Wait until none stands there."""
+    """Wait until all offers are gone."""
     await until(lambda: not offers(desk, talk), f"no offer; there is {offers(desk, talk)}")
 
 
 async def press_anyhow(desk: Desk, person: str, seen: Card, label: str) -> None:
-    """Press a button of an offer that its platform may not show to this person."""
+    """Press a button of an offer that the platform may not show to this person."""
     if isinstance(desk, slack.SlackDesk):
         payload = desk._payload(person, seen, seen.control(label), [])
         assert (await desk.services.people.raw(payload)).acked
@@ -52,7 +52,7 @@ async def press_anyhow(desk: Desk, person: str, seen: Card, label: str) -> None:
 
 
 def notices(desk: Desk, person: str) -> tuple[str, ...]:
-    """What only this person was told, offers left out."""
+    """Return the messages that only this person sees, except offers."""
     if not isinstance(desk, slack.SlackDesk):
         return desk.notices(person)
     who = desk.actor(person).id
@@ -61,7 +61,7 @@ def notices(desk: Desk, person: str) -> tuple[str, ...]:
 
 
 async def told(desk: Desk, talk: Talk, person: str, text: str) -> None:
-    """This person is told: alone where the platform can, else beside what they wrote."""
+    """Check that the person receives the text: privately if the platform can, else in the conversation."""
 
     def heard() -> bool:
         return any(text in one for one in (*notices(desk, person), *(line.text for line in desk.lines(talk))))
@@ -73,13 +73,13 @@ async def told(desk: Desk, talk: Talk, person: str, text: str) -> None:
 
 
 async def known(desk: Desk) -> None:
-    """Wait until the bot knows that everything that it asks stands there as it is."""
+    """Wait until the bot has recorded that all its open asks are drawn."""
 
     async def drawn() -> bool:
         return all(ask.is_drawn for ask in await desk.host.manager.pending())
 
     async with asyncio.timeout(WITHIN):
-        while not await drawn():  # noqa: ASYNC110 - it stands in the store
+        while not await drawn():  # noqa: ASYNC110 - only the store knows
             await asyncio.sleep(0.005)
 
 

@@ -1,4 +1,4 @@
-"""Several processes of the bot in front of one platform, on one database in PostgreSQL."""
+"""Several processes of the bot on one platform, with one PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .driver import Desk, Journal, until
 START_SECONDS = 60.0
 END_SECONDS = 15.0
 LISTENING = ("Listening on Discord", "Listening on Slack", "Listening for Slack")
-"""What a process logs when it hears what happens."""
+"""Log lines of a process that receives events."""
 
 
 class Replica:
@@ -38,11 +38,11 @@ class Replica:
         self._process = process
         self._output = output
         self.address = address
-        """Where it takes Slack's requests, over HTTP."""
+        """The address that receives Slack's requests over HTTP."""
 
     @property
     def said(self) -> str:
-        """What it has logged."""
+        """The log of the process."""
         return self._output.read_text()
 
     @property
@@ -54,7 +54,7 @@ class Replica:
         await self._end(signal.SIGTERM)
 
     async def kill(self) -> None:
-        """It dies without a word."""
+        """Kill it without a shutdown."""
         await self._end(signal.SIGKILL)
 
     async def _end(self, number: signal.Signals) -> None:
@@ -76,16 +76,16 @@ class Office:
         self.replicas: list[Replica] = []
         self._folder = folder
         self.environment = environment
-        """Of every process that is started."""
+        """The environment of every process that is started."""
         self.database = environment["ASKBACK_DATABASE_URL"]
 
     def spare(self) -> None:
-        """Let the processes of now hear nothing more of what people do, while there are others."""
+        """Deliver no more events to the current processes, as long as there are others."""
         self.services.discord.gateway.spare()
         self.services.socket.spare()
 
     async def start(self, *arguments: str, http: bool = False) -> Replica:
-        """Another process; returns when it hears what happens."""
+        """Start another process; return once it receives events."""
         number = len(self.replicas)
         output = self._folder / f"{self.desk.platform}-{number}.log"
         address = f"127.0.0.1:{free_port()}" if http else None
@@ -109,7 +109,7 @@ class Office:
 
 
 class _Afar(discord.DiscordDesk):
-    """The bot runs elsewhere: when it is done with a click shows only at the platform."""
+    """A desk whose bot runs elsewhere, so that only the platform shows when a click is handled."""
 
     async def handled_since(self, count: int) -> None:
         del count
@@ -119,7 +119,7 @@ class _Afar(discord.DiscordDesk):
 async def open_office(
     platform: str, folder: Path, database: str, launcher: Launcher, *, http: bool = False
 ) -> AsyncGenerator[Office]:
-    """A platform and a model, and no process yet. What is wrong in the end is in the logs of the processes."""
+    """Yield a platform and a model, without a process. The processes' logs show the errors at the end."""
     async with open_offices(folder, database, launcher, http=http) as offices:
         yield offices[platform]
 
@@ -128,7 +128,7 @@ async def open_office(
 async def open_offices(
     folder: Path, database: str, launcher: Launcher, *, http: bool = False
 ) -> AsyncGenerator[dict[str, Office]]:
-    """The same for all platforms, with one model and one database."""
+    """Yield all platforms, with one model and one database."""
     workspace, guild = Workspace(), Guild()
     for person in guild.people.values():
         guild.people[person.id] = replace(person, global_name=person.name)

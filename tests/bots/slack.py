@@ -1,4 +1,4 @@
-"""The desk on Slack: the workspace on this machine, and the real bot on slack-bolt in front of it."""
+"""The desk on Slack: a local workspace, and the real bot with slack-bolt connected to it."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ async def open_desk(
     connections: int = 1,
     database: str | None = None,
 ) -> AsyncGenerator[SlackDesk]:
-    """A workspace with the bot in it, until the block ends. `http`: it is reached by signed HTTP, not by a socket.
+    """Yield a workspace with the bot in it, until the block ends. `http`: use signed HTTP instead of a socket.
 
-    `connections`: how often it connects, knowing nothing of each other, as so many processes on one database do.
+    `connections`: the number of independent connections, like that many processes on one database.
     """
     for name in (*PROXIES, "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
@@ -104,7 +104,7 @@ async def open_desk(
 
 
 def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
-    """Set who may talk, by names where there are such."""
+    """Set the people who may talk to the bot, by names if they have any."""
     workspace = Workspace()
     ids = {thing.name: thing.id for thing in (*workspace.channels.values(), *workspace.people.values())}
     ids |= {group.handle: group.id for group in workspace.groups.values()}
@@ -114,13 +114,13 @@ def allow(monkeypatch: pytest.MonkeyPatch, **lists: Sequence[str]) -> None:
 
 
 def accepted(messages: list[dict[str, Any]]) -> None:
-    """Fails where Slack, its library or blockkit would not take what `askback preview` printed."""
+    """Fail if Slack, its library or blockkit would reject the output of `askback preview`."""
     for message in messages:
         cards.accepted([SlackMessage(text=message["text"], blocks=tuple(message["blocks"]))])
 
 
 def readable(messages: list[dict[str, Any]]) -> str:
-    """Everything that can be read in what `askback preview` printed, controls excepted."""
+    """Return all readable text in the output of `askback preview`, except the controls'."""
     return "\n".join(body(message["blocks"]) for message in messages)
 
 
@@ -137,7 +137,7 @@ class SlackDesk:
         self.model: Model = services.model
         self._last: JsonObject = {}
         self._told: list[JsonObject] = []
-        """The events about what people wrote or changed."""
+        """The events about messages that people wrote or edited."""
         self._tell = services.socket.tell
         services.socket.tell = self._noted  # type: ignore[method-assign]
 
@@ -183,7 +183,7 @@ class SlackDesk:
         self.services.people.edit(person, talk.channel, ts, self._as_written(talk, ts, text))
 
     def _as_written(self, talk: Talk, ts: str, text: str) -> str:
-        """The mention of the bot stays where it was."""
+        """Return the text of an edit, which keeps the mention of the bot."""
         return f"@askback {text}" if self.workspace.messages[talk.channel, ts].text.startswith("<@") else text
 
     def _own(self, person: str, talk: Talk) -> list[Message]:
@@ -281,7 +281,7 @@ class SlackDesk:
         return await self._act(person, card, menu, values)
 
     async def _pick_found(self, person: str, card: Card, labels: tuple[str, ...]) -> Clicked:
-        """One after the other: a search shows only what fits it, and the card is drawn anew each time."""
+        """Pick one label after the other: a search shows only its matches, and each pick redraws the card."""
         chosen: list[str] = []
         clicked: Clicked | None = None
         for label in labels:
@@ -356,7 +356,7 @@ class SlackDesk:
             _checked(_clicked(interaction))
 
     async def press_in_view(self, person: str, label: str) -> Clicked:
-        """Press a button of the modal in front of somebody."""
+        """Press a button of the modal in front of a person."""
         view = self.workspace.stack(self._person(person).id)[-1]
         drawn = next(one for one in controls(objects(view.view.get("blocks"))) if one.label == label)
         interaction = await self.services.clicks.act(
@@ -410,7 +410,7 @@ class SlackDesk:
         )
 
     def _payload(self, person: str, card: Card, control: Control, selected: list[str]) -> JsonObject:
-        """What Slack sends for a click on the card as it was seen."""
+        """Return the payload that Slack sends for a click on the card as it was seen."""
         who, message = self._person(person), self.workspace.messages[card.talk.channel, card.id]
         drawn: Drawn = control.handle
         blocks = [copied(block) for block in card.handle]
@@ -483,7 +483,7 @@ class SlackDesk:
         return "\n".join((*self.notices(person), *views))
 
     def replies(self, person: str) -> tuple[str, ...]:
-        # Where nobody else reads, it is a message like any other.
+        # In a direct message the bot's answer is an ordinary message.
         name = f"tell:{self._person(person).id}"
         direct = [message for message in self.workspace.messages.values() if _nonce(message) == name]
         return (*self.notices(person), *(message.text for message in direct))
@@ -630,7 +630,7 @@ class SlackDesk:
 
 
 def _links(value: object) -> Iterator[str]:
-    """The addresses of the links in rich text."""
+    """Yield the addresses of the links in rich text."""
     if isinstance(value, Mapping):
         if value.get("type") == "link":
             yield str(value["url"])
@@ -641,7 +641,7 @@ def _links(value: object) -> Iterator[str]:
 
 
 def _is_card(message: Message) -> bool:
-    """Messages of asks are named after the ask, texts after what they are."""
+    """Return True if the message is a card: cards are named after their ask, texts after their kind."""
     nonce = _nonce(message)
     return message.bot and isinstance(nonce, str) and ":" not in nonce
 
@@ -682,7 +682,7 @@ def _acked(ack: Ack) -> Clicked:
 
 
 def _checked(clicked: Clicked) -> Clicked:
-    """Every click of every scenario is acked in time."""
+    """Check that the click was acked in time; this holds for every click of every scenario."""
     assert clicked.acked, clicked
     assert clicked.ms is not None
     assert clicked.ms < ACK_MS, clicked
@@ -690,7 +690,7 @@ def _checked(clicked: Clicked) -> Clicked:
 
 
 def _mentions(text: str) -> list[str]:
-    """What Slack takes for a mention in mrkdwn, in Markdown and in the notification text."""
+    """Return the mentions that Slack reads in mrkdwn, in Markdown and in the notification text."""
     return re.findall(r"<([@!][^<>]*)>", text)
 
 

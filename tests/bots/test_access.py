@@ -1,4 +1,4 @@
-"""Who may talk to the bot: what a stranger gets, and what those who are allowed can do."""
+"""The people who may talk to the bot: answers to strangers, and the rights of those who are allowed."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ ROWS = ("conversations", "transcript", "inbox", "calls", "asks", "outbox", "usag
 
 @pytest.fixture
 def told_all(caplog: pytest.LogCaptureFixture) -> None:
-    """What is only told, and no warning, is in the journal, too."""
+    """Include messages below warnings in the journal."""
     caplog.set_level(logging.INFO, logger="askback")
 
 
 def rows(tmp_path: Path) -> int:
-    """Everything that the bot keeps about people and conversations."""
+    """Return the number of rows that the bot stores about people and conversations."""
     with sqlite3.connect(tmp_path / "desk.db") as connection:
         return sum(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ROWS)
 
 
 async def refused(desk: Desk, person: str, why: str, *, count: int = 1) -> None:
-    """The person is told why, and nobody is pinged."""
+    """Check that the person receives the reason, and that the bot pings no one."""
     await until(
         lambda: len(desk.replies(person)) == count, f"{person} is told why not; there is {desk.replies(person)}"
     )

@@ -1,4 +1,4 @@
-"""Several people decide: what each click gets, what the card says of it, and who is called when."""
+"""Several people decide: the answer to each click, the card's text about it, and the mentions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def place(desk: Desk) -> Talk:
 
 
 async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *asks: Ask) -> None:
-    """What is due in so many seconds is done now, whatever the machine is busy with."""
+    """Do at once everything that is due within `seconds`, even on a busy machine."""
     asks = asks or await desk.host.manager.pending()
     await asyncio.gather(*(stands(desk, ask) for ask in asks))
     with monkeypatch.context() as patch:
@@ -64,20 +64,20 @@ async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *as
         patch.setattr(clock, "now", lambda: now() + round(seconds * clock.SECOND))
         for ask in asks:
             await desk.host.manager.attend(ask.id)
-    # Back in the present, what was queued then is due.
+    # Back in the present, everything that was queued then is due.
     await desk.host.store.set_right()
     desk.host.manager.nudge()
 
 
 async def stands(desk: Desk, ask: Ask) -> None:
-    """Returns when it is known where the card stands: nobody is reminded of one that nobody can see."""
+    """Wait until the card's location is stored; reminders require a card that people can see."""
     async with asyncio.timeout(WITHIN):
-        while (newest := await desk.host.manager.get(ask.id)) is None or not newest.messages:  # noqa: ASYNC110 - looked up
+        while (newest := await desk.host.manager.get(ask.id)) is None or not newest.messages:  # noqa: ASYNC110 - only the store knows
             await asyncio.sleep(0.005)
 
 
 def mentions(desk: Desk, person: str) -> int:
-    """How often the bot has called this person."""
+    """Return how often the bot has mentioned this person."""
     return sum(desk.actor(person).id in ping for ping in desk.pings())
 
 
@@ -275,7 +275,7 @@ async def test_a_reminder_calls_those_of_a_group_who_have_not_voted(
         told = await line(desk, talk, "Reminder: “Deploy 1.4.2?” still waits for you.")
         assert desk.actor(ADA).id not in told.text
         assert desk.actor(CY).id not in told.text
-        # Discord tells nobody who has a role.
+        # Discord does not list the members of a role.
         assert (desk.actor(BEN).id in told.text, group in told.text) == (
             (True, False) if desk.platform == "slack" else (False, True)
         )

@@ -1,4 +1,4 @@
-"""Who may answer the agent's questions: a setting, and the people whom the model addresses among those."""
+"""The people who may answer the agent's questions: a setting, and the people whom the model addresses among them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Opened = Callable[..., AbstractAsyncContextManager[Desk]]
 
 @pytest.fixture
 def opened(tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: str) -> Opened:
-    """A desk on either store, with `ASKBACK_ANSWERERS`."""
+    """Return a function that opens a desk on either store, with `ASKBACK_ANSWERERS`."""
     del stored
     monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
 
@@ -55,7 +55,7 @@ def opened(tests_of: PlatformTests, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def person_of(platform: str, person: str) -> str:
-    """Somebody as the setting names them."""
+    """Return a person in the setting's notation."""
     slack, discord = {ADA: ("U0LOCALADA", "1100000000000000201"), BEN: ("U0LOCALBEN", "1100000000000000202")}[person]
     return f"{platform}:{slack if platform == 'slack' else discord}"
 
@@ -70,7 +70,7 @@ def ask(to: Any = None, **more: Any) -> ToolCall:
 
 
 async def fruit(desk: Desk, *calls: ToolCall, writes: tuple[str, ...] = ()) -> tuple[Talk, Card]:
-    """Ada begins, others write, and then the agent asks."""
+    """Let ada begin and others write; then the agent asks."""
     if writes:
         first = [turn("Who else?"), *(turn(f"Hello {person}.") for person in writes[:-1])]
         desk.model.script(*first, *(turn(one) for one in calls or (ask(),)), turn(GOING_ON), when="fruit")
@@ -156,7 +156,7 @@ async def test_anybody_who_may_talk_to_the_bot_answers_where_the_setting_says_so
 async def test_the_access_list_also_rules_among_those_who_have_written_in_the_thread(
     opened: Opened, tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tests_of.allow(monkeypatch, groups=["release"])  # ada alone is in it
+    tests_of.allow(monkeypatch, groups=["release"])  # ada is its only member
     async with opened() as desk:
         desk.join_group(BEN)
         talk, shown = await fruit(desk, writes=(BEN,))

@@ -1,4 +1,4 @@
-"""What an operator's commands do beside a running bot: a second process on the same database."""
+"""The operator's commands during a running bot: a second process on the same database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def database() -> Path:
 
 
 async def askback(*arguments: str) -> tuple[int | None, str]:
-    """The real command, in a process of its own."""
+    """Run the real command in its own process."""
     process = await asyncio.create_subprocess_exec(
         ASKBACK, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
@@ -73,7 +73,7 @@ async def test_whoever_waits_for_an_answer_is_told_of_a_cancel_from_outside(desk
 
 
 async def test_two_processes_that_write_at_once_settle_each_question_once(desk: Desk) -> None:
-    """A writer as the command has it, against the running one: clicks and cancels of the same questions."""
+    """Another writer, like the command's, competes with the running bot: clicks and cancels of the same questions."""
     desk.model.script(turn("Hello."), when="hello")
     talk = await desk.mention(ADA, "hello")
     outside = SqliteDatabase(database(), prepare=lambda _: None)

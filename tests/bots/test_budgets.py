@@ -1,4 +1,4 @@
-"""What keeps an agent from using up too much, whatever the platform."""
+"""The limits on an agent's usage, on every platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clicks that must not count: one private notice each, nothing public, nothing changed, and always an ack."""
+"""Clicks that must not count: one ephemeral notice each, nothing public, nothing changed, and always an ack."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def fruit(desk: Desk, *, several: bool = False) -> tuple[Talk, Card]:
 
 
 async def unchanged(desk: Desk, talk: Talk, shown: Card, lines: int) -> None:
-    """Nothing public came of it, and the question can still be answered."""
+    """Check that nothing public happened, and that the question can still be answered."""
     (now,) = desk.cards(talk)
     assert now == shown
     assert len(desk.lines(talk)) == lines
@@ -72,7 +72,7 @@ async def test_a_stranger_gets_one_private_notice(desk: Desk) -> None:
 
 
 async def audited(desk: Desk) -> list[str]:
-    """Who stands in the audit of the open question, once for each row."""
+    """Return the people in the audit of the open question, once for each row."""
     (ask,) = await desk.host.manager.pending()
     done = await desk.host.store._database.read(lambda connection: audit.done_to(connection, ask.id))
     return [one.by.id for one in done]
@@ -88,7 +88,7 @@ async def test_a_stranger_who_clicks_without_end_is_told_once_and_leaves_one_row
     await notice(desk, BEN, "written in this thread")
     (row,) = await audited(desk)
     assert row == desk.actor(BEN).id
-    # On Discord, the answer to a click is a call of its own. What ends the turn before may still be under way.
+    # On Discord, the answer to a click is a separate call. Calls of the previous turn may still be in progress.
     made = [name for name, _ in desk.api_calls()[calls:] if name.startswith(("create_", "chat."))]
     assert len(made) <= (1 if desk.platform == "slack" else 62), Counter(made)
     await unchanged(desk, talk, shown, lines)
@@ -105,7 +105,7 @@ async def test_a_stranger_is_told_again_later(desk: Desk, monkeypatch: pytest.Mo
 
 
 async def test_a_stranger_who_is_let_in_counts_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left out is the notice, and never the decision."""
+    """Only the notice is suppressed, never the decision."""
     if desk.platform == "slack":
         monkeypatch.setattr("askback_slack.groups.KEPT_SECONDS", 0.0)
     desk.model.script(turn("Here."), when="hello")
@@ -359,7 +359,7 @@ async def test_a_message_while_the_database_is_locked_comes_again(desk: Desk, tm
 
 
 async def test_every_answer_is_written_down_once(desk: Desk, tmp_path: Path) -> None:
-    """Whatever was clicked: the model hears one result for each call."""
+    """Several clicks compete; the model receives one result for each call."""
     talk, shown = await fruit(desk)
     await gather(*(desk.press(person, shown, label) for person in (ADA, BEN, ADA, CY) for label in ("Apple", "Pear")))
     await settled(desk, talk, "Answered")

@@ -1,4 +1,4 @@
-"""Who is heard where, and what the model is told of it."""
+"""The conversations in which the bot listens, and the texts that the model receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models really send: shown whole, accepted, and every option of it answered by a click."""
+"""Calls that models really send: shown completely, accepted, and every option answered by a click."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def previews(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool],
 def preview(
     known: dict[tuple[str, bool], tuple[int, list[Any]]], platform: str, *, all_steps: bool = False
 ) -> tuple[int, list[Any]]:
-    """The real command over the whole corpus: its exit code and its lines."""
+    """Run the real command over the whole corpus; return its exit code and its lines."""
     if (platform, all_steps) not in known:
         lines = "".join(json.dumps(data, ensure_ascii=False) + "\n" for data in inputs())
         command = [str(COMMAND), "preview", "--platform", platform, *(["--all-steps"] if all_steps else [])]
@@ -48,7 +48,7 @@ def preview(
 
 
 def plain(text: str) -> str:
-    """Without differences in white space: lines are laid out anew."""
+    """Return the text without differences in white space, as lines are laid out differently."""
     return " ".join(text.split())
 
 
@@ -82,7 +82,7 @@ def test_preview_shows_every_input_whole_and_acceptable(
 
 
 def cases() -> Iterator[tuple[str, dict[str, Any], int]]:
-    """For each input as many conversations as its longest list of options: in the nth, the nth of each is chosen."""
+    """Yield as many conversations per input as its longest list of options; the nth one chooses the nth option."""
     for number, data in enumerate(inputs()):
         if len(data["questions"]) <= 4:
             for nth in range(max(len(question["options"]) for question in data["questions"])):
@@ -139,7 +139,7 @@ def requests(desk: Desk) -> dict[str, list[Told]]:
 
 
 async def newest(desk: Desk, talk: Talk, before: Card | None) -> Card:
-    """The live card, as soon as it is another than before."""
+    """Return the live card once it differs from `before`."""
 
     def changed() -> Card | None:
         live = [one for one in desk.cards(talk) if one.controls]
@@ -149,7 +149,7 @@ async def newest(desk: Desk, talk: Talk, before: Card | None) -> Card:
 
 
 async def answer(desk: Desk, shown: Card, data: dict[str, Any], nth: int) -> list[str]:
-    """Choose the nth option of each question, where it has one; returns the labels that nobody chose before."""
+    """Choose the nth option of each question that has one; return the labels that were not chosen before."""
     labels: list[str] = []
     single = len(data["questions"]) == 1
     for question in data["questions"]:

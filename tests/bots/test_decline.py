@@ -1,4 +1,4 @@
-""" "Not now": a way out of a question that says more than Cancel."""
+"""The answer "Not now": a way to decline a question that says more than Cancel."""
 
 from __future__ import annotations
 

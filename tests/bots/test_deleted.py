@@ -1,4 +1,4 @@
-"""A card that somebody deleted comes back: once, whole, and as long as its question is open."""
+"""A deleted card is posted again: once, completely, and as long as its question is open."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ LONG = Form(questions=(Question(id="q", prompt="Which way?", options=OPTIONS),))
 
 
 async def kept(desk: Desk, said: str) -> None:
-    """Wait until a message is in the database, with these words."""
+    """Wait until a message with these words is in the database."""
 
     def there(connection: Connection) -> bool:
         return connection.execute(text("SELECT 1 FROM inbox WHERE text = :said"), {"said": said}).first() is not None
 
-    while not await desk.host.store._database.read(there):  # noqa: ASYNC110 - it stands in the store
+    while not await desk.host.store._database.read(there):  # noqa: ASYNC110 - only the store knows
         await asyncio.sleep(0.01)
 
 
 def everything(connection: Connection) -> dict[str, list[Any]]:
-    """All rows of all tables."""
+    """Return all rows of all tables."""
     return {name: [tuple(row) for row in connection.execute(table.select())] for name, table in metadata.tables.items()}
 
 
 async def another(desk: Desk, talk: Talk, gone: Card) -> Card:
-    """The live card that stands there in the place of the one that is gone, alone."""
+    """Return the live card that replaced the deleted one; check that it is the only one."""
 
     def there() -> Card | None:
         live = [one for one in desk.cards(talk) if one.is_live]
@@ -116,7 +116,7 @@ async def test_a_settled_card_that_is_deleted_stays_away(desk: Desk) -> None:
     await line(desk, talk, "So be it, then.")
     await known(desk)
     await desk.delete(over)
-    # Another card is asked for and posted: by then, the deletion was heard.
+    # Once another card is posted, the bot has received the deletion.
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])):
         await card(desk, talk, "Go?")
         assert len(desk.cards(talk)) == 1
@@ -271,7 +271,7 @@ async def test_a_card_that_cannot_be_looked_at_for_a_moment_is_looked_at_again(
 
 
 def blind(desk: Any) -> End:
-    """Nobody can look a message up until the returned function is called."""
+    """Make all lookups of messages fail until the returned function is called."""
     if desk.platform == "slack":
         return of_slack(desk.workspace.faults, "500", methods=("chat.getPermalink",))
     return of_discord(desk.guild.faults, "500", operations=("get_message",))
@@ -302,7 +302,7 @@ async def test_a_long_card_of_which_all_is_deleted_at_once_is_whole_again(desk: 
 @pytest.mark.only("slack", reason="Discord leaves nothing in the place of what was deleted")
 @pytest.mark.parametrize("heard", [True, False])
 async def test_a_card_above_answers_that_became_a_tombstone_comes_back(desk: Desk, heard: bool) -> None:
-    """The card stands in the channel itself, as those of programs do, and somebody wrote below it."""
+    """The card is in the channel itself, like those of programs, and has replies."""
     talk = Talk((await desk.thread(BEN, "just talking")).channel, None)
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
         first = await card(desk, talk, "Go?")

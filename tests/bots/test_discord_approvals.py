@@ -1,4 +1,4 @@
-"""Several people decide on Discord: roles as they are at each click, reasons by modals, everything in private."""
+"""Several people decide on Discord: the roles at each click, reasons by modals, all answers ephemeral."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def approval(**more: Any) -> Approval:
 
 
 def give(desk: DiscordDesk, person: str, *roles: str) -> None:
-    """From now on the person has these roles and no others."""
+    """Give the person exactly these roles from now on."""
     desk.guild.add_person(replace(desk.guild.people[desk.actor(person).id], roles=roles))
 
 

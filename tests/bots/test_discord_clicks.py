@@ -1,4 +1,4 @@
-"""Clicks on Discord: one first answer each, in time, whatever is slow, late, twice, archived or gone."""
+"""Clicks on Discord: one first answer each, in time, with calls that are slow, late, repeated, archived or gone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ELSE = "Something else…"
 
 
 async def begun(desk: DiscordDesk) -> Talk:
-    """A conversation in which nobody writes any more."""
+    """Return a conversation without any pending work."""
     desk.model.script(turn("I am listening."), when="hello")
     talk = await desk.mention(ADA, "hello")
     await line(desk, talk, "I am listening.")
@@ -72,7 +72,7 @@ async def test_a_click_is_acked_by_the_new_card_in_one_request(desk: DiscordDesk
     assert not (await settled(desk, talk, "Pear")).controls
     await heard(desk, "Pear")
     await line(desk, talk, "So be it, then.")
-    # What is no text of the agent's, nor that it types, belongs to the click.
+    # All calls except the agent's texts and its typing indicator belong to the click.
     since = [call for call in list(desk.guild.log)[before:] if call.operation != "trigger_typing_indicator"]
     (of_the_click,) = (call for call in since if "content" not in call.body)
     assert of_the_click.operation == "create_interaction_response"
@@ -125,7 +125,7 @@ async def test_a_click_is_acked_in_time_while_another_drawing_of_the_ask_is_slow
     form = form_of("Who brings what?", ["Bread", "Cheese", "Wine"], multi_select=True)
     async with program_asks(desk, talk, form, ADA, BEN) as asking:
         shown = await card(desk, talk, "Who brings what?")
-        # A change by the outbox that Discord keeps waiting: it draws what the first, unanswerable click did.
+        # Discord delays a change by the outbox, which draws the first click, the one without an answer.
         desk.guild.faults.fail("create_interaction_response", 404, 10062)
         desk.guild.faults.add(DiscordFault(kind="delay", operation="update_message", seconds=4))
         slow = asyncio.create_task(
@@ -166,7 +166,7 @@ async def test_the_same_interaction_delivered_twice_at_once_is_one_answer(desk: 
 
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> float:
-    """Discord waits a moment only, so that nobody has to wait for it to give up."""
+    """Make Discord wait only a moment, so that the test is fast."""
     monkeypatch.setattr(discord_limits, "RESPONSE_SECONDS", 0.4)
     return 0.4
 
@@ -276,7 +276,7 @@ async def test_a_menu_of_sixty_options_has_pages_and_one_on_the_third_is_chosen(
         assert [choice.label for choice in third.menu.choices] == [f"{n}. Place {n}" for n in range(51, 61)]
         await desk.press(ADA, third, "◀")
         assert desk.newest(first).menu.choices[0].label == "26. Place 26"
-        # Whoever still has the third page before them can use it.
+        # A person who still sees the third page can use it.
         await desk.pick(ADA, third, "Place 57")
         assert (await asking.outcome())["q"].labels == ("Place 57",)
     await settled(desk, talk, "Place 57")
@@ -421,7 +421,7 @@ async def test_a_click_in_an_archived_thread_is_acked_and_the_card_settled_once_
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:
         shown = await card(desk, talk, "Go?")
         thread = await desk.room(talk)
-        desk.guild.put_place(discord.archived(thread))  # as if the bot had not heard of it
+        desk.guild.put_place(discord.archived(thread))  # as if the bot had not received the event
         assert (await desk.press(ADA, shown, "Yes")).acked
         assert desk.callbacks() == [LATER]
         assert (await asking.outcome())["q"].labels == ("Yes",)

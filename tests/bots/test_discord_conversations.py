@@ -1,4 +1,4 @@
-"""Who the Discord bot hears and where, what Discord keeps back, and how it comes back to the gateway."""
+"""The messages that the Discord bot receives, the ones that Discord withholds, and reconnects to the gateway."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def fruit(desk: DiscordDesk) -> tuple[Talk, Card]:
 
 @pytest.fixture
 async def deaf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DiscordDesk]:
-    """A bot whose application may not read what does not mention it."""
+    """A bot whose application may not read messages that do not mention it."""
     async with discord.open_desk(tmp_path, monkeypatch, privileged=0) as desk:
         yield desk
     assert not desk.journal.unexpected(), "\n".join(desk.journal.unexpected())
@@ -116,7 +116,7 @@ async def test_a_mention_in_somebody_elses_thread_is_a_conversation_there(desk: 
 async def test_a_thread_that_the_bot_has_not_seen_is_the_same_conversation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Discord lists no archived threads when the bot comes back: it knows nothing of the thread but its id."""
+    """Discord lists no archived threads after a reconnect, so the bot knows only the thread's id."""
     async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
         desk.model.script(turn("Good morning to you."), turn("Still here, of course."), when="hello")
         async with desk.bot():
@@ -125,7 +125,7 @@ async def test_a_thread_that_the_bot_has_not_seen_is_the_same_conversation(
         thread = await desk.room(talk)
         desk.guild.put_place(discord.archived(thread))
         async with desk.bot():
-            # It opens by what is written, and the message comes before the news of that.
+            # The new message reopens the thread, and arrives before the event about that.
             desk.guild.put_place(thread)
             await desk.say(ADA, "are you there?", talk)
             await line(desk, talk, "Still here, of course.")
@@ -194,7 +194,7 @@ async def test_after_a_drop_without_resume_the_bot_begins_anew_and_reads_what_it
     desk.gateway.drop(resumable=False)
     await desk.say(BEN, "are you there?", talk)
     await until(lambda: desk.gateway.identified > identified, "it identifies anew", within=30)
-    # What was written meanwhile is looked up: a new session is told nothing of it.
+    # Messages in between are looked up, because a new session does not receive them.
     await line(desk, talk, "I am waiting for an answer")
     await desk.press(ADA, shown, "Pear")
     await settled(desk, talk, "Pear")
@@ -215,10 +215,10 @@ async def test_what_was_written_about_an_open_question_while_the_bot_was_away_is
         await desk.say(ADA, "while you were away", talk)
         looked_up = desk.operations().count("list_messages")
         async with desk.bot():
-            # The gateway delivers it before what was missed is looked up: the one does not hide the other.
+            # The gateway delivers it before missed messages are looked up; it must not hide them.
             await desk.say(ADA, "after", talk)
             await until(lambda: desk.operations().count("list_messages") > looked_up, "it is looked up")
-            # What is read before the answer is counted goes with it, and what is read after that begins a turn.
+            # Messages read before the answer counts are sent with it; messages read later begin a turn.
             desk.model.script(*FRUIT, turn("That as well."), turn("And that."), when="fruit")
             await desk.press(ADA, shown, "Pear")
             await line(desk, talk, "So be it, then.")
@@ -303,7 +303,7 @@ async def test_what_a_program_raises_in_the_block_comes_out_as_it_is(
                 _ = 1 / 0
 
 
-# What Discord does not deliver again
+# Events that Discord does not deliver again
 
 
 async def test_a_message_that_can_never_be_stored_is_said_to_be_lost(
@@ -331,7 +331,7 @@ async def test_messages_of_one_thread_are_kept_in_their_order(desk: DiscordDesk)
 
 
 async def test_the_bot_needs_no_more_than_it_is_invited_with(desk: DiscordDesk) -> None:
-    """The permissions of the invite, and not one more, carry a whole conversation."""
+    """Exactly the permissions of the invite are enough for a whole conversation."""
     general = desk.guild.place("general")
     assert general is not None
     wanted = (

@@ -1,4 +1,4 @@
-"""What the Discord bot posts and changes: once, named, to nobody's harm, in threads that are archived or gone."""
+"""Posts and changes of the Discord bot: once, named, without unwanted pings, in threads that are archived or gone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PROSE = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it
 
 
 async def begun(desk: DiscordDesk) -> Talk:
-    """A conversation in which nobody writes any more."""
+    """Return a conversation without any pending work."""
     desk.model.script(turn("I am listening."), when="hello")
     talk = await desk.mention(ADA, "hello")
     await line(desk, talk, "I am listening.")
@@ -67,7 +67,7 @@ def platform(desk: DiscordDesk) -> DiscordPlatform:
 
 
 async def recorded(desk: DiscordDesk) -> None:
-    """Wait until the bot has written down where the cards stand that are to be seen."""
+    """Wait until the bot has stored the location of the visible cards."""
 
     async def unwanted(ask: Ask) -> Messages:
         raise AssertionError(f"{ask.id} is not drawn")
@@ -77,12 +77,12 @@ async def recorded(desk: DiscordDesk) -> None:
 
 
 def creates(desk: DiscordDesk) -> list[dict[str, object]]:
-    """The bodies of messages that the bot asked Discord to create."""
+    """Return the bodies of messages that the bot asked Discord to create."""
     return [dict(call.body) for call in desk.guild.log if call.operation == "create_message"]
 
 
 def cards_created(desk: DiscordDesk) -> list[dict[str, object]]:
-    """Those of cards, parts of them included."""
+    """Return the bodies of cards, including their parts."""
     return [body for body in creates(desk) if int(str(body.get("flags") or 0)) & limits.COMPONENTS_V2]
 
 
@@ -208,7 +208,7 @@ async def test_a_message_that_a_thread_was_to_start_from_and_is_gone_fails_the_a
 
 
 async def test_a_deleted_card_is_posted_anew_by_another_name(desk: DiscordDesk) -> None:
-    """By the same one, Discord gives back the message that is not there any more."""
+    """With the same nonce, Discord would return the deleted message."""
     talk = await begun(desk)
     option = (Option(value="a", label="Rome"), Option(value="b", label="Oslo"))
     form = Form(questions=tuple(Question(id=name, prompt=f"{name}?", options=option) for name in ("One", "Two")))
@@ -289,7 +289,7 @@ async def test_a_long_rate_limit_blocks_nothing_and_is_waited_for_by_the_outbox(
         assert any("again in 45.0 s" in record.getMessage() for record in desk.journal.records)
 
 
-# Whom it mentions
+# Mentions
 
 
 async def test_only_those_who_must_answer_are_mentioned_and_only_when_the_card_is_posted(desk: DiscordDesk) -> None:
@@ -434,7 +434,7 @@ async def test_the_agents_text_is_changed_no_oftener_than_discord_allows(desk: D
     assert len([one for one in desk.lines(talk) if one.bot]) == 1
 
 
-# Discord's own document
+# Discord's OpenAPI document
 
 
 async def test_every_body_is_held_against_discords_own_document(desk: DiscordDesk) -> None:

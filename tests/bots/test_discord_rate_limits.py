@@ -1,4 +1,4 @@
-"""Discord's rate limits: a call waits only where nothing is left, and people hear of a long wait."""
+"""Discord's rate limits: a call waits only if no requests are left, and people are notified of a long wait."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_where_no_thread_may_be_started_for_minutes_people_hear_so_and_are
 
 
 def replies(desk: Any) -> list[str]:
-    """What the bot wrote into the channel itself."""
+    """Return the bot's messages in the channel itself."""
     channel = desk.guild.place(GENERAL).id
     return [post.content for post in desk.guild.history(channel) if post.author == desk.guild.bot.id]
 

@@ -1,4 +1,4 @@
-"""Edits: of what the agent has not read they replace it, and of what it has read it hears, and their authors do."""
+"""Edits: they replace unread messages; edits of read ones are passed to the agent, and their authors are notified."""
 
 from __future__ import annotations
 

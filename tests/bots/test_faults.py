@@ -1,4 +1,4 @@
-"""What goes wrong between a bot and its platform: handled, named in the log, and nothing is lost."""
+"""Faults between a bot and its platform are handled and logged by name, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def fruit(desk: Desk) -> tuple[Talk, Card]:
 
 
 async def answered(desk: Desk, talk: Talk) -> None:
-    """The question that is open there can be answered, and the agent goes on."""
+    """Check that the open question can be answered, and that the agent continues."""
     await desk.press(ADA, await card(desk, talk), "Pear")
     await settled(desk, talk, "Pear")
     await line(desk, talk, "So be it, then.")
@@ -120,7 +120,7 @@ async def test_too_many_posts_delay_the_card_and_lose_nothing(desk: Desk) -> Non
 async def test_too_many_changes_delay_the_settling_and_lose_nothing(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     desk.slow_down("change", seconds=1)
-    # Ended by nobody's click: a click would be drawn by its own address.
+    # It is cancelled instead of clicked, because a click would be drawn by its own address.
     (ask,) = await desk.host.manager.pending()
     assert await desk.host.manager.cancel(ask.id, reason="It is too late.")
     assert "cancelled" in (await turn_of(desk, "fruit", 2)).result
@@ -216,7 +216,7 @@ async def test_a_polite_disconnect_loses_nothing(desk: Desk) -> None:
 
 
 async def test_an_outage_is_survived(desk: Desk) -> None:
-    """Everything is refused for a moment: the card comes when it is over."""
+    """The platform refuses everything for a moment; the card is posted afterwards."""
     talk = await desk.mention(ADA, "hello")
     desk.slow_down("post", seconds=1, times=2)
     async with program_asks(desk, talk, form_of("Go?", ["Yes", "No"])) as asking:

@@ -1,4 +1,4 @@
-"""What people attach: nobody here reads it, and both they and the model are told so."""
+"""Attachments: the bot cannot read them, and it says so to both the person and the model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_message_that_is_nothing_but_a_file_is_heard(desk: Desk) -> None
 
 
 async def test_a_file_beside_a_word_for_the_bot_is_no_order(desk: Desk) -> None:
-    """ "stop" above a file is about the file."""
+    """The word "stop" above a file is about the file."""
     desk.model.script(turn("What is it about?"), turn("I shall not guess."), when="look")
     talk = await desk.mention(ADA, "look")
     await line(desk, talk, "What is it about?")

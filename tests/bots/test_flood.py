@@ -1,4 +1,4 @@
-"""Strangers who hold connections open, or flood the door, keep nobody from answering; a real `askback slack --http`."""
+"""Strangers hold connections open, or flood the port; answers still work. With a real `askback slack --http`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .slack import SlackDesk
 
 FEW_FILES = Path(__file__).with_name("few_files.py")
 FILES = 512
-"""Descriptors that the bot may have."""
+"""File descriptors that the bot may have."""
 HOLDERS = 600
-"""Connections that are held open at a time: more than it has descriptors."""
+"""Concurrent open connections, more than the bot has descriptors."""
 LINES = 60
-"""What the log may have of it all."""
+"""The maximum number of log lines about all of that."""
 PROBE = 10.0
 """Seconds that a probe waits for its answer."""
 
@@ -41,7 +41,7 @@ Begin = Callable[[asyncio.StreamWriter], None]
 
 @dataclass
 class Flood:
-    """Connections that say `beginning`, and then a byte now and then; one that is closed is opened again."""
+    """Connections that send `beginning`, and then a byte now and then; a closed one is reopened."""
 
     port: int
     beginning: bytes
@@ -103,7 +103,7 @@ FLOODS: dict[str, tuple[bytes, bytes]] = {
 
 @dataclass
 class Bot:
-    """The process, and what people see."""
+    """The process, and the people's view."""
 
     desk: SlackDesk
     port: int
@@ -158,7 +158,7 @@ async def test_whoever_holds_connections_open_keeps_no_click_from_being_acked(bo
     async with Flood(bot.port, beginning, drip).running():
         assert await bot.healthy("/healthz") == (200, "ok\n")
         assert await bot.healthy("/readyz") == (200, "ok\n")
-        # `press` fails where it is not acked within Slack's three seconds.
+        # `press` fails if the click is not acked within Slack's three seconds.
         await desk.press(ADA, shown, "Pear")
         await settled(desk, talk, "Pear")
         await line(desk, talk, "A pear, then.")

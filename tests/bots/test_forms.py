@@ -1,4 +1,4 @@
-"""Several questions in one ask: one at a time, there and back, a review, one Submit."""
+"""Several questions in one ask: one at a time, back and forth, a review, one Submit."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_a_written_answer_in_a_form(desk: Desk) -> None:
 
 
 async def test_ticks_that_were_not_sent_by_themselves_count_with_next(desk: Desk) -> None:
-    """Boxes and Next are two clicks on one card: the second names what the first one set."""
+    """Boxes and Next are two clicks on one card; the second one contains the first one's selection."""
     talk, first = await trip(desk)
     await desk.press(ADA, first, "Rome")
     second = await card(desk, talk, "What to pack?")

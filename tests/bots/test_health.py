@@ -1,4 +1,4 @@
-"""/healthz and /readyz tell the truth, and nothing secret."""
+"""/healthz and /readyz tell the truth, and reveal no secrets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .slack import SlackDesk
 
 
 async def ask(desk: Desk, path: str) -> tuple[int, str]:
-    """What is answered there, by the address that the log names."""
+    """Return the answer of that path, at the address that the log gives."""
     (record,) = (one for one in desk.journal.records if getattr(one, "action", "") == "health")
     address = str(record.args[0] if isinstance(record.args, tuple) else record.args)
     async with aiohttp.ClientSession() as session, session.get(f"http://{address}{path}") as response:
@@ -37,7 +37,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(health, "FRESH_SECONDS", 0.0)
     log = logging.getLogger("askback.host")
     before = log.level
-    # Not by its attribute: a logger remembers what it answered before.
+    # Use the method: a logger caches its answers, and setting the attribute would not clear them.
     log.setLevel(logging.INFO)
     yield
     log.setLevel(before)

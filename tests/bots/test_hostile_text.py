@@ -1,4 +1,4 @@
-"""Texts that would like to be more than text: they arrive literally, and ping nobody."""
+"""Hostile texts arrive literally, and ping no one."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ NAMES = sorted(HOSTILE)
 
 
 def seen(text: str) -> str:
-    """A text without what is invisible, laid out on one line: what a reader can compare."""
+    """Return a text on one line without invisible characters, for comparison."""
     kept = (one for one in text if one == "\n" or unicodedata.category(one) not in ("Cf", "Cc"))
     pictures = str.maketrans(dict.fromkeys(range(9216, 9250)))
     return " ".join("".join(kept).translate(pictures).split())
 
 
 def pinged(desk: Desk) -> list[str]:
-    """Mentions of anybody but of those who are asked."""
+    """Return all mentions except of the people who are asked."""
     return [ping for ping in desk.pings() if desk.actor(ADA).id not in ping]
 
 
@@ -66,7 +66,7 @@ async def asked(desk: Desk, *calls: Any) -> tuple[Talk, Card]:
 
 
 def whole(desk: Desk, talk: Talk, text: str) -> bool:
-    """Whether a text can be read in the cards' messages, which may be several."""
+    """Return True if the text can be read in the cards' messages, which may be several."""
     return seen(text).replace(" ", "") in "".join(seen(one.text) for one in desk.lines(talk)).replace(" ", "")
 
 
@@ -133,7 +133,7 @@ async def test_mentions_cut_in_two_while_the_text_is_written(desk: Desk) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_in_what_people_write(desk: Desk, name: str) -> None:
-    """What people write reaches the model as they see it, and nothing of it comes back as a ping."""
+    """People's texts reach the model as people see them, and cause no ping."""
     desk.model.script(turn("I read that, thank you."), when="listen")
     text = HOSTILE[name].replace("\x00", "")[:1500]
     talk = await desk.mention(ADA, f"listen {text}")
@@ -180,7 +180,7 @@ async def test_in_menus_of_several_and_their_settled_card(desk: Desk) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_in_notices_to_one_person(desk: Desk, name: str) -> None:
-    """What is told to whoever clicked quotes an option; nobody else sees it, and it is literal all the same."""
+    """A notice to the person who clicked quotes an option; only they see it, and it is still literal."""
     label = HOSTILE[name][:180].strip()
     rules = Approval(quorum=2)
     talk = await desk.thread(CY, "It is release day.")

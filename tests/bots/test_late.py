@@ -1,4 +1,4 @@
-"""What comes after a question has ended: a click gets a notice, and a text is kept and reaches the agent."""
+"""Events after a question has ended: a click gets a notice, and a text is stored and reaches the agent."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def fruit(desk: Desk) -> tuple[Talk, Card]:
 
 
 async def keeps(desk: Desk, talk: Talk, written: str, why: str) -> None:
-    """A text that comes too late is told so, and the agent reads it, once."""
+    """Check that a late text is answered with the reason, and that the agent reads it once."""
     (reason,) = await desk.submit(ADA, written)
     assert why in reason
     assert KEPT in reason

@@ -1,4 +1,4 @@
-"""A connection that is silently dead is noticed and opened again, and nothing that people do is lost by it."""
+"""The bot notices a silently dead connection and reconnects, and no event is lost."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_it_is_opened_again_as_often_as_it_falls_silent(desk: Desk) -> Non
 
 
 async def test_a_connection_that_answers_is_left_alone(desk: Desk) -> None:
-    """For longer than silence would be borne."""
+    """The test lasts longer than the tolerated silence."""
     talk, shown = await fruit(desk)
     before = desk.connection_count()
     asked = desk.signs_of_life()

@@ -1,4 +1,4 @@
-"""A whole conversation in the log: no secret at any level, and above DEBUG nothing that a person or the model wrote."""
+"""The log of a whole conversation: no secret at any level, and above DEBUG no text of a person or the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from askback_local.model.script import Fault, turn
 from .driver import ADA, BEN, CY, Desk, PlatformTests, asks, card, form_of, line, notice, one, program_asks, settled
 
 WRITTEN = "Zebrafish"
-"""Stands in everything that people and the model write in here."""
+"""A word in every text that people and the model write here."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def put_back() -> Iterator[None]:
 
 
 async def converse(desk: Desk) -> None:
-    """Everything that a person can do, and some of what can go wrong."""
+    """Do everything that a person can do, with some faults."""
     desk.journal.announce("delivery_refused", "model_failed")
     text = turn(f"I say {WRITTEN}.", asks(one(f"{WRITTEN}?", f"{WRITTEN} A", f"{WRITTEN} B")))
     desk.model.script(text, turn(f"So be it, {WRITTEN}."), turn(f"Again, {WRITTEN}."), when=WRITTEN)
@@ -60,7 +60,7 @@ async def converse(desk: Desk) -> None:
 
 
 def secrets_of(desk: Any) -> dict[str, str]:
-    """Everything that the bot was given, or was sent to act by."""
+    """Return all secrets that the bot received: tokens, keys, and addresses or tokens to act with."""
     found = {name: value for name, value in desk.services.environment.items() if name.endswith(("_TOKEN", "_KEY"))}
     found = {name: value for name, value in found.items() if value}
     assert len(found) >= 3
@@ -84,7 +84,7 @@ async def test_a_conversation_with_all_its_faults_leaves_no_secret_and_no_text_i
     async with tests_of.open_desk(tmp_path, monkeypatch) as desk:
         await converse(desk)
         secrets = secrets_of(desk)
-        # Whatever the libraries of today show at this level, there is one that shows it all.
+        # Current libraries may log little at this level; this simulates one that logs everything.
         for what in (secrets["ANTHROPIC_API_KEY"], WRITTEN):
             logging.getLogger("a.library").debug("I was told %s.", what)
     shown = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`manifests/`: Slack and Discord take them, and they ask for exactly what the bots use."""
+"""`manifests/`: Slack and Discord accept them, and they request exactly the permissions that the bots use."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MANIFEST = MANIFESTS / "slack.json"
 SCHEMA = ROOT.parent / "shared/schemas/slack-manifest.schema.json"
 BOT = ROOT / "bots/askback_slack"
 
-# What each method asks for, by docs.slack.dev/reference/methods; the last two by any one of theirs.
+# The scopes of each method, from docs.slack.dev/reference/methods; the last two need any one of theirs.
 HISTORY = frozenset({"channels:history", "groups:history", "im:history", "mpim:history"})
 SCOPES: dict[str, frozenset[str]] = {
-    "apps.connections.open": frozenset(),  # of the app's own token: connections:write
+    "apps.connections.open": frozenset(),  # uses the app-level token's scope, connections:write
     "auth.test": frozenset(),
     "chat.getPermalink": frozenset(),
     "views.open": frozenset(),
@@ -58,7 +58,7 @@ SCOPES: dict[str, frozenset[str]] = {
     "conversations.history": HISTORY,
     "conversations.replies": HISTORY,
 }
-# What each event that is listened to is subscribed by, and the scope of that subscription.
+# For each event with a listener: the possible subscriptions, and the scope of each.
 EVENTS: dict[str, dict[str, str]] = {
     "agent_session_stopped": {"agent_session_stopped": "assistant:write"},
     "app_mention": {"app_mention": "app_mentions:read"},
@@ -92,7 +92,7 @@ def trees() -> Iterator[ast.AST]:
 
 
 def methods_used() -> set[str]:
-    """Names of Slack's methods that stand anywhere in the bot's code."""
+    """Return the names of Slack's methods anywhere in the bot's code."""
     names = {name.replace("_", ".", 1) for name in dir(AsyncWebClient) if not name.startswith("_")}
     families = {name.partition(".")[0] for name in names}
     strings = (node.value for node in trees() if isinstance(node, ast.Constant) and isinstance(node.value, str))
@@ -102,7 +102,7 @@ def methods_used() -> set[str]:
 
 
 def events_used() -> set[str]:
-    """The first arguments of calls of `.event(…)` that are words; the rest takes what comes."""
+    """Return the event names in calls of `.event(…)`; other first arguments match any event."""
     return {
         node.args[0].value
         for node in trees()
@@ -164,7 +164,7 @@ def test_two_tokens_are_all_that_is_needed() -> None:
 
 
 def test_over_http_it_is_the_same_app_with_addresses_instead_of_a_socket() -> None:
-    """The addresses lead to the doors of the bot, each kind to its own."""
+    """Each kind of request has its own address at the bot."""
     whole = over_http()
     settings = whole["settings"]
     assert settings.pop("socket_mode_enabled") is False
@@ -185,7 +185,7 @@ def test_over_http_it_is_the_same_app_with_addresses_instead_of_a_socket() -> No
 DISCORD = ROOT / "manifests/discord.json"
 FORM = {"$ref": "#/components/schemas/ApplicationFormPartial"}
 GATEWAY_MESSAGE_CONTENT_LIMITED = 1 << 19
-"""The flag of an application that may read messages, as every app on fewer than a hundred servers may say of itself."""
+"""The flag of an application that may read messages; any app on fewer than a hundred servers may set it."""
 INTENT_NAMES = {"guilds": "GUILDS", "guild_messages": "GUILD_MESSAGES", "dm_messages": "DIRECT_MESSAGES"}
 
 
@@ -202,8 +202,8 @@ def test_discord_takes_it() -> None:
     assert application.keys() <= form["properties"].keys()
     assert 1 <= len(application["description"]) <= 400
     validator = jsonschema_rs.Draft202012Validator({**FORM, "components": document["components"]})
-    # Discord's reference has a text where the document has an object around it, and permissions as text
-    # where the document has a number; the reference holds.
+    # In Discord's reference the description and the permissions are texts. In its OpenAPI document they are an object
+    # and a number. The reference is right.
     whole = json.loads(json.dumps({**application, "description": {"default": application["description"]}}))
     for params in (whole["install_params"], whole["integration_types_config"]["0"]["oauth2_install_params"]):
         params["permissions"] = int(params["permissions"])
@@ -237,7 +237,7 @@ async def test_the_invite_is_for_just_those_scopes_and_permissions(monkeypatch: 
 
 
 def test_every_permission_is_one_that_the_local_services_ask_for() -> None:
-    """`test_the_bot_needs_no_more_than_it_is_invited_with` plays with just these."""
+    """`test_the_bot_needs_no_more_than_it_is_invited_with` runs with exactly these."""
     assert {name for name, on in install.PERMISSIONS if on} == {
         "read_messages",  # View Channel
         "send_messages",
@@ -270,7 +270,7 @@ PRINTED = {
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_an_installed_askback_prints_the_manifests(name: str, tmp_path: Path, launcher: Launcher) -> None:
-    """No file of the repository is needed, nor a token."""
+    """It needs neither a file of the repository nor a token."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("SLACK", "DISCORD"))}
     printed = launcher.run(*PRINTED[name], folder=tmp_path, environment=environment)
     assert (printed.returncode, printed.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""What people write while a question is open, and the agent's text while it is being written."""
+"""Messages that people write while a question is open, and the agent's text during streaming."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def fruit(desk: Desk) -> tuple[Talk, Card]:
 
 
 def messages(connection: Connection) -> int:
-    """How many were heard, that which began included."""
+    """Return the number of received messages, including the first."""
     return connection.execute(text("SELECT count(*) FROM inbox")).scalar_one()
 
 
@@ -150,7 +150,7 @@ async def settled_text(desk: Desk, talk: Talk, text: str) -> None:
 
 
 async def test_a_question_survives_the_text_beside_it(desk: Desk) -> None:
-    """What is written right after an answer begins a turn of its own, after the result."""
+    """A message right after an answer begins its own turn, after the result."""
     talk, shown = await fruit(desk)
     await desk.press(ADA, shown, "Pear")
     await desk.say(ADA, "and thanks", talk)

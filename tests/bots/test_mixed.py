@@ -1,4 +1,4 @@
-"""A process for each platform, on one database: each serves its own, and leaves what is the other one's to it."""
+"""A process for each platform, on one database: each serves its own platform and leaves the other's work alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .replicas import Office, open_offices
 STALLED = Fault(kind="stall", after=60)
 STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
 STALE_SECONDS = 6.0
-"""Within so long, a process takes over from one of its own platform."""
+"""Seconds within which a process takes over from another one of its platform."""
 
 
 @pytest.fixture
@@ -29,13 +29,13 @@ async def offices(tmp_path: Path, postgres_url: str, launcher: Launcher) -> Asyn
 
 @pytest.fixture
 async def office(platform: str, offices: dict[str, Office]) -> Office:
-    """Of the platform that the test is about; nothing runs there yet."""
+    """The office of the platform under test; no process runs there yet."""
     return offices[platform]
 
 
 @pytest.fixture
 async def other(platform: str, offices: dict[str, Office]) -> AsyncIterator[Office]:
-    """Of another platform; one process runs there, which is to have no trouble with the first."""
+    """The office of another platform; its one process must not be disturbed by the first."""
     (name,) = set(offices) - {platform}
     await offices[name].start()
     yield offices[name]
@@ -72,7 +72,7 @@ async def test_what_one_that_was_killed_left_is_its_platforms_alone(office: Offi
     killed = await office.start()
     talk = await fruit(desk)
     await card(desk, talk, "Which fruit?")
-    desk.model.script(turn(STORY, STALLED), when="story")  # asked again, it says it all
+    desk.model.script(turn(STORY, STALLED), when="story")  # the second request gets the full text
     story = await desk.mention(ADA, "a story, please")
     await line(desk, story, "It begins")
     await killed.kill()

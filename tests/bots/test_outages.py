@@ -1,7 +1,7 @@
 """An hour without the platform loses nothing: each text, card, settlement and notice is delivered once, in order.
 
-The platform answers 500, or 429 with Retry-After: 3600, or nothing at all, or takes everything and loses the answer.
-Time is the test's own; what was delivered is read from the platform alone.
+The platform answers 500, or 429 with Retry-After: 3600, or nothing at all, or executes calls and loses the answers.
+The test controls the time; only the platform's state shows the deliveries.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LINES_A_MINUTE = 20
 
 
 def outage(desk: Any, kind: str) -> End:
-    """Let every call of the platform's API fail that way."""
+    """Make every call of the platform's API fail that way."""
     if desk.platform == "slack":
         return of_slack(desk.workspace.faults, kind)
     return of_discord(desk.guild.faults, kind)
@@ -77,15 +77,15 @@ def tries(desk: Desk) -> int:
 
 
 async def time_passes(desk: Desk, driven: DrivenTime, seconds: float) -> None:
-    """Let the outage last: what comes due meanwhile is tried."""
+    """Advance the time during the outage; due deliveries are tried."""
     for _ in range(10):
         before = tries(desk)
         driven.advance(seconds / 10)
         desk.host.manager.nudge()
-        # Where the platform counts as down, not everything that is due is tried.
+        # While the platform counts as down, only some of the due deliveries are tried.
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
-                while tries(desk) == before and await is_due(desk):  # noqa: ASYNC110 - the database alone tells
+                while tries(desk) == before and await is_due(desk):  # noqa: ASYNC110 - only the database knows
                     await asyncio.sleep(0.01)
 
 
@@ -95,7 +95,7 @@ async def is_due(desk: Desk) -> bool:
 
 
 async def all_delivered(desk: Desk, driven: DrivenTime) -> None:
-    """Let time pass until nothing is left to be shown."""
+    """Advance the time until there is nothing left to deliver."""
     async with asyncio.timeout(60):
         while (due := await desk.host.store.next_due()) is not None:
             driven.advance(max(due.total_seconds(), 31.0))
@@ -161,7 +161,7 @@ async def test_an_outage_delivers_everything_once_and_in_order_when_it_is_over(
         assert said(desk, hello) == ["Hello to you."]
         assert (await soon.outcome()).status == "timed_out"
         late = [one for one in desk.cards(fruit) if "Soon?" in one.text]
-        # It may stand there where the answer to its posting got lost: then without anything to press.
+        # If only the answer to its post was lost, the card may be there, but without controls.
         assert len(late) <= (kind == "lost")
         assert not any(one.is_live for one in late)
         assert len(desk.cards(fruit)) == 2 + len(late)

@@ -1,4 +1,4 @@
-"""Tools of the operator's own, whatever the platform: people see what the agent says, and nothing of its tools."""
+"""The operator's own tools, on every platform: people see the agent's text, and nothing of its tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXTRA = "tools_at_the_desk"
 
 
 class Shed:
-    """The tools, and what they wait for."""
+    """The tools, and the events that they wait for."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()

@@ -1,4 +1,4 @@
-"""What people see of the bot while it works and waits, and that nothing of it disturbs anything."""
+"""The bot's visible status while it works and waits, and that it disturbs nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SESSION, LINE = "agents.sessions.setStatus", "assistant.threads.setStatus"
 
 
 def statuses(desk: SlackDesk, method: str = SESSION) -> list[str]:
-    """What the bot said that it does, in order, as far as Slack took it."""
+    """Return the statuses that the bot set, in order, as far as Slack accepted them."""
     return [str(call.arguments.get("status")) for call in desk.workspace.log if call.method == method]
 
 
@@ -101,7 +101,7 @@ async def test_too_often_is_tried_again_when_slack_says(desk: SlackDesk) -> None
 
 @pytest.mark.only("slack", reason="Discord shows nothing but typing")
 async def test_only_the_newest_mood_matters_and_none_is_told_twice(desk: SlackDesk) -> None:
-    """While Slack takes its time with the first one, the bot is done with three turns."""
+    """The bot finishes three turns while Slack delays the first status."""
     desk.workspace.faults.add(Slow(kind="delay", method=SESSION, seconds=1.0))
     desk.model.script(*(turn(f"Answer number {number}.") for number in range(3)), when="hello")
     talk = await desk.mention(ADA, "hello")
@@ -151,7 +151,7 @@ def typed(desk: DiscordDesk) -> int:
 
 
 def rooms(desk: DiscordDesk) -> list[str]:
-    """Where the bot goes on typing."""
+    """Return the places where the bot still shows the typing indicator."""
     platform: Any = desk.host.platforms["discord"]
     return [*platform._presence._typing]
 

@@ -1,4 +1,4 @@
-"""How a question looks, row by row of the design's table, and that every way of answering reaches the model."""
+"""The look of a question, row by row of the design's table; every way of answering reaches the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONG = "A label that is rather long, since it explains what it stands for and wh
 
 
 async def asked(desk: Desk, *calls: object, about: str = "please") -> tuple[Talk, Card]:
-    """A conversation in which the model has asked, and its card."""
+    """Return a conversation in which the model has asked, and its card."""
     desk.model.script(turn(*calls), turn("Thank you, that is settled."), when=about)  # type: ignore[arg-type]
     talk = await desk.mention(ADA, about)
     return talk, await card(desk, talk)
@@ -185,7 +185,7 @@ async def test_a_settled_card_shows_answer_person_and_time_and_has_no_controls(d
     assert desk.actor(ADA).id in ending
     assert f"{datetime.now(UTC):%Y}" in ending
     assert over.text.count("Pear") > shown.text.count("Pear"), "the answer is said again"
-    if desk.platform == "slack":  # Discord has no text beside the message for those who only hear it
+    if desk.platform == "slack":  # Discord has no separate text for screen readers
         assert "Answered: Pear" in over.notification
     (newest,) = desk.cards(talk)
     assert newest.id == shown.id, "it is the same message"

@@ -28,14 +28,14 @@ def recorded() -> list[Any]:
 
 
 def payload_of(path: Path) -> JsonObject:
-    """What stands in the file, without an envelope; answers to it lead nowhere."""
+    """Return the payload in the file, without an envelope; answers to it go nowhere."""
     data: JsonObject = json.loads(path.read_text(encoding="utf-8"))
     payload = as_object(data["payload"]) if "envelope_id" in data else data
     return {**payload, "response_url": "http://127.0.0.1:9/gone"} if "response_url" in payload else payload
 
 
 async def send(desk: slack.SlackDesk, payload: JsonObject) -> None:
-    """Through the raw door; returns when it is acked."""
+    """Send a raw payload; return when it is acked."""
     before = {interaction.id for interaction in desk.workspace.interactions}
     ack = await desk.services.people.raw(payload)
     assert ack.acked, ack
@@ -59,7 +59,7 @@ async def test_each_as_it_is_is_acked_and_harms_nothing(running: slack.SlackDesk
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await desk.mention(ADA, "fruit")
     shown = await card(desk, talk)
-    # They were said to bots of other workspaces, so nothing here can be answered in their places.
+    # They were sent to bots of other workspaces, so no reply can reach their channels.
     desk.journal.announce("delivery_refused")
     for parameters in recorded():
         await send(desk, payload_of(parameters.values[0]))
@@ -69,7 +69,7 @@ async def test_each_as_it_is_is_acked_and_harms_nothing(running: slack.SlackDesk
 
 
 async def test_each_with_our_own_ids_is_acked_and_harms_nothing(running: slack.SlackDesk) -> None:
-    """The same as if they had been sent from here: our people, our channel, our message, our controls."""
+    """The payloads use this workspace's person, channel, message and controls."""
     desk = running
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await desk.mention(ADA, "fruit")
@@ -88,7 +88,7 @@ async def test_each_with_our_own_ids_is_acked_and_harms_nothing(running: slack.S
 
 
 async def test_each_is_acked_whatever_is_missing_in_it(running: slack.SlackDesk) -> None:
-    """Without any one of its fields, and with null in its place: slack-bolt itself cannot read some of that."""
+    """Each field is missing once, and null once; slack-bolt itself cannot read some of these payloads."""
     running.journal.announce("payload_failed", "askback.slack.bolt", "delivery_refused", "click_failed")
     for parameters in recorded():
         payload = payload_of(parameters.values[0])
@@ -105,7 +105,7 @@ def running_tasks(name: str) -> list[Any]:
 
 
 def ours(payload: JsonObject, desk: slack.SlackDesk, ts: str, action_id: str) -> JsonObject:
-    """The payload as if it came from this workspace, about one of our cards."""
+    """Return the payload as if it came from this workspace, about one of the bot's cards."""
     team, person, channel = desk.workspace.team.id, "U0LOCALADA", "C0GENERAL"
     message = desk.workspace.messages[channel, ts]
     url = desk.workspace.issue_response_url(message, person)

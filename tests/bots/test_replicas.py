@@ -1,7 +1,7 @@
-"""Two processes on one database serve the same workspace: whatever is done in one, the other goes on from there.
+"""Two processes on one database serve the same workspace: each continues the work of the other.
 
-On Discord both are of one shard, where nothing else is said, so that both hear everything; on Slack each payload comes
-to one of them, in turn.
+On Discord both belong to the same shard, the default, so that both receive everything; on Slack the payloads
+alternate between them.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ async def fruit(desk: Desk, *, direct: bool = False) -> Talk:
 
 
 def is_recorded(office: Office) -> bool:
-    """Whether the database says where the card stands."""
+    """Return True if the database has the card's location."""
     with psycopg.connect(office.database, autocommit=True) as connection:
         found = connection.execute("SELECT 1 FROM asks WHERE messages <> '[]' AND drawn_revision >= revision")
         return found.fetchone() is not None
 
 
 async def eaten(desk: Desk, talk: Talk, answer: str) -> None:
-    """It ends as it should, once, and nobody was told anything else."""
+    """Check that it ends with this answer, once, and without any notice."""
     await settled(desk, talk, answer)
     assert f'"Which fruit?"="{answer}"' in (await turn_of(desk, "fruit", 2)).result
     await line(desk, talk, "Enjoy it.")
@@ -123,7 +123,7 @@ async def test_one_that_is_stopped_leaves_everything_to_the_other(office: Office
 
 async def test_the_turn_of_one_that_dies_is_taken_over(office: Office, desk: Desk) -> None:
     first = await office.start()
-    desk.model.script(turn(STORY, STALLED), when="story")  # asked again, it says it all
+    desk.model.script(turn(STORY, STALLED), when="story")  # the second request gets the full text
     talk = await desk.mention(ADA, "story")
     await line(desk, talk, "It begins")
     await office.start()
@@ -136,11 +136,11 @@ async def test_the_turn_of_one_that_dies_is_taken_over(office: Office, desk: Des
 async def test_a_text_whose_beginning_cannot_be_looked_up_for_now_is_not_said_twice(office: Office, desk: Desk) -> None:
     first = await office.start()
     desk.model.delay = 0.05
-    desk.model.script(turn(STORY, STALLED), when="story")  # asked again, it says it all
+    desk.model.script(turn(STORY, STALLED), when="story")  # the second request gets the full text
     talk = await desk.mention(ADA, "story")
     await until(lambda: desk.model._numbers > 0, "the model is asked")
     with psycopg.connect(office.database) as locked:
-        # So nobody can record where the text stands.
+        # The lock keeps every process from recording the text's location.
         locked.execute("SELECT id FROM conversations FOR UPDATE")
         await line(desk, talk, "It begins")
         await first.kill()
@@ -153,7 +153,7 @@ async def test_a_text_whose_beginning_cannot_be_looked_up_for_now_is_not_said_tw
 
 
 async def test_a_stop_in_one_ends_the_turn_in_the_other(office: Office, desk: Desk) -> None:
-    """The turn runs in the first one, which hears no more of what people do."""
+    """The turn runs in the first process, which receives no more events."""
     await office.start()
     desk.model.script(turn(STORY, STALLED), when="story")
     talk = await desk.mention(ADA, "story")
@@ -221,7 +221,7 @@ async def test_each_shard_hears_its_part_and_any_process_posts(office: Office, d
 @pytest.mark.only("discord", reason="Slack shares out by itself")
 async def test_a_shard_alone_goes_on_with_what_the_other_heard(office: Office, desk: Desk) -> None:
     second = await office.start("--shard", "1/2")
-    desk.model.script(turn(STORY, STALLED), when="story")  # asked again, it says it all
+    desk.model.script(turn(STORY, STALLED), when="story")  # the second request gets the full text
     talk = await desk.mention(ADA, "story")
     await line(desk, talk, "It begins")
     await office.start("--shard", "0/2")

@@ -1,4 +1,4 @@
-"""Nobody is the only approver of words they supplied, whatever the platform and wherever the words were written."""
+"""People never approve their own words alone, on any platform and anywhere that they wrote them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_who_wrote_before_the_agent_was_called_does_not_approve_that_alone
 
 
 async def refused_then_approved(desk: Desk, talk: Talk, shed: Shed, shown: Card, *suspects: str) -> None:
-    """Each suspect is told that others decide; cy, who wrote nothing, approves."""
+    """Check that each suspect is refused with a notice; cy, who wrote nothing, approves."""
     for suspect in suspects:
         await desk.press(suspect, shown, "Approve")
         await notice(desk, suspect, OWN_REQUEST)
@@ -90,7 +90,7 @@ async def test_what_others_denied_is_still_the_request_of_who_worded_it(desk: De
     await desk.open_field(CY, shown, "Deny")
     assert await desk.submit(CY, "Not on a Friday.") == ()
     if desk.platform == "slack":
-        # Everybody in the group wrote something, and Slack tells who is in it.
+        # Everyone in the group wrote something, and Slack lists the group's members.
         said = (await line(desk, talk, "nobody is left to decide.")).text
         assert "ben, cy wrote" in said.lower().replace(" and ", ", ")
         await line(desk, talk, "It is out.")
@@ -135,7 +135,7 @@ async def test_where_all_approvers_wrote_it_people_hear_so_at_once_with_names_an
         result = (await turn_of(desk, "release", 3)).result
         assert "wrote what you act on" in result
         assert "It was not run." in result
-    else:  # Discord does not tell who has a role: whoever clicks hears why
+    else:  # Discord does not list the members of a role: each click gets the reason
         shown = await card(desk, talk, "6.6.6")
         await desk.press(BEN, shown, "Approve")
         await notice(desk, BEN, OWN_REQUEST)
@@ -144,7 +144,7 @@ async def test_where_all_approvers_wrote_it_people_hear_so_at_once_with_names_an
 
 @pytest.fixture
 def escalated_to_ben(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a second ben is asked as well, who is an approver by that alone."""
+    """Ask ben as well after a second; only that makes him an approver."""
     ben = {"slack": "U0LOCALBEN", "discord": "1100000000000000202"}[platform]
     monkeypatch.setenv("ASKBACK_APPROVAL_ESCALATE_TO", f"{platform}:{ben}")
     monkeypatch.setenv("ASKBACK_APPROVAL_ESCALATE_AFTER", "1s")
@@ -218,7 +218,7 @@ async def test_the_card_names_also_who_wrote_before_the_agent_was_called(desk: D
 
 
 async def press_as_of(desk: SlackDesk, person: str, seen: Card, label: str, tenant: str) -> None:
-    """Press, in a payload that names another team of the organisation as the person's."""
+    """Press with a payload that names another team of the organisation as the person's."""
     payload: Any = desk._payload(person, seen, seen.control(label), [])
     payload["user"]["team_id"] = payload["team"]["id"] = tenant
     assert (await desk.services.people.raw(payload)).acked
@@ -238,7 +238,7 @@ async def test_a_requester_with_the_id_of_another_workspace_is_still_the_request
 
 @pytest.fixture
 def two(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two have to agree."""
+    """Require two approvals."""
     monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")
 
 

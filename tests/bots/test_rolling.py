@@ -1,4 +1,4 @@
-"""An upgrade of one process after the other: the released process goes on beside today's, and nothing is lost."""
+"""A rolling upgrade: the released process works in parallel with the current one, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Old:
 async def office(
     platform: str, tmp_path: Path, empty_url: str, launcher: Launcher, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Office]:
-    # The released process starts one thread in each window on Discord, and today's window is minutes long.
+    # The released process starts one thread per rate-limit window on Discord, and the current window is minutes long.
     monkeypatch.delitem(WINDOWS, "create_thread_from_message")
     async with open_office(platform, tmp_path, empty_url, launcher) as opened:
         yield opened
@@ -106,7 +106,7 @@ def version(url: str) -> str:
 
 
 def stored(url: str) -> int:
-    """How many questions there are."""
+    """Return the number of stored questions."""
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT count(*) FROM asks").fetchone()
     assert row is not None
@@ -121,7 +121,7 @@ async def asked(office: Office, fruit: str) -> Talk:
 
 
 async def chosen(office: Office, shown: Card) -> None:
-    """Ada clicks; once more where it went to a process that was killed a moment ago, and failed before her eyes."""
+    """Click as ada; once more if the click went to a process that was just killed, and visibly failed."""
     try:
         await office.desk.press(ADA, shown, "Pear")
     except AssertionError:
@@ -129,7 +129,7 @@ async def chosen(office: Office, shown: Card) -> None:
 
 
 async def answered(office: Office, talk: Talk, fruit: str) -> None:
-    """Ada's click counts, whichever process takes it, and the agent hears of it once."""
+    """Check that ada's click counts in either process, and that the agent receives it once."""
     await chosen(office, await card(office.desk, talk, f"Which {fruit}?"))
     await settled(office.desk, talk, "Pear")
     assert f'"Which {fruit}?"="Pear"' in (await turn_of(office.desk, fruit, 2)).result
@@ -138,13 +138,13 @@ async def answered(office: Office, talk: Talk, fruit: str) -> None:
 
 async def test_the_released_process_goes_on_beside_todays(office: Office, old: Old, empty_url: str) -> None:
     assert version(empty_url) == RELEASED_VERSION
-    # The released process knows no other audience: it can read whatever today's asks.
+    # The released process knows no other audience; with this one it can read the current process's asks.
     office.environment["ASKBACK_ANSWERERS"] = "starter"
     before = await asked(office, "plum")
     await card(office.desk, before, "Which plum?")
     new = await office.start()
     assert version(empty_url) == NEWEST
-    # Begun before the upgrade, and in the middle of it; the two take clicks and turns as they come.
+    # Begun before and during the upgrade; both processes take clicks and turns as they come.
     await answered(office, before, "plum")
     names = [f"fruit{number}" for number in range(6)]
     talks = [await asked(office, name) for name in names]
@@ -154,7 +154,7 @@ async def test_the_released_process_goes_on_beside_todays(office: Office, old: O
     for said in (old.said, new.said):
         assert "Traceback" not in said, said
         assert " ERROR " not in said, said
-    # The end of the upgrade: what the released process has begun is ended by today's.
+    # At the end of the upgrade, the current process finishes the released one's work.
     last = await asked(office, "quince")
     shown = await card(office.desk, last, "Which quince?")
     old.end()
@@ -163,11 +163,11 @@ async def test_the_released_process_goes_on_beside_todays(office: Office, old: O
 
 
 async def test_what_the_released_process_cannot_read_waits_for_todays(office: Office, old: Old, empty_url: str) -> None:
-    # Whoever writes in the thread may answer what today's process asks: the released one knows no such audience.
+    # The current process lets anyone in the thread answer; the released one does not know that audience.
     new = await office.start()
     names = [f"fruit{number}" for number in range(6)]
     talks = [await asked(office, name) for name in names]
-    # What the model said is stored: a turn that dies before that is taken again, and the model says the next thing.
+    # A turn that dies before its reply is stored is repeated, and would get the next scripted reply.
     await until(lambda: stored(empty_url) == len(names), "every question is stored")
     assert not old.is_gone, old.said
     old.end()

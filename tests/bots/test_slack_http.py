@@ -1,4 +1,4 @@
-"""Slack over signed HTTP: the same scenarios, and what anybody else might send to that door."""
+"""Slack over signed HTTP: the same scenarios, and requests of strangers to the endpoint."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_each_kind_comes_in_by_its_own_address(desk: SlackDesk) -> None:
     assert paths == {"/slack/events", "/slack/interactions", "/slack/options"}
 
 
-# What Slack sends again
+# Retries by Slack
 
 
 async def test_an_event_whose_ack_got_lost_is_heard_once(desk: SlackDesk) -> None:
@@ -94,7 +94,7 @@ def impatient(connection: Connection) -> None:
 
 async def test_an_event_that_cannot_be_stored_gets_503_and_comes_again(desk: SlackDesk, tmp_path: Path) -> None:
     desk.journal.announce("message_refused", "askback.store", "askback.worker")
-    # The whole patience with a locked database would be longer than Slack's with us.
+    # The full retry time for a locked database would exceed Slack's timeout.
     await desk.host.store._database.run(impatient)
     desk.model.script(turn("At last."), when="hello")
     body = mention(desk)
@@ -116,11 +116,11 @@ async def test_an_event_that_means_nothing_here_is_acked(desk: SlackDesk) -> Non
     assert "unknown_payload" in desk.journal.actions()
 
 
-# What anybody might send
+# Requests by strangers
 
 
 async def post(desk: SlackDesk, body: bytes, path: str = "/slack/events", **headers: str) -> int:
-    """Slack's own request, but for these headers; an empty one is left out."""
+    """Send Slack's own request with these headers replaced; an empty one is left out."""
     whole = {"Content-Type": JSON, **signed(delivery(desk).secret, body, time.time())}
     whole |= {name.replace("_", "-"): value for name, value in headers.items()}
     async with aiohttp.ClientSession() as session:
@@ -141,7 +141,7 @@ def mention(desk: SlackDesk, text: str = "hello") -> bytes:
 
 
 async def nothing_happened(desk: SlackDesk) -> None:
-    """The door still opens for Slack, and what was sent before has moved nothing."""
+    """Check that the endpoint still works for Slack, and that the earlier requests had no effect."""
     assert not desk.model.log
     desk.model.script(turn("Over here."), when="still")
     talk = await desk.mention(ADA, "still there?")
@@ -248,7 +248,7 @@ async def test_other_methods_and_paths_are_refused(desk: SlackDesk) -> None:
 
 
 async def raw(desk: SlackDesk, head: str, chunks: list[bytes]) -> str:
-    """The first line of the answer, while the body is not all sent, and may never be."""
+    """Return the first line of the answer; the body is not complete, and may never be."""
     host, _, port = str(desk.host.connections["slack"].address).partition(":")  # type: ignore[attr-defined]
     reader, writer = await asyncio.open_connection(host, int(port))
     with closing(writer):
@@ -291,7 +291,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(desk: SlackDesk, monk
 
 
 async def test_the_challenge_is_answered_only_under_a_signature(desk: SlackDesk) -> None:
-    """`open_desk` has answered one already: Slack takes no address that does not."""
+    """`open_desk` has answered one already, because Slack verifies each address."""
     body: Any = {"type": "url_verification", "challenge": "abc", "token": "t"}
     assert await post(desk, json.dumps(body).encode(), X_Slack_Signature="v0=1") == 401
 

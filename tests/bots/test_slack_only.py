@@ -1,4 +1,4 @@
-"""What only Slack has: streams that are missing or end by themselves, tokens, and the words of its API."""
+"""Features of Slack alone: streams that are missing or end automatically, tokens, and the words of its API."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ async def test_an_archived_channel_is_said(workspace: SlackDesk) -> None:
 
 
 async def run_command(*arguments: str, **environment: str) -> tuple[int, str]:
-    """The real command: its exit code and what it says about why."""
+    """Run the real command; return its exit code and its error output."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SLACK_", "ASKBACK_"))}
     process = await asyncio.create_subprocess_exec(
         str(COMMAND),
@@ -146,7 +146,7 @@ async def run_command(*arguments: str, **environment: str) -> tuple[int, str]:
 
 
 def sentences(errors: str) -> list[str]:
-    """What is said, without what goes well."""
+    """Return the lines other than INFO."""
     return [line for line in errors.strip().splitlines() if " INFO " not in line]
 
 
@@ -187,7 +187,7 @@ async def test_nothing_is_said_about_tokens_that_are_right(workspace: SlackDesk)
 
 
 async def test_the_first_click_waits_for_no_call_to_slack(workspace: SlackDesk) -> None:
-    """Who the bot is was asked at the start: not when somebody clicks."""
+    """The bot asks for its own identity at the start, not at a click."""
     workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await workspace.mention(ADA, "fruit")
     shown = await card(workspace, talk)
@@ -228,7 +228,7 @@ async def test_every_update_says_how_its_text_is_read(workspace: SlackDesk) -> N
     workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await workspace.mention(ADA, "fruit")
     await card(workspace, talk)
-    # Ended by nobody's click: then there is no address of a click's to draw by, only chat.update.
+    # It is cancelled instead of clicked, so there is no response_url, only chat.update.
     (ask,) = await workspace.host.manager.pending()
     assert await workspace.host.manager.cancel(ask.id)
     await settled(workspace, talk, "Which fruit?")
@@ -245,7 +245,7 @@ async def test_every_update_says_how_its_text_is_read(workspace: SlackDesk) -> N
 
 
 async def test_a_text_settles_its_card_by_whichever_way_is_open_first(workspace: SlackDesk) -> None:
-    """The drawing behind the click that opened the field may still be under way: it takes the newest state along."""
+    """The drawing for the click that opened the field may still be in progress; it includes the newest state."""
     workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await workspace.mention(ADA, "fruit")
     await workspace.open_field(ADA, await card(workspace, talk))
@@ -256,7 +256,7 @@ async def test_a_text_settles_its_card_by_whichever_way_is_open_first(workspace:
 
 
 async def test_a_click_is_drawn_by_its_own_address(workspace: SlackDesk) -> None:
-    """Not by chat.update, of which Slack allows about fifty a minute."""
+    """It does not use chat.update, which Slack limits to about fifty calls a minute."""
     workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
     talk = await workspace.mention(ADA, "fruit")
     await workspace.press(ADA, await card(workspace, talk), "Pear")

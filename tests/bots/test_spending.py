@@ -1,4 +1,4 @@
-"""A budget holds for conversations at the same time, and for several processes."""
+"""A budget limits concurrent conversations, also across several processes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def script(desk: Desk) -> None:
 
 
 async def conversations(desk: Desk, count: int) -> list[Talk]:
-    """So many mentions at once."""
+    """Begin N conversations at once."""
     people = (ADA, BEN)
     return list(await asyncio.gather(*(desk.mention(people[n % 2], f"report {n}, please") for n in range(count))))
 
 
 async def ended(desk: Desk, talks: list[Talk]) -> None:
-    """Every conversation was answered, or heard that there is no budget."""
+    """Check that every conversation got its answer, or the notice that the budget is used up."""
 
     def is_ended(talk: Talk) -> bool:
         return any(ANSWER in one.text or USED_UP in one.text for one in desk.lines(talk))

@@ -1,7 +1,7 @@
-"""Two connections of the bot that know nothing of each other: what both hear, or hear twice, happens once.
+"""Two independent connections of the bot: an event that both receive, or that comes twice, counts once.
 
-On Discord two sessions of one shard hear everything. On Slack each payload comes to one socket, but may come again, to
-the other one; here every click does. What two processes share is the database, and nothing else.
+On Discord two sessions of one shard receive everything. On Slack each payload goes to one socket, but may be repeated
+to the other one; here every click is. Two processes share only the database.
 """
 
 from __future__ import annotations

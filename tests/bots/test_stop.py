@@ -1,4 +1,4 @@
-"""Ending what the bot does: the platform's own button, a word, and who may."""
+"""Stopping the bot's work: the platform's own button, a word, and the people who may."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class KilledError(Exception):
 
 
 async def at_work(desk: Desk, person: str = ADA) -> Talk:
-    """A conversation in which the model has begun to write, and does not go on; asked again, it says it all."""
+    """Return a conversation in which the model stalls while it writes; the second request gets the full text."""
     desk.model.script(turn(PROSE, SILENT), when="story")
     talk = await desk.mention(person, "story")
     await line(desk, talk, "It begins")
@@ -57,7 +57,7 @@ def stops(desk: Desk, talk: Talk) -> list[str]:
 
 
 async def at_rest(desk: Desk, talk: Talk) -> None:
-    """Nothing on the platform says any more that the bot works there."""
+    """Check that the platform no longer shows the bot as working there."""
     await until(lambda: not desk.can_stop(talk) and desk.mood(talk) is None, "no button to stop remains")
 
 
@@ -93,7 +93,7 @@ async def test_an_administrator_may_stop_what_others_began(
 ) -> None:
     tests_of.allow(monkeypatch, admins=[CY], admin_groups=[RELEASE])
     async with tests_of.open_desk(tmp_path, monkeypatch) as desk:
-        for person in (CY, ADA):  # the one by name, the other as a member of the group
+        for person in (CY, ADA):  # one of them by name, the other as a member of the group
             desk.model.script(turn(PROSE, SILENT), when=f"story for {person}")
             talk = await desk.mention(BEN, f"story for {person}")
             await line(desk, talk, "It begins")
@@ -124,7 +124,7 @@ async def test_a_word_ends_the_turn_as_well_and_no_button_remains(desk: Desk, wo
 
 
 async def test_a_word_with_a_mention_stops_once(desk: Desk) -> None:
-    """A mention may come as two events: the second must not say that there is nothing to stop."""
+    """A mention may arrive as two events; the second must not answer that there is nothing to stop."""
     talk = await at_work(desk)
     await desk.deliver_twice(1)
     await desk.mention_in(ADA, "stop", talk)
@@ -237,7 +237,7 @@ async def test_a_button_that_was_left_over_says_so_and_goes(desk: DiscordDesk) -
     ((post, control),) = desk.stop_buttons(talk)
     await desk.stop(ADA, talk)
     await at_rest(desk, talk)
-    desk.services.discord.posting.change(post)  # it stands there again, as if the process had died
+    desk.services.discord.posting.change(post)  # the button is back, as if the process had died
     await desk.press_stop(ADA, post, control)
     await until(lambda: desk.notices(ADA) == (NOTHING,), "ada is told")
     await at_rest(desk, talk)
@@ -249,7 +249,7 @@ async def test_after_a_restart_in_the_middle_the_text_goes_on_in_its_message_and
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nothing(_: DiscordProse) -> None:
-        """A process that is killed takes nothing away."""
+        """Remove nothing, like a killed process."""
 
     async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
         desk.model.script(turn(PROSE, SILENT), when="story")
@@ -273,7 +273,7 @@ async def test_a_text_whose_place_nobody_recorded_is_gone_on_with_although_peopl
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nothing(*_: object) -> None:
-        """A process that is killed takes nothing away, and records nothing more."""
+        """Remove and record nothing, like a killed process."""
 
     def messages(connection: Connection) -> int:
         return connection.execute(text("SELECT count(*) FROM inbox")).scalar_one()
@@ -289,7 +289,7 @@ async def test_a_text_whose_place_nobody_recorded_is_gone_on_with_although_peopl
                 raise KilledError
         ((post, _),) = desk.stop_buttons(talk)
         with monkeypatch.context() as silent:
-            # Heard before the turn is begun again: another process takes the message, and that one only later.
+            # The message arrives before the turn restarts: another process takes the message, and the turn only later.
             silent.setattr("askback.agent.loop.Agent.advance", nothing)
             async with desk.bot():
                 await desk.say(ADA, "are you there? the story!", talk)
@@ -308,7 +308,7 @@ async def test_after_a_restart_before_anything_was_said_the_button_alone_goes(
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nothing(_: DiscordProse) -> None:
-        """A process that is killed takes nothing away."""
+        """Remove nothing, like a killed process."""
 
     monkeypatch.setattr("askback_discord.prose.SILENT_SECONDS", 0.05)
     async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:

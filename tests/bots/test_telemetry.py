@@ -1,4 +1,4 @@
-"""Whoever installs OpenTelemetry's SDK sees one trace from a message to its answer, and how long things take."""
+"""With OpenTelemetry's SDK, an operator sees one trace from a message to its answer, and durations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def fruit(desk: Desk) -> tuple[Talk, Card]:
 
 
 async def answered(desk: Desk, talk: Talk, backend: Backend, *, turns: int = 2) -> None:
-    """The question is answered, and everything about it was reported."""
+    """Answer the question, and wait until everything about it was reported."""
     await desk.press(ADA, await card(desk, talk), "Pear")
     await line(desk, talk, "So be it, then.")
     await until(lambda: len(backend.spans("askback.turn")) == turns, "the last turn is over")

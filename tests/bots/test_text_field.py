@@ -1,4 +1,4 @@
-"""The field behind "Something else…": refused with the reason, kept, accepted, closed, edited, taken back."""
+"""The field that "Something else…" opens: refused with the reason, kept, accepted, closed, edited, withdrawn."""
 
 from __future__ import annotations
 

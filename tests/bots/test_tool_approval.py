@@ -1,4 +1,4 @@
-"""Tools that need approval, whatever the platform: the card shows what would run, and that alone runs, once."""
+"""Tools that need approval, on every platform: the card shows the exact call, and only that runs, once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAN = "\n".join(f"copy step {number} to machine {number} <!channel> @everyone *
 
 
 class Shed:
-    """A tool that needs approval, and what it did."""
+    """A tool that needs approval, and its effects."""
 
     def __init__(self) -> None:
         self.ran: list[tuple[str, str]] = []
@@ -38,7 +38,7 @@ class Shed:
     def needing_approval(
         cls, platform: str, tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch, module_name: str
     ) -> Shed:
-        """Offer its tool to the model of a desk that opens, with the group as its approvers."""
+        """Offer the tool to the model of the next desk, with the group as its approvers."""
         shed = cls()
         module = ModuleType(module_name)
         vars(module)["tools"] = [shed.deploy, shed.wipe]
@@ -127,7 +127,7 @@ async def test_in_a_direct_message_that_no_approver_sees_nobody_waits_for_them(d
 
 @pytest.fixture
 def own_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Approvers decide about their own requests as well."""
+    """Let approvers decide on their own requests as well."""
     monkeypatch.setenv("ASKBACK_APPROVAL_OWN", "true")
 
 
@@ -141,7 +141,7 @@ async def test_in_a_direct_message_of_an_approver_of_their_own_requests_it_goes_
     if desk.platform == "slack":
         await desk.press(BEN, await card(desk, talk, "Run deploy?"), "Approve")
     await line(desk, talk, "It is over.")
-    # Discord tells nobody's roles in a direct message.
+    # Discord gives no roles in a direct message.
     assert shed.ran == ([("1.4.2", "")] if desk.platform == "slack" else [])
 
 
@@ -187,7 +187,7 @@ async def test_an_always_holds_as_long_as_its_giver_is_in_the_group(
 
 @pytest.fixture
 def two_and_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two have to agree, also that a tool runs for the rest of a conversation."""
+    """Require two approvals, also for letting a tool run for the rest of a conversation."""
     monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")
     monkeypatch.setenv("ASKBACK_APPROVAL_ALWAYS", "true")
 

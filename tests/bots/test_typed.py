@@ -1,4 +1,4 @@
-"""Answers that are typed: options by name or number, and messages of which their authors say what they are."""
+"""Typed answers: options by name or number, and messages whose authors declare their purpose."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def desk_with(
 
 
 async def went_on(desk: Desk, talk: Talk, about: str = "fruit") -> None:
-    """The agent heard one result, and the bot said nothing that need not be said."""
+    """Check that the agent received one result, and that the bot posted nothing unnecessary."""
     await line(desk, talk, GOING_ON)
     assert sum(len(request.results) for request in requests(desk, about)) == 1
     assert not any(WAITING in said.text for said in desk.lines(talk))
@@ -155,7 +155,7 @@ async def test_an_offer_whose_question_was_answered_goes_and_says_so(desk: Desk)
     await desk.press(ADA, shown, "Pear")
     await settled(desk, talk, "Pear")
     if desk.platform == "discord":
-        await no_offer(desk, talk)  # everybody saw it
+        await no_offer(desk, talk)  # everyone saw it
     else:
         await desk.press(ADA, seen, USE)
         await told(desk, talk, ADA, "closed already")
@@ -194,7 +194,7 @@ async def test_of_two_texts_the_newer_is_asked_about_and_the_other_stays_a_messa
     await desk.say(ADA, "hm", talk)
     first = await offer(desk, talk)
     await desk.say(ADA, "mango", talk)
-    private = desk.platform == "slack"  # what only she sees, only she can take away
+    private = desk.platform == "slack"  # an ephemeral message that only she can dismiss
 
     def newest() -> Card | None:
         there = offers(desk, talk)
@@ -236,7 +236,7 @@ async def test_a_typed_answer_and_a_click_at_once_have_one_outcome(desk: Desk, t
     await gather(*(both if typed_first else reversed(both)))
     over = await settled(desk, talk)
     await line(desk, talk, GOING_ON)
-    # Whichever came first: the click was told that it came too late, or the text is a message, now or later.
+    # Either one came first: the click got the notice that it was late, or the text is a message, now or later.
     result = requests(desk, "fruit")[1].result
     assert sum(len(request.results) for request in requests(desk, "fruit")) == 1
     assert ("Pear" in result) != ("Plum" in result)

@@ -1,4 +1,4 @@
-"""What the tests of the core begin with: people who see what is posted, and a model that says what it is to."""
+"""Fixtures of the core's tests: a board on which people see the posts, and a scripted model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def board() -> Board:
 async def services() -> AsyncIterator[Services]:
     async with Services(port=0, model=Model()) as services:
         yield services
-        # The local API refuses, as the real one does, a history in which a call has no result, or two.
+        # Like the real API, the local one refuses a history in which a call has no result, or two.
         refused = refusals([exchange.json() for exchange in services.model.log])
         assert not refused, refused
 
@@ -49,13 +49,13 @@ async def database(stored: str, tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def store(database: Database) -> Store:
-    """The store of a process, and nothing else of it."""
+    """The store of one process, without its other parts."""
     return Store(database)
 
 
 @pytest.fixture
 def released() -> Iterator[threading.Event]:
-    """Lets go, at the end of the test, of every thread that a tool keeps."""
+    """An event that releases, at the end of the test, every thread that a tool blocks."""
     event = threading.Event()
     yield event
     event.set()

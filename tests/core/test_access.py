@@ -1,4 +1,4 @@
-"""Who may talk to the bot: closed where it does not know."""
+"""The people who may talk to the bot; unknown people and places are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent: the real anthropic client against the local Messages API, which refuses what the real one refuses."""
+"""The agent: the real anthropic client with the local Messages API, which refuses the same requests as the real one."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ async def test_a_tool_setting_that_changed_between_ask_and_answer_loses_no_answe
         assert "is_error" not in told
 
 
-# What goes wrong with the model
+# Errors of the model
 
 BROKEN: dict[str, tuple[Fault, str]] = {
     "529": (Fault(kind="overloaded"), "overloaded"),
@@ -277,7 +277,7 @@ async def test_a_refusal_after_an_answer_drops_the_call_with_its_result(
         await one.press(card, Choose(index=0))
         await one.says("declined to answer")
         await one.write("something else")
-        await one.asked()  # it begins anew, with a history that the API takes
+        await one.asked()  # it restarts, with a history that the API accepts
         assert not results(last_request(services))
 
 
@@ -287,7 +287,7 @@ async def test_an_answer_that_is_cut_off_says_so_and_goes_on(tmp_path: Path, boa
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
         await one.says("cut off")
-        assert not board.cards()  # a call that was cut off is none
+        assert not board.cards()  # an incomplete call does not count
         await one.write("go on")
         await one.says("and the second.")
 
@@ -338,7 +338,7 @@ async def test_the_key_is_in_no_sentence_and_in_no_log(
         await one.write("hello")
         await one.says("check ANTHROPIC_API_KEY")
     assert "sk-very-secret" not in caplog.text
-    services.model.reset()  # its own refusal is what this is about
+    services.model.reset()  # the test provokes a refusal by the service itself
 
 
 @ONE_STORE
@@ -353,12 +353,12 @@ async def test_a_service_that_cannot_be_reached_ends_in_a_sentence(
         await one.says("broke off")
 
 
-# What a stream may hold that the local service never says: a server that says it literally
+# Streams that the local service never sends: a server that sends literal bytes
 
 
 @pytest.fixture
 async def literal(services: Services, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[Any]]:
-    """A Messages API that streams what it is given, and keeps what it was asked."""
+    """A Messages API that streams the given events, and records its requests."""
     answers: list[Any] = []
     asked: list[Any] = []
 
@@ -410,7 +410,7 @@ def arguments(asked: ToolCall) -> str:
 
 
 def checked(asked: list[Any]) -> None:
-    """Every request is one that the Messages API takes."""
+    """Check that the Messages API would accept every request."""
     from askback_local.model.rules import check
 
     for body in asked:
@@ -465,7 +465,7 @@ async def test_an_input_that_is_no_object_spoils_no_conversation(
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
         await board.until(lambda: len(asked) == 2 or board.open())
-        for card in board.open():  # some of it can be understood
+        for card in board.open():  # some of the input is readable
             await one.press(card, Cancel())
         await one.says("Let me think again.")
     checked(asked)

@@ -1,4 +1,4 @@
-"""The card of a tool call: everything that would run can be seen, and nothing else has the same digest."""
+"""The card of a tool call: it shows everything that would run, and no other call has the same digest."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_details_are_the_whole_input_in_characters_that_can_be_seen(data: di
     "unseen", "\u034f\u115f\u1160\u17b5\u180c\u180f\u2800\u3164\ufe00\ufe0f\uffa0\U000e0100\U000e01ef"
 )
 def test_a_letter_or_mark_that_shows_nothing_stands_there_as_an_escape(unseen: str) -> None:
-    """A whole message can be written in selectors behind one letter; Python calls them printable."""
+    """A whole message can be hidden in selectors after one letter; Python considers them printable."""
     question = asked({f"pa{unseen}th": f"/srv/app{unseen}"})
     assert question.details is not None
     assert unseen not in question.prompt + question.details
@@ -58,7 +58,7 @@ def test_two_inputs_have_one_digest_only_where_they_are_the_same(
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     assert (digest("deploy", one) == digest("deploy", other)) is same
     assert digest("deploy", one) != digest("wipe", one)
-    # As it comes back from a row, whatever the order of its keys.
+    # As read from a row, in any order of the keys.
     stored = json.loads(json.dumps(dict(reversed(one.items())), ensure_ascii=False))
     assert digest("deploy", stored) == digest("deploy", one)
 

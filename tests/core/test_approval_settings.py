@@ -1,4 +1,4 @@
-"""The settings of tools that need approval: who decides, and what is said where they cannot be meant so."""
+"""The settings of tools that need approval: the approvers, and the errors for combinations that make no sense."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from askback.user_tools.loading import load_tools
 
 @pytest.fixture(autouse=True)
 def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No setting in the environment, no file in the working directory."""
+    """Remove all settings from the environment, and use an empty working directory."""
     for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)

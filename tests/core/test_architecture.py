@@ -1,6 +1,6 @@
-"""The arrows point one way: bots know the core, the core knows no bot, and the pure parts know no effects.
+"""Dependencies point one way: bots import the core, the core imports no bot, and pure modules have no effects.
 
-Read from the sources, so that a wrong import fails here before it can be needed.
+The tests read the sources, so that a wrong import fails here first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAYERS = (
     "errors", "internal", "text", "domain", "tools", "ports", "user_tools", "store", "observability", "manager",
     "agent", "inbound", "settings", "runtime", "client", "cli",
 )  # fmt: skip
-"""The rooms of the core, from the ground up: each imports only from those before it."""
+"""The packages of the core, from the bottom up: each imports only from those before it."""
 PURE = {
     "errors", "domain", "tools",
     "agent.answer", "agent.audience", "agent.budget", "agent.compaction", "agent.history", "agent.naming",
@@ -27,7 +27,7 @@ PURE = {
     "settings.address", "settings.approvers", "settings.durations", "settings.idlist",
     "text.literal", "text.markdown",
 }  # fmt: skip
-"""Modules, and packages with all that is in them."""
+"""Pure modules, and packages whose modules are all pure."""
 EFFECTS = {
     "asyncio",
     "threading",
@@ -41,10 +41,10 @@ EFFECTS = {
     "logging",
 }
 PURE_IMPORTS = {*PURE, "internal.clock"}
-"""What of askback a pure module may import: `clock` is the reading of a time that was given."""
+"""The askback modules that a pure module may import; `clock` only converts given times."""
 
 CLI_WORDS = {"slack"}
-"""The command line names a platform in one place: the default of `preview --platform`."""
+"""The platform names in the command line: the default of `preview --platform`."""
 
 
 def sources(folder: Path) -> list[Path]:
@@ -58,7 +58,7 @@ def name(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The full names of what a module imports, wherever in it the import stands."""
+    """Yield the full names of a module's imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -81,7 +81,7 @@ def packages(path: Path) -> set[str]:
 
 
 def words(path: Path) -> Iterator[tuple[int, str]]:
-    """Names and texts of a module's code. Docstrings, the texts under attributes and `help=` are for people."""
+    """Yield names and texts of a module's code, except docstrings, attribute docstrings and `help=`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for_people: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -105,7 +105,7 @@ BOT_PACKAGES = sorted(path.name for path in BOTS.iterdir() if (path / "__init__.
 
 
 def pure(module: str, among: set[str] = PURE) -> bool:
-    """Whether a module of askback (`messages.late`), or a package that it is in, is one of these."""
+    """Return True if a module of askback (`messages.late`), or a package that contains it, is in the set."""
     parts = module.split(".")
     return any(".".join(parts[: count + 1]) in among for count in range(len(parts)))
 
@@ -118,7 +118,7 @@ PURE_SOURCES = [path for path in sources(CORE) if pure(module(path))]
 
 
 def for_types(path: Path) -> set[str]:
-    """Return what a module imports for its types alone."""
+    """Return the modules that this module imports only for its types."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
     found = (node for block in blocks for node in ast.walk(block) if isinstance(node, ast.ImportFrom))

@@ -1,4 +1,4 @@
-"""Names that the model writes stand for people of the thread, and never for more than the setting lets answer."""
+"""Names that the model writes refer to people in the thread, and never allow more than the setting does."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_on_a_platform_where_nobody_is_given_nobody_is_asked():
 
 
 def test_an_older_process_reads_what_names_nobody_but_people():
-    """A field that it does not know would keep it from reading the row at all."""
+    """An unknown field would make an older process unable to read the row."""
     plain = Policy(who=Who.only(ADA)).model_dump_json()
     assert "open_to" not in plain
     assert "within" not in plain

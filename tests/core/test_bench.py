@@ -1,4 +1,4 @@
-"""The figures can be taken: what measures does not rot. How fast anything is, is not looked at here."""
+"""The benchmarks run. These tests ignore the speeds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_benchmark_prints_lines_of_json_with_all_that_a_figure_needs(tmp_path:
         assert set(EVERYWHERE) < set(figure)
         assert figure["median"] > 0
         assert (figure["journal_mode"], figure["synchronous"]) == ("wal", "full")
-    assert not list(tmp_path.iterdir())  # it leaves nothing behind
+    assert not list(tmp_path.iterdir())  # it removes its files
 
     # The same as a table for people.
     kept = tmp_path / "figures.jsonl"

@@ -1,4 +1,4 @@
-"""An async tool that blocks its event loop costs its own call, and no other; what was given up never runs."""
+"""An async tool that blocks its event loop delays only its own call; an abandoned call never runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from core_engine import HERE, Board, Engine, engine, eventually, last_request, r
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notice a blocked loop soon."""
+    """Detect a blocked loop quickly."""
     monkeypatch.setattr(loops, "BLOCKED_SECONDS", 0.3)
     monkeypatch.setattr(loops, "WATCH_SECONDS", 0.05)
 
 
 class Tools:
-    """One tool that blocks until it is released, and one that notes that it ran."""
+    """A tool that blocks until it is released, and one that records its runs."""
 
     def __init__(self, released: threading.Event) -> None:
         self.ran: list[str] = []
@@ -88,7 +88,7 @@ async def eventually_not_hung(toolbox: Toolbox) -> None:
 async def test_a_call_that_could_not_begin_in_time_is_told_so_and_never_runs(
     tmp_path: Path, board: Board, services: Services, released: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops, "BLOCKED_SECONDS", 60.0)  # nobody notices
+    monkeypatch.setattr(loops, "BLOCKED_SECONDS", 60.0)  # no one notices
     ran: list[str] = []
 
     @tool(timeout=0.2)
@@ -140,7 +140,7 @@ async def test_where_every_loop_is_blocked_a_call_is_refused_at_once_and_readyz_
 
 
 async def readyz(one: Engine) -> str:
-    """What a supervisor hears over HTTP."""
+    """Return the answer of /readyz, as a supervisor gets it over HTTP."""
     health = Health(one.store._database)
     health.watch([], {}, one.toolbox.state)
     async with (

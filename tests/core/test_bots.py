@@ -1,4 +1,4 @@
-"""Which bots there are: those that are installed, and what is said of one that is not, or is broken."""
+"""The installed bots, and the errors for one that is missing or broken."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback.ports.bot import NotInstalled, bot_named, bots, configured_bots
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A further bot, `board`, whose extra asks for `boardlib`; its module is still to be written."""
+    """Install another bot, `board`, whose extra requires `boardlib`, and whose module does not exist yet."""
     info = tmp_path / "askback_board-1.0.dist-info"
     info.mkdir()
     requires = "Requires-Dist: boardlib>=1; extra == 'board'\nRequires-Dist: other; extra == 'all'\n"

@@ -1,4 +1,4 @@
-"""What the budget grants, and what a call is measured at, whatever becomes of it."""
+"""The tokens that a budget grants, and the measured usage of a call, for any outcome."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from askback.errors import InvalidValue
 
 CALLS = st.lists(
     st.tuples(
-        st.integers(0, 4),  # whose turn it is
-        st.integers(1, 6_000),  # what it reads at most
-        st.floats(0, 1),  # how much of that it reads
-        st.floats(0, 1),  # how much it writes of what it may
+        st.integers(0, 4),  # the conversation
+        st.integers(1, 6_000),  # the most that it can read
+        st.floats(0, 1),  # the share of that which it reads
+        st.floats(0, 1),  # the share of its limit that it writes
     ),
     max_size=40,
 )
@@ -33,7 +33,7 @@ LIMITS = st.one_of(st.none(), st.integers(1, 20_000))
 def test_calls_at_the_same_time_go_over_a_budget_by_one_call_at_most(
     calls: list[tuple[int, int, float, float]], conversation: int | None, day: int | None
 ) -> None:
-    """Each conversation has one call at a time: the next step of one that runs is its end."""
+    """Each conversation has one call at a time, so its next step is the end of that call."""
     budget = Budget(conversation=conversation, day=day)
     used = dict.fromkeys(range(5), 0)
     running: dict[int, tuple[int, int]] = {}
@@ -79,7 +79,7 @@ def test_without_a_budget_a_call_writes_as_much_as_it_wants() -> None:
     ],
 )
 def test_a_call_writes_what_the_smaller_budget_leaves_but_enough_for_a_sentence(budget: Budget, write: int) -> None:
-    """3,000 are used up, and it reads as many."""
+    """3,000 are used, and the call reads 3,000 more."""
     assert budget.grant(spent(3_000), 3_000, 8_192) == Grant(tokens=3_000 + write, write=write)
 
 
@@ -112,7 +112,7 @@ def test_a_budget_is_one_token_at_least() -> None:
 
 
 def test_what_a_request_reads_is_estimated_at_two_characters_a_token() -> None:
-    """As many as the densest languages take, rounded up."""
+    """The densest languages take two characters a token; the estimate is rounded up."""
     assert Request(model="m", system="x" * 1_001, max_tokens=100, messages=(), tools=()).most_read == 501
 
 
@@ -122,7 +122,7 @@ def test_the_limits_are_those_that_people_were_told() -> None:
 
 @asynccontextmanager
 async def service(answer: bytes) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """Something that hears requests, says this, and hangs up."""
+    """A service that records requests, sends this answer, and closes the connection."""
     heard: list[bytes] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -150,7 +150,7 @@ async def measured(url: str, *, retries: int) -> Meter:
 
 @pytest.mark.parametrize("retries", [0, 1])
 async def test_every_attempt_that_got_no_answer_counts_as_read(retries: int) -> None:
-    """The package repeats such attempts by itself, and the service may have billed each."""
+    """The package repeats such attempts automatically, and the service may have billed each."""
     async with service(b"") as (url, heard):
         meter = await measured(url, retries=retries)
     assert (len(heard), meter.tokens) == (retries + 1, (retries + 1) * 1_000)

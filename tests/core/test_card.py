@@ -1,4 +1,4 @@
-"""What people see of an interview: everything, whole, and only the controls that work."""
+"""The card of an interview: all its text, complete, and only the controls that work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits and deletions on the core alone, over both stores: races, orders, and what a restart leaves."""
+"""Edits and deletions in the core alone, on both stores: races, orders, and restarts."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def texts(services: Services) -> list[str]:
-    """What the model was told in its newest request, results excepted."""
+    """Return the texts in the model's newest request, except tool results."""
     return [block["text"] for one in last_request(services) for block in one["content"] if block["type"] == "text"]
 
 
 async def edit(one: Engine, words: str, *, second: int, author: Actor = ANN, key: str = "m1") -> Taken:
-    """Edit a message at so many seconds of a minute."""
+    """Edit a message at that second of the minute."""
     heard = Heard(place=HERE, author=author, text=words, dedupe_key=key, at=utc_now())
     return await one.changes.edited(Edited(heard=heard, at=START.replace(second=second)))
 
 
 @asynccontextmanager
 async def tea(one: Engine) -> AsyncGenerator[tuple[Ask, MessageRef]]:
-    """A card that stands, with where it does."""
+    """Yield an open card and its location."""
     task = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
     try:
         (card,) = await one.asked()
@@ -57,13 +57,13 @@ async def tea(one: Engine) -> AsyncGenerator[tuple[Ask, MessageRef]]:
 
 
 def taken_away(board: Board, message: MessageRef) -> Deleted:
-    """Somebody deletes a message on the board."""
+    """Delete a message from the board; return the event."""
     board.messages.pop(message.id)
     return Deleted(messages=(message,), keys=(f"{message.channel}:{message.id}",))
 
 
 async def stands_alone(one: Engine, ask: Ask, *, without: MessageRef) -> MessageRef:
-    """Wait until the card stands in another message, in one, and that is known."""
+    """Wait until the card has exactly one message, another one, and its location is stored."""
 
     async def found() -> MessageRef | None:
         now = await one.manager.get(ask.id)
@@ -181,7 +181,7 @@ async def test_who_deletes_a_card_again_and_again_waits_longer_each_time(tmp_pat
         paused = await one.store._database.read(due) / 1e6 - before.timestamp()
         assert 9 < paused < 20
         assert not board.open()
-        # Somebody who asks for it does not wait.
+        # A user who asks for it does not wait.
         assert await one.store.draw_again(ask.id)
         one.manager.nudge()
         await stands_alone(one, ask, without=message)

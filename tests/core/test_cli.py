@@ -31,7 +31,7 @@ SINGLE = {
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Without any setting of the machine's; 80 columns wide."""
+    """Return an environment without the machine's settings, 80 columns wide."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_", "DISCORD_"))}
     return {**kept, "COLUMNS": "80", "NO_COLOR": "1", **more}
 

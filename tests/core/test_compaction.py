@@ -1,4 +1,6 @@
-"""Long conversations are kept within the model's window by the API's own compaction, pairs and all."""
+"""The API's own compaction keeps long conversations within the model's window, with their pairs of
+calls and results.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from askback_local.services import Services
 from core_engine import Board, engine, last_request, question, results
 
 LONG = "word " * 45_000
-"""More than the least size that the API compacts at; less would never be compacted."""
+"""A text above the API's minimum size for compaction."""
 
 
 def blocks(services: Services, kind: str) -> list[dict[str, Any]]:

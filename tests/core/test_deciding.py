@@ -1,4 +1,4 @@
-"""What an action on an ask leads to: who may do it, what it changes, and what whoever did it gets to see."""
+"""The effects of an action on an ask: permissions, changes, and the response to the actor."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ CARD, BELOW, OTHER = (MessageRef(channel="C1", id=number) for number in "123")
 APPROVAL = Approval(quorum=2, refusing=("no",), reasons="no", requesters=(CID,))
 PICK = question("fruit", "Apple", "Pear")
 NOT_ASKED = "not asked"
-"""Stands for the notice that this person is not asked."""
+"""A placeholder for the notice that this person is not asked."""
 VOTE = question("deploy", "Yes", "No", allow_custom=False)
 
 
 def asked(*questions: Any, who: tuple[Actor, ...] = (ANN,), approval: Approval | None = None, **fields: Any) -> Ask:
-    """An open ask, whose card stands in the channel."""
+    """Return an open ask, whose card is in the channel."""
     return Ask(
         **{
             "id": "ask",
@@ -62,7 +62,7 @@ def done(deed: Deed, by: Actor = ANN, *, turn: int = 0, message: MessageRef | No
 
 
 def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
-    """Decide where nobody is let in by the access rules."""
+    """Decide with access rules that admit no one."""
     after, response = decision.decided(ask, action, admits=lambda *_: False, ends_any=ends_any)
     if ask is not None and response == Notice(text=ask.policy.words("not_asked"), denied="not_asked"):
         return after, NOT_ASKED
@@ -122,7 +122,7 @@ def test_whoever_requested_it_may_look_at_it() -> None:
     assert decided(ask, done(Look(), CID)) == (ask, Notice(text="The card shows everything."))
 
 
-# What it leads to
+# The effects
 
 
 def test_an_answer_settles_and_draws() -> None:

@@ -1,4 +1,4 @@
-"""What one person lets an agent do holds up nobody else."""
+"""One person's running work does not delay anyone else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, Engine, engine
 
 MANY = 20
-"""Conversations of one person: more than turns, and more than tools, are under way at the same time."""
+"""Conversations of one person, more than there are slots for turns and for tools."""
 
 
 @asynccontextmanager
@@ -28,7 +28,7 @@ async def busy(one: Engine, text: str) -> AsyncIterator[None]:
 async def test_slow_tools_of_one_person_hold_up_no_turn_and_no_tool_of_another(
     tmp_path: Path, board: Board, services: Services, released: threading.Event
 ) -> None:
-    """One user with 16 conversations in slow tools held up another's first turn for 9.7 s."""
+    """One user with 16 conversations in slow tools delayed another's first turn by 9.7 s."""
     running: list[str] = []
 
     def wait(who: str) -> str:

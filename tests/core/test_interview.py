@@ -1,4 +1,4 @@
-"""How a form is answered, told step by step."""
+"""Answering a form, step by step."""
 
 from __future__ import annotations
 

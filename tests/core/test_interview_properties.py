@@ -1,7 +1,7 @@
-"""What holds for every form and whatever people do, in whatever order it arrives.
+"""Properties of every form, for all actions of people in any order of arrival.
 
-`Room` plays several people who click on cards of different ages. It keeps its own account of what they
-put down, one line for each thing that a person did, and compares.
+`Room` simulates several people who click on cards of different ages. It keeps its own account of their answers, one
+line for each action of a person, and compares.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ texts = st.sampled_from(
 
 @dataclass
 class Screen:
-    """One person's screen: a card of some age, and what they ticked on it since it was drawn."""
+    """One person's screen: a card of some age, and the ticks on it since it was drawn."""
 
     who: Actor
     turn: int
@@ -62,13 +62,13 @@ class Screen:
     base: frozenset[int]
     ticked: frozenset[int]
     heard: frozenset[int]
-    """What was last delivered of it."""
+    """The ticks that were delivered last."""
     heard_at: float = -1.0
 
 
 @dataclass
 class Sent:
-    """A click on its way."""
+    """A click in flight."""
 
     screen: Screen
     action: Action
@@ -77,7 +77,7 @@ class Sent:
 
 @dataclass
 class Account:
-    """What people put down for one question, as this test keeps it."""
+    """The answers of all people to one question, as this test records them."""
 
     chosen: set[int] = field(default_factory=set[int])
     text: str | None = None
@@ -100,7 +100,7 @@ class Room(RuleBasedStateMachine):
         self.delivered: list[Sent] = []
         self.screens = {person.id: self.screen_of(person) for person in PEOPLE}
 
-    # What the room knows
+    # The room's knowledge
 
     def screen_of(self, person: Actor) -> Screen:
         now = self.interview
@@ -123,7 +123,7 @@ class Room(RuleBasedStateMachine):
         return Action(ask_id="ask", actor=person, at=NOON, turn=turn, deed=deed, ticks=ticks)
 
     def do(self, action: Action) -> type[PersonError] | None:
-        """Apply an action; what is refused must have changed nothing, and must say so in words."""
+        """Apply an action; check that a refused one changes nothing, and gives a reason in words."""
         before = self.interview
         try:
             self.interview = step(before, action)
@@ -147,7 +147,7 @@ class Room(RuleBasedStateMachine):
             assert kind in {Incomplete, NotPossible}
 
     def check_counters(self, before: Interview) -> None:
-        """The revision goes up with whatever is to be seen; the turn with every move."""
+        """Check that the revision grows with every visible change, and the turn with every move."""
         now = self.interview
         assert now.revision >= before.revision
         assert now.turn >= before.turn
@@ -158,18 +158,18 @@ class Room(RuleBasedStateMachine):
         if (now.phase, now.current) != (before.phase, before.current):
             assert now.turn > before.turn
 
-    # What people do
+    # Actions of people
 
     @rule(person=people)
     def look(self, person: Actor) -> None:
-        """Their screen shows the newest drawing; what they ticked on the one before is gone from it."""
+        """Show the newest card on a person's screen; unsent ticks of the old card disappear."""
         if self.screens[person.id].revision != self.interview.revision:
             self.screens[person.id] = self.screen_of(person)
 
     @precondition(lambda self: any(screen.card.several and screen.card.items for screen in self.screens.values()))
     @rule(data=st.data(), at_once=st.booleans())
     def tick(self, data: st.DataObject, at_once: bool) -> None:
-        """Tick or untick one option on a screen of some age; the click may take its time."""
+        """Tick or untick one option on a screen of some age; the click may be delayed."""
         able = [screen for screen in self.screens.values() if screen.card.several and screen.card.items]
         screen = data.draw(st.sampled_from(able))
         option = data.draw(st.integers(0, len(screen.card.items) - 1))
@@ -185,7 +185,7 @@ class Room(RuleBasedStateMachine):
     @precondition(lambda self: self.under_way)
     @rule(data=st.data())
     def arrive(self, data: st.DataObject) -> None:
-        """A click that was under way arrives, in any order."""
+        """Deliver a click in flight, in any order."""
         sent = data.draw(st.sampled_from(self.under_way))
         self.under_way.remove(sent)
         self.deliver(sent)
@@ -193,7 +193,7 @@ class Room(RuleBasedStateMachine):
     @precondition(lambda self: self.delivered)
     @rule(data=st.data())
     def arrive_again(self, data: st.DataObject) -> None:
-        """A click is delivered a second time, however long ago the first was: it changes nothing."""
+        """Deliver any earlier click a second time, and check that nothing changes."""
         sent = data.draw(st.sampled_from(self.delivered))
         before = self.interview
         self.do(sent.action)
@@ -208,12 +208,12 @@ class Room(RuleBasedStateMachine):
         self.delivered.append(sent)
 
     def ticks(self, screen: Screen) -> Select:
-        """What the screen shows, as a platform sends it."""
+        """Return the ticks on the screen, as a platform sends them."""
         order = float(next(self.clock))
         return Select(chosen=tuple(screen.ticked), base=tuple(screen.base), revision=screen.revision, order=order)
 
     def note_ticks(self, screen: Screen, seen: Select) -> None:
-        """What this person changed on this screen since the last click of it that arrived."""
+        """Record this person's changes on this screen since its last click that arrived."""
         order = seen.order
         assert order is not None
         if order < screen.heard_at:
@@ -280,7 +280,7 @@ class Room(RuleBasedStateMachine):
             assert before.missing
 
     def press(self, person: Actor, deed: Deed, fresh: bool) -> type[PersonError] | None:
-        """Press a button; what is ticked on that screen goes with it."""
+        """Press a button; the ticks on that screen are sent with it."""
         if fresh:
             self.look(person)
         screen = self.screens[person.id]
@@ -306,7 +306,7 @@ class Room(RuleBasedStateMachine):
         if before.phase == "closed":
             assert self.interview == before
 
-    # What always holds
+    # Invariants
 
     @invariant()
     def no_draft_is_lost(self) -> None:
@@ -389,7 +389,7 @@ class Room(RuleBasedStateMachine):
 
 
 def answer_by_what_the_card_offers(interview: Interview) -> Interview:
-    """Answer an interview like somebody who knows nothing but the card before them."""
+    """Answer an interview using only what the card shows."""
 
     def does(deed: Deed, ticks: Select | None = None) -> Interview:
         return step(interview, Action(ask_id="ask", actor=CLEO, at=NOON, turn=card.turn, deed=deed, ticks=ticks))
@@ -423,7 +423,7 @@ TestRoom = Room.TestCase
 
 @dataclass(frozen=True)
 class Toggle:
-    """One person ticks or unticks one option on the card that everybody saw first."""
+    """One tick or untick by a person, on the first card that everyone saw."""
 
     who: Actor
     option: int
@@ -435,7 +435,7 @@ def test_ticks_of_several_people_commute(data: st.DataObject):
     defaults = data.draw(st.sets(st.integers(0, 5)))
     labels = [f"Option {i}" for i in range(6)]
     asked = question("q", *labels, multi_select=True, default=tuple(f"option {i}" for i in sorted(defaults)))
-    # Each option is one person's; everybody's own clicks arrive in their order.
+    # Each option belongs to one person; the clicks of a person arrive in order.
     toggles = {
         person: [
             Toggle(person, option)
@@ -507,7 +507,7 @@ def test_an_ask_that_nobody_answers_ends_typed_and_without_answers_even_with_def
 
 
 def test_the_walk_over_a_card_finds_the_end_of_a_form():
-    # The walk is what the room relies on; here it is seen to answer, on a form that a person can check.
+    # The properties rely on the walk; here it answers a form that a reader can check.
     asked = form(
         question("a", "One", "Two"),
         question("b", "One", "Two", multi_select=True, show_if=Condition(question="a", any_of=("two",))),

@@ -1,4 +1,4 @@
-"""A text that comes too late to be an answer: whose is kept, and how often."""
+"""A text that comes too late to be an answer: the people whose texts are kept, and how often."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def services() -> Services:
 
 
 def texts(model: Model) -> list[str]:
-    """What people wrote, as the model heard it last."""
+    """Return the texts of people in the model's last request."""
     request = model.log[-1].request
     assert isinstance(request, dict)
     return [
@@ -48,7 +48,7 @@ async def answered(one: Engine) -> None:
 
 
 async def said(one: Engine, text: str) -> None:
-    """The agent says it, and that turn is over."""
+    """Wait until the agent has posted this text and its turn has ended."""
 
     async def over() -> bool:
         return not await one.store.runnable(utc_now())

@@ -1,4 +1,4 @@
-"""Whoever shows something keeps its lease, however long it takes; who cannot keep it lets go before others take it."""
+"""A process renews its lease during a long delivery; if it cannot, it stops before others take over."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_a_text_waits_for_those_before_it_and_for_none_behind_it(tmp_path:
 
 
 async def queued(store: Store, name: str = "first") -> str:
-    """Queue a text of the conversation that Ann began. Returns the conversation's id."""
+    """Queue a text in the conversation that Ann began; return the conversation's id."""
     heard = Heard(place=HERE, author=ANN, text="hello", dedupe_key=name, at=utc_now())
     received = await store.receive(heard, begin=True)
     assert received is not None

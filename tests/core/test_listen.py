@@ -1,4 +1,4 @@
-"""A listener closes what sends no whole request, and nothing else."""
+"""A listener closes only connections that do not send a whole request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Served:
         return await asyncio.open_connection("127.0.0.1", self.port)
 
     async def ask(self, path: str = "/", *, signed: bool = False) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection that has its answer, and is kept."""
+        """Open a connection, get an answer, and keep it open."""
         reader, writer = await self.open()
         writer.write(f"GET {path}{'?signed' if signed else ''} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         assert await answer(reader) == "HTTP/1.1 200 OK"
@@ -49,7 +49,7 @@ class Served:
 
 
 async def answer(reader: asyncio.StreamReader) -> str:
-    """The first line of an answer; the rest is read as well."""
+    """Return the first line of an answer, and read the rest as well."""
     async with asyncio.timeout(20):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         await reader.readexactly(len("here"))
@@ -57,7 +57,7 @@ async def answer(reader: asyncio.StreamReader) -> str:
 
 
 async def closed(reader: asyncio.StreamReader) -> bytes:
-    """What comes until the connection is closed."""
+    """Return all bytes until the connection is closed."""
     async with asyncio.timeout(20):
         try:
             return await reader.read()
@@ -108,7 +108,7 @@ async def test_a_request_that_has_arrived_may_take_its_time(monkeypatch: pytest.
         reader, writer = await one.open()
         writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         await one.asked.wait()
-        # One that came after it is closed meanwhile: its time is over, that of the first is not counted.
+        # A later one is closed meanwhile: its time has passed, and the first one's does not count.
         late, other = await one.open()
         assert await closed(late) == b""
         one.go_on.set()

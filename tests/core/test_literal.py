@@ -1,4 +1,4 @@
-"""Literal texts: what every bot relies on."""
+"""Literal texts, on which every bot relies."""
 
 from __future__ import annotations
 

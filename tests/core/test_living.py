@@ -1,4 +1,4 @@
-"""Stops, new beginnings, budgets, strangers, files, what came before: on the core alone, with a board."""
+"""Stops, new beginnings, budgets, strangers, files, earlier messages: in the core alone, with a board."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("stored")
 
 
 def texts(services: Services) -> list[str]:
-    """What the model was told in its newest request, results excepted."""
+    """Return the texts in the model's newest request, except tool results."""
     return [block["text"] for one in last_request(services) for block in one["content"] if block["type"] == "text"]
 
 
@@ -41,12 +41,12 @@ async def hear(one: Engine, text: str, *, author: Actor = ANN, place: Place = HE
 async def test_a_stop_ends_a_turn_in_the_middle_and_says_who_stopped_it(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
-    # The model goes by what it hears: a stopped turn leaves nothing of its own behind, so it is asked the same again.
+    # The local model replies by the request. A stopped turn leaves no message, so the next request is the same.
     services.model.script(turn("A text that comes to its end."))
     services.model.fail(Fault(kind="stall", after=16))
     async with engine(tmp_path, board, services, patience=30) as one:
         await one.write("hello")
-        await one.says("A text that ")  # all that comes before the silence
+        await one.says("A text that ")  # everything that comes before the stall
         assert await one.stop(ANN) is None
         await one.says("Stopped by Ann.")
         await board.until(lambda: board.moods[-1] == "idle")
@@ -166,7 +166,7 @@ async def test_others_may_not_end_a_conversation_by_beginning_anew(
 async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
-    """The other end of the race: the model has answered, and the stop is committed first."""
+    """The other order of the race: the model has answered, and the stop is committed first."""
     async with engine(tmp_path, board, services, work=False) as one:
         await hear(one, "hello")
         conversation = await one.store.conversation(HERE)
@@ -258,7 +258,7 @@ async def test_a_stranger_is_told_once_and_costs_nothing(tmp_path: Path, board: 
         assert not services.model.log
 
 
-# Files and what came before
+# Files and earlier messages
 
 
 async def test_a_file_that_cannot_be_read_is_said_to_people_and_to_the_model(

@@ -1,4 +1,4 @@
-"""One record is one line, secrets are in none, and what people wrote is in none above DEBUG."""
+"""A record is one line, contains no secret, and above DEBUG no text of people."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def put_back() -> Iterator[None]:
 
 
 def failing(error: BaseException) -> BaseException:
-    """The same with a traceback."""
+    """Return the same error with a traceback."""
     try:
         raise error
     except BaseException as caught:  # noqa: BLE001
@@ -417,7 +417,7 @@ def test_nothing_is_left_out_at_debug_nor_of_what_is_no_warning(capsys: pytest.C
 
 
 async def test_descriptors_that_run_out_are_a_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    """As asyncio says it, for each connection that it could not take."""
+    """The records are those that asyncio logs for each connection that it could not accept."""
     configure_logging("INFO")
     error = failing(OSError(24, "Too many open files"))
     for _ in range(1000):
@@ -429,7 +429,7 @@ async def test_descriptors_that_run_out_are_a_few_lines(capsys: pytest.CaptureFi
 
 
 def clock_of_the_log(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The clock of the log: it shows the last number."""
+    """Replace the clock of the log; it shows the last number of the returned list."""
     shown = [1000.0]
     monkeypatch.setattr(logs, "time", SimpleNamespace(monotonic=lambda: shown[-1]))
     return shown

@@ -1,4 +1,4 @@
-"""QuestionManager: the only door to questions."""
+"""QuestionManager, the only interface to questions."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ async def test_ask_waits_on_an_event_and_not_on_a_clock(
         return call_at(*args, **more)
 
     monkeypatch.setattr(Store, "get", counted)
-    # Without the worker, which looks at asks of its own accord: whatever is read or timed is the wait's.
+    # Without the worker, which also reads asks, every read and timer belongs to the wait.
     async with engine(tmp_path, board, work=False) as one:
         monkeypatch.setattr(loop, "call_at", counting)
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=None))
-        # From its look on it does not let go of the loop until it waits: when this goes on, it waits.
+        # It does not yield to the loop between its read and its wait, so from here on it waits.
         await looked.wait()
         assert (reads, alarms) == (1, 0)
         (ask,) = await one.manager.pending()
@@ -223,7 +223,7 @@ async def test_a_written_answer_that_breaks_the_rules_is_kept_and_said(tmp_path:
 
 
 async def passes(one: Engine, card: Ask) -> None:
-    """The deadline of a card passes, however long its ask was to wait."""
+    """Let the deadline of a card pass, regardless of its timeout."""
 
     def decision(ask: Ask | None) -> tuple[Ask | None, None]:
         assert ask is not None
@@ -331,7 +331,7 @@ async def test_the_pace_delays_a_card_and_never_the_ask(tmp_path: Path, board: B
 
 
 async def pending(one: Engine, count: int) -> tuple[Ask, ...]:
-    """What is open, as soon as there are so many."""
+    """Return the open asks once there are `count`."""
 
     async def there() -> bool:
         return len(await one.manager.pending()) == count

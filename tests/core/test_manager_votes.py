@@ -1,4 +1,4 @@
-"""Several people decide, through the one door: vote by vote, over both stores, with the cards that people see."""
+"""Several people decide, through the manager: vote by vote, on both stores, with the visible cards."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_vote_by_vote_the_card_grows_and_the_last_one_needed_decides(tmp_p
         assert [vote.by for vote in tally.votes] == [ANN]
         assert tally.missing == Who.only(BEN, CID)
         assert not asking.done()
-        # The card that Ben clicks is the one of before Ann's vote.
+        # Ben clicks the card from before Ann's vote.
         assert isinstance(await one.press(card, YES, BEN), Redraw)
         outcome = await asyncio.wait_for(asking, 30)
         assert (outcome.status, outcome.refused, outcome["deploy"].labels) == ("answered", False, ("Yes",))
@@ -138,7 +138,7 @@ async def test_members_of_a_group_decide_as_long_as_they_are_in_it(tmp_path: Pat
         assert isinstance(left, Notice)
         assert left.denied == "not_asked"
         await one.press(card, YES, member)
-        # The same person again, whatever groups they are in by now.
+        # The same person again, with other groups.
         again = await one.press(card, YES, member.evolve(groups=("G1", "G2")))
         assert isinstance(again, Notice)
         assert again.text == "Your vote is “Yes” already. 1 more is needed."
@@ -178,7 +178,7 @@ async def test_votes_survive_a_restart_and_the_asker_comes_back_by_the_key(tmp_p
         first = await one.manager.get(card.id)
     async with engine(tmp_path, board) as two:
         assert await two.manager.get(card.id) == first
-        # Other rules do not replace those by which people have voted already.
+        # Other rules do not replace the ones that people have already voted by.
         again = asyncio.create_task(
             two.manager.ask(DEPLOY, to=HERE, who=THREE, timeout=None, approval=TWO.evolve(quorum=1), key="release-7")
         )
@@ -214,16 +214,16 @@ async def test_what_cannot_be_decided_is_refused_before_anybody_is_asked(tmp_pat
 
 SOON = 0.3
 LATER = 3.0
-"""Seconds after which what a test has to do before that is done, wherever it runs."""
+"""Seconds within which a test's earlier steps are done, on any machine."""
 
 
 async def come(card: Ask, seconds: float) -> None:
-    """Wait until it was asked so long ago."""
+    """Wait until that many seconds have passed since it was asked."""
     await asyncio.sleep(max(0.0, (card.created_at + timedelta(seconds=seconds) - utc_now()).total_seconds()))
 
 
 async def bring_forward(one: Engine, card: Ask) -> None:
-    """Let its first reminder come soon, whatever a test had to do before."""
+    """Move its first reminder to the near future, because the test may have taken long so far."""
 
     def sooner(ask: Ask | None) -> tuple[Ask | None, None]:
         assert ask is not None
@@ -297,7 +297,7 @@ async def test_after_a_while_further_people_are_asked_and_may_decide(tmp_path: P
         await one.says("This now waits for you, too: “Deploy?”")
         assert [say.mention for say in board.said] == [Who.only(DEE)]
         await board.until(lambda: board.cards()[-1].policy.who.includes(DEE))
-        # By the card of before.
+        # On the earlier card.
         assert isinstance(await one.press(card, YES, DEE), Redraw)
         await one.press(card, YES, ANN)
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
@@ -363,7 +363,7 @@ async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start
     assert board.said[-1].mention.includes(DEE)
 
 
-# What is read back
+# Stored rows
 
 
 async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board: Board) -> None:

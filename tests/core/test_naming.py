@@ -1,4 +1,4 @@
-"""What people are called towards the model: nobody speaks with the name of somebody else."""
+"""The names of people in the model's messages: no one can appear under another person's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The socket by which a command wakes the running worker."""
+"""The socket with which a command wakes the running worker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback.runtime.wakeup import listening, nudge
 
 
 async def heard(database: Path) -> None:
-    """Nudge, and wait until the listener has been called for it."""
+    """Nudge, and wait until the listener's callback has run."""
     looked = asyncio.Event()
     with listening(database, looked.set):
         assert nudge(database)
@@ -47,7 +47,7 @@ async def test_a_socket_that_a_killed_process_left_is_taken_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as killed:
-        # By its short name: the whole one may be longer than a socket's may be.
+        # It uses the short name, because the full path may exceed a socket's limit.
         monkeypatch.chdir(tmp_path)
         killed.bind("askback.db.sock")
     assert not nudge(tmp_path / "askback.db"), "nobody listens at what is left"

@@ -1,4 +1,4 @@
-"""Tools by import path: what is loaded, and what an operator is told about what cannot be."""
+"""Tools by import path: loading them, and the errors for those that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from askback.user_tools.loading import Tools, load_tools
 
 @pytest.fixture(autouse=True)
 def imports_undone() -> Iterator[None]:
-    """What a test imports is forgotten after it."""
+    """Undo the imports of a test."""
     path, modules = list(sys.path), set(sys.modules)
     yield
     sys.path[:] = path

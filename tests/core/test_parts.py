@@ -1,4 +1,4 @@
-"""What stands in several messages is brought there part by part."""
+"""Content that spans several messages is delivered part by part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def refs(*ids: str) -> Messages:
 
 
 class Wall:
-    """Messages by their ids, and what became of them."""
+    """Messages by their ids, and the changes to them."""
 
     def __init__(self, *ids: str) -> None:
         self.shown = dict.fromkeys(ids, "old")

@@ -1,4 +1,4 @@
-"""Processes for different platforms on one database: each takes what belongs to its own, and leaves the rest alone."""
+"""Processes for different platforms on one database: each takes only its platform's work."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ ANYONE = Who(anyone=True)
 THERE = HERE.evolve(platform="wall")
 MANY = 12
 SOON = 1.0
-"""Seconds: less than after which a process looks by itself."""
+"""Seconds, less than the interval of a process's periodic check."""
 
 
 def wall() -> Board:
-    """Another platform."""
+    """Return another platform."""
     board = Board()
     board.name = "wall"
     return board
@@ -68,7 +68,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_a_conversation_is_gone_on_with_by_a_process_of_its_platform_alone(
     both: tuple[Engine, Engine], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor does anybody say that nobody serves it, however often that is looked at."""
+    """Repeated checks must not report the other platform as unserved either."""
     for one in both:
         for number in range(MANY):
             person = Actor(platform=one.board.name, tenant="T1", id="U1", name="Ann")
@@ -171,7 +171,7 @@ async def test_what_no_process_serves_waits_is_told_once_and_is_taken_when_one_c
         await eventually(told)
         began = time.monotonic()
         await here.board.until(lambda: time.monotonic() - began > 0, within=2)
-        await asyncio.sleep(1.5)  # longer than anything is tried
+        await asyncio.sleep(1.5)  # longer than any retry
         (said,) = warned(caplog)
         assert "`askback wall`" in said
         assert not asking.done()

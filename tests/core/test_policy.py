@@ -1,4 +1,4 @@
-"""Only those who may answer do: closed by default, one check."""
+"""Only the permitted people may answer: closed by default, one check."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_policy_survives_a_round_trip_through_json():
 
 
 def deciding(**rules: Any) -> Policy:
-    """Ann and Ben decide, by these rules."""
+    """Return a policy by which Ann and Ben decide, with these rules."""
     more = {name: rules.pop(name) for name in ("who", "deadline", "reminders", "escalations") if name in rules}
     return Policy(**{"who": Who.only(ANN, BEN), "approval": Approval(**rules), **more})
 

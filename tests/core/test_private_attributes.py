@@ -1,4 +1,4 @@
-"""The private attributes of libraries that the bots use are there, and those releases alone are installed."""
+"""The private attributes of libraries that the bots use exist, and only the tested releases are installed."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ OWNERS: dict[str, list[type[Any]]] = {
     "_response": [aiohttp.ClientWebSocketResponse],
     "_roles": [discord.Member],
 }
-"""Whose they are."""
+"""The classes that own them."""
 OWN = ("_socket",)
-"""Attributes of our own that stand on the same lines."""
+"""The bots' own attributes on the same lines."""
 
 
 def used() -> set[str]:
-    """Private attributes of other things than `self`, where the type checker is told to let them pass."""
+    """Return the private attributes of objects other than `self`, on lines that the type checker ignores."""
     found: set[str] = set()
     files = [*ROOT.glob("bots/askback_slack/**/*.py"), *ROOT.glob("bots/askback_discord/**/*.py")]
     assert files

@@ -1,4 +1,4 @@
-"""What `import askback` gives, and what it costs."""
+"""The names that `import askback` provides, and its cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXTS = [(Path(__file__).parents[2] / name).read_text(encoding="utf-8") for name
 
 
 def test_what_readme_and_change_log_name_as_public_is_exported() -> None:
-    """Names of values and errors, those in examples' imports, and those behind `askback.`."""
+    """The check covers names of values and errors, imports in examples, and names after `askback.`."""
     others = {"db", "toml", "demo_tools", "telemetry", "asks", "ack", "outbox", "model", "turns", "wait"}
     """Files, modules and metrics."""
     named: set[str] = set()

@@ -1,4 +1,4 @@
-"""A line's pulse: a dead one is noticed, a slow one is borne, and a stall of our own counts as no silence."""
+"""A connection's heartbeat: a dead one is noticed, a slow one tolerated, and the process's own stalls do not count."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Peer:
 
     async def asked_times(self, times: int) -> None:
         async with asyncio.timeout(30):
-            while self.asked < times:  # noqa: ASYNC110 - as `until` does
+            while self.asked < times:  # noqa: ASYNC110 - like `until`
                 await asyncio.sleep(0.005)
 
 
@@ -112,7 +112,7 @@ async def test_a_line_that_breaks_under_the_question_is_over() -> None:
 
 
 async def test_a_stall_of_this_process_is_no_silence() -> None:
-    """The answer comes in only after a stall that is longer than any patience: it was there all the time."""
+    """The answer is read only after a stall longer than any patience, although it had arrived long before."""
     pulse = Pulse(0.0)
     peer = Peer(pulse)
     watch = peer.watched()

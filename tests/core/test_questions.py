@@ -1,4 +1,4 @@
-"""Forms, answers and outcomes: an invalid one cannot be built, and the error says everything at once."""
+"""Forms, answers and outcomes: an invalid one cannot be built, and the error lists all problems at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLAIN: dict[type[Value], dict[str, Any]] = {
     Select: {"chosen": [0]},
     Action: {"ask_id": "x", "actor": {"platform": "p", "id": "U"}, "at": NOON, "turn": 0, "deed": {"kind": "open"}},
 }
-"""What each value needs at the least."""
+"""The required fields of each value."""
 
 ONE_OPTION = [{"value": "v", "label": "L"}]
 

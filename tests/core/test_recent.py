@@ -1,4 +1,4 @@
-"""What a process remembers of what went by."""
+"""A process's bounded memory of recent items."""
 
 from __future__ import annotations
 

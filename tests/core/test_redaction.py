@@ -1,4 +1,4 @@
-"""A secret never survives, whatever stands around it; and what is no secret stays as it is."""
+"""A secret is always redacted, in any context, and other text stays unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ assert askback_slack.settings, "it knows Slack's shapes"
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_known():
-    """What other tests in this process have set, such as `xoxb-1`, may be how a token here begins."""
+    """Forget known secrets of other tests in this process: one such as `xoxb-1` may be the prefix of a token here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("askback.text.redaction._known", frozenset[str]())
         patch.setattr("askback.text.redaction._any_known", None)
@@ -46,7 +46,7 @@ URLSAFE = f"{ALNUM}-_"
 BASE64 = f"{ALNUM}+/"
 WORDS = st.lists(random(ALNUM, 3, 12), min_size=1, max_size=4).map(" ".join)
 
-# What is given must not be found in what is shown: the secret alone, in each form.
+# Each entry generates the secret alone, in each form; the shown text must not contain it.
 TOKENS: dict[str, st.SearchStrategy[str]] = {
     "GitHub": joined(st.sampled_from(["ghp_", "gho_", "ghu_", "ghs_", "ghr_"]), random(ALNUM, 36)),
     "GitHub, fine-grained": joined("github_pat_", random(ALNUM, 22), "_", random(ALNUM, 59)),
@@ -79,7 +79,7 @@ IN_QUOTES = st.text(f"{ALNUM} !#$%&*+,-./:;<=>?@[]^_{{}}|~", min_size=8, max_siz
 
 
 def quoted(name: str, value: str) -> dict[str, str]:
-    """A value with spaces under its name, as programs write it."""
+    """Return a value with spaces under its name, in the formats that programs write."""
     return {
         "json": json.dumps({name: value}),
         "json in json": json.dumps({"payload": json.dumps({name: value, "text": "hello"})}),
@@ -99,7 +99,7 @@ EDGES = st.sampled_from([" ", "\n", '"', "'", "(", ", ", "=", ": ", "\\n", "/", 
 @given(before=AROUND, edge=EDGES, secret=SECRETS, after=AROUND)
 @example(before="", edge=" ", secret="ghp_" + "a" * 36, after="")
 def test_a_token_never_survives(before: str, edge: str, secret: str, after: str) -> None:
-    # What follows begins with no part of a token.
+    # The text after the secret does not begin like a part of a token.
     shown = redacted(f"{before}{edge}{secret} {after}")
     assert secret not in shown
     longest = max(re.split(r"[-_.=]", secret), key=len)

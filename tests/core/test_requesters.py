@@ -1,4 +1,4 @@
-"""Whose request a call is: the rule by itself, and what it is fed from rows, also from those of earlier releases."""
+"""The requesters of a call: the rule alone, and its input from rows, including rows of earlier releases."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_account_is_one_requester_and_who_began_comes_first() -> None:
     assert requesters_of("deploy", ANN, read, ()) == (ANN, BEN)
 
 
-# Whose words are in an outcome
+# The authors in an outcome
 
 
 FORM = Form(
@@ -145,7 +145,7 @@ def test_of_a_decision_the_model_reads_only_why_it_was_denied(ask: Ask, expected
     assert all(one.id in told for one in expected)
 
 
-# Where too few are left
+# Too few approvers left
 
 OWN = "People do not decide about their own requests."
 
@@ -216,7 +216,7 @@ def forget_authors(connection: Connection) -> None:
 
 
 async def people_of(one: Any, conversation_id: str) -> list[str]:
-    """Everybody whose words the model has read."""
+    """Return everyone whose words the model has read."""
 
     def work(connection: Connection) -> list[str]:
         return [author.id for author in conversations.authors(connection, conversation_id)]

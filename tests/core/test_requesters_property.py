@@ -1,7 +1,7 @@
-"""Whatever is said in a conversation, nobody is the only approver of a call that may follow their own words.
+"""In any conversation, no person is the only approver of a call that may follow their own words.
 
-Hypothesis makes up conversations, which the whole engine plays with a model over HTTP. What the model had read is
-looked up in the requests that it got: each text holds a token, and a token in a request is a text that it has read.
+Hypothesis generates conversations, which the whole engine plays with a model over HTTP. The test takes the texts that
+the model has read from its requests: each text contains a token, and a token in a request is a text that it has read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Says(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The model asks the starter something, who writes, declines with a reason, or only clicks."""
+    """The model asks the starter, who writes, declines with a reason, or only clicks."""
 
     how: Literal["written", "declined", "clicked"]
 
@@ -54,13 +54,13 @@ class Answers(NamedTuple):
 class Decision(NamedTuple):
     what: Literal["approve", "always", "deny with words", "deny", "take back"]
     first: int
-    """Who tries first to decide."""
+    """The index of the person who tries first to decide."""
     meanwhile: tuple[Actor, ...]
-    """Who writes while it waits."""
+    """The people who write while it waits."""
 
 
 class Calls(NamedTuple):
-    """Somebody writes, and the model calls a tool: once for each decision, since it tries again at once."""
+    """A person writes, and the model calls a tool once for each decision, since it tries again at once."""
 
     by: Actor
     tool: str
@@ -86,28 +86,28 @@ steps = st.one_of(
 
 
 class Conversation:
-    """One conversation, with the people in it and what the model has heard."""
+    """One conversation, its people, and the texts that the model has read."""
 
     def __init__(self, number: int, one: Engine, board: Board, rules: ApprovalRules, ran: list[str]) -> None:
         self.name = f"talk{number}."
         self.place = HERE.evolve(thread=str(number))
         self.answers: deque[Turn] = deque()
         self.read: list[str] = []
-        """The requests to the model, and what it answered to each."""
+        """The requests to the model, and its answer to each."""
         self.spoken: list[str] = []
         self._one = one
         self._board = board
         self._rules = rules
         self._ran = ran
         self._authors: dict[str, Actor] = {}
-        """By the tokens of what they wrote."""
+        """The authors, by the tokens of their texts."""
         self._done: dict[str, set[str]] = {tool: set() for tool in TOOLS}
-        """What the model had read when it made a call of the tool that people approved."""
+        """For each tool, the texts that the model had read when it made an approved call."""
         self._always: dict[str, list[frozenset[str]]] = {tool: [] for tool in TOOLS}
-        """Who approved the tool for the rest of the conversation, each time."""
+        """For each tool, the people of each approval for the rest of the conversation."""
 
     def words(self, by: Actor) -> str:
-        """A text that this person writes now."""
+        """Return a new text of this person."""
         token = f"{self.name}word{len(self._authors)}."
         self._authors[token] = by
         return token
@@ -166,17 +166,17 @@ class Conversation:
                 if after is not None and approval.granted(after):
                     self._done[step.tool] |= {token for token in self._authors if token in self.read[made]}
             elif label in self._ran:
-                # Let through by people who approved this tool for the conversation: not by a suspect.
+                # An approval for the whole conversation let it run; in at least one, no approver is a suspect.
                 assert any(not givers & {one.id for one in suspects} for givers in self._always[step.tool])
             else:
                 self.too_few(starter, self.read[made])
 
     def made(self, label: str) -> int | None:
-        """The request that the model answered with this call."""
+        """Return the number of the request that the model answered with this call; None if there is none."""
         return next((number for number, said in enumerate(self.spoken) if label in said), None)
 
     def suspects(self, of: str, request: str) -> tuple[Actor, ...]:
-        """Whose words the model had read, but for those that it had read before a call of the tool was approved."""
+        """Return the authors of the read texts, except texts read before an approved call of the tool."""
         left = {token: by for token, by in self._authors.items() if token in request and token not in self._done[of]}
         return tuple({by.id: by for by in left.values()}.values())
 
@@ -219,7 +219,7 @@ class Conversation:
         return await eventually(now)
 
     def too_few(self, starter: Actor, request: str) -> None:
-        """Nobody is asked only where those who wrote anything at all leave too few."""
+        """Check that no one is asked only if the approvers other than all authors are too few."""
         wrote = {starter.id, *(by.id for token, by in self._authors.items() if token in request)}
         asked = (self._rules.approvers, self._rules.escalate_to)
         assert len({one.id for who in asked for by in who.values() for one in by.people} - wrote) < self._rules.quorum
@@ -229,7 +229,7 @@ class Conversation:
         return next((ask for ask in mine if label in ask.interview.form.questions[0].prompt), None)
 
     async def rest(self) -> None:
-        """Wait until the model has said all that it was to say."""
+        """Wait until the model has used all its scripted answers."""
         await self.until(lambda: not self.answers)
 
     async def until(self, holds: Callable[[], Any]) -> Any:
@@ -283,7 +283,7 @@ async def test_nobody_decides_about_a_call_that_may_follow_their_own_words(
     numbers: Iterator[int] = iter(range(1, 100_000))
 
     async with engine(tmp_path, board, services, own=(deploy, wipe), approvals=RULES[rules], rounds=1000) as one:
-        # Without shrinking, which would play hundreds of conversations more: what is made up is short.
+        # No shrinking: it would play hundreds of further conversations, and the generated ones are short.
         phases = (Phase.explicit, Phase.generate)
 
         @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=phases)

@@ -1,4 +1,4 @@
-"""Settings: where they come from, who wins, and what is said when one is wrong."""
+"""Settings: their sources, their precedence, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = "xoxp-very-secret"
 
 @pytest.fixture(autouse=True)
 def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No setting in the environment, no file in the working directory."""
+    """Remove all settings from the environment, and use an empty working directory."""
     for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
@@ -31,7 +31,7 @@ def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def write(folder: Path, text: str, name: str = "askback.toml") -> Path:
-    """A settings file in the working directory, and its name in the environment."""
+    """Write a settings file into the working directory, and put its name into the environment."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     os.environ["ASKBACK_CONFIG"] = name
@@ -342,7 +342,7 @@ def test_the_file_in_the_users_configuration_folder_is_read(empty: Path, monkeyp
     assert settings.database_url == str(file.parent / "team.db"), "a working directory has no say in where it lies"
     (empty / "askback.toml").write_text('model = "planted"\n')
     assert "is not read" in (unread_file() or "")
-    check_file()  # these people have moved theirs already
+    check_file()  # these people have already moved theirs
 
 
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"])
@@ -363,7 +363,7 @@ def test_a_relative_home_is_no_way_back_to_the_working_directory(
 
 
 def test_where_there_is_no_home_the_database_has_to_be_named(empty: Path) -> None:
-    """As in a container whose user has a number only."""
+    """Simulate a container whose user has only a numeric id."""
     program = (
         "import pwd\n"
         "def nobody(_): raise KeyError\n"

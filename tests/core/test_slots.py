@@ -1,4 +1,4 @@
-"""Slots for what runs at the same time: how many there are, who gets the next one, and what becomes of them."""
+"""Slots for concurrent work: their number, the order in which they are given, and their release."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_whoever_gives_up_waiting_keeps_nothing() -> None:
         await settle()
         waiting[0].cancel()
         await settle()
-    waiting[1].cancel()  # it has the slot by now, and has not run since
+    waiting[1].cancel()  # it already has the slot, and has not run since
     await asyncio.gather(*waiting, return_exceptions=True)
     assert held == ["d"]
 
@@ -127,7 +127,7 @@ async def test_at_the_end_nobody_waits_for_a_slot_and_those_who_hold_one_keep_it
         waiting[0].cancel()
         await settle()
         slots.close()
-        waiting[3].cancel()  # told that it is over, and has not run since
+        waiting[3].cancel()  # it was released with an error, and has not run since
         ended = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 5)
         assert [type(one) for one in ended] == [
             asyncio.CancelledError,
@@ -140,7 +140,7 @@ async def test_at_the_end_nobody_waits_for_a_slot_and_those_who_hold_one_keep_it
 
 
 async def waits(slots: Slots, person: str) -> bool:
-    """Whether somebody would have to wait for a slot now. Whoever does gives up."""
+    """Return True if this person would have to wait for a slot now; the attempt is cancelled."""
     task = asyncio.create_task(slots.take(person))
     await settle()
     if task.done():
@@ -152,6 +152,6 @@ async def waits(slots: Slots, person: str) -> bool:
 
 
 async def settle() -> None:
-    """Let every task go as far as it can."""
+    """Let every task run as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)

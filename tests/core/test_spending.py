@@ -1,4 +1,4 @@
-"""A budget is what is billed: however a call of the model ends, and however many run at the same time."""
+"""A budget covers all billed tokens, for any end of a model call and any number of concurrent calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core_engine import ANN, HERE, Board, Engine, engine, eventually
 pytestmark = pytest.mark.usefixtures("stored")
 
 TEXT = "It says a lot. " * 40
-"""About 150 tokens, as the local model counts."""
+"""About 150 tokens by the local model's count."""
 READ, CACHED, STORED = 700, 40, 20
 USAGE = Usage(input_tokens=READ, cache_read_input_tokens=CACHED, cache_creation_input_tokens=STORED)
 BILLED = READ + CACHED + STORED
@@ -25,13 +25,13 @@ LEAST = 1024
 
 
 async def spent(one: Engine) -> int:
-    """What the conversation has used up."""
+    """Return the tokens that the conversation has used."""
     conversation = await one.store.conversation(HERE)
     return 0 if conversation is None else (await one.store.spent(conversation.id)).conversation
 
 
 def at_rest(one: Engine, board: Board) -> Callable[[], Awaitable[bool]]:
-    """Return a look whether no call is counted in advance any more."""
+    """Return a check that the bot is idle and no reservations are left."""
 
     async def look() -> bool:
         return board.moods[-1] == "idle" and not (await one.store.spent("nobody")).reserved
@@ -132,7 +132,7 @@ async def test_a_process_that_dies_leaves_its_call_counted_and_holds_nobody_up(
         await eventually(at_rest(one, board))
         conversation = await one.store.conversation(HERE)
         assert conversation is not None
-        await one.store.reserve(conversation.id, "died", lambda spent: 4_000)  # and no end of it
+        await one.store.reserve(conversation.id, "died", lambda spent: 4_000)  # without its end
         assert (await one.store.spent("nobody")).reserved == 4_000
         await one.write("hello again")
         await board.until(lambda: len(services.model.log) == 2)

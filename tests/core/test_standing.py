@@ -1,4 +1,4 @@
-"""How a decision stands, in words."""
+"""The status of a decision, in words."""
 
 from __future__ import annotations
 

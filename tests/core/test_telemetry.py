@@ -1,4 +1,4 @@
-"""One trace over a restart, a number of open questions that is right after one, and nothing at all without an SDK."""
+"""One trace across a restart, a correct count of open questions after one, and no effect without an SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the time does to an ask: it reminds, asks further people, and ends it; once, however late it is looked at."""
+"""Time-based events of an ask: reminders, escalations and its end. Each happens once, even if the check is late."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def later(minutes: float, *people: Actor, groups: tuple[str, ...] = ()) -> Escal
 
 
 def asked(*voted: Actor, posted: bool = True, prompt: str | None = None, **policy: Any) -> Ask:
-    """An ask at noon, on which these have voted."""
+    """Return an ask from noon, with the votes of these people."""
     one = question("deploy", "Yes", "No", allow_custom=False)
     interview = start(form(one if prompt is None else one.evolve(prompt=prompt)))
     choice = Choice(index=0, value="yes", label="Yes")
@@ -311,7 +311,7 @@ def test_however_often_the_time_is_looked_at_everything_comes_once_and_nothing_i
     assert ask.policy.next_moment is None or ask.outcome is not None
 
 
-# A time-out is no answer
+# A timeout does not answer
 
 DEEDS: dict[str, st.SearchStrategy[Deed]] = {
     "choose": st.builds(Choose, index=st.integers(0, 3)),
@@ -331,7 +331,7 @@ DEEDS: dict[str, st.SearchStrategy[Deed]] = {
 def test_whatever_people_chose_before_a_deadline_its_end_is_no_answer(
     asked_for: Form, deeds: list[tuple[Actor, Deed]], late: float
 ) -> None:
-    """Preselected and half-filled answers are nobody's until somebody sends them."""
+    """Preselected and half-filled answers count for no one until a person sends them."""
     ask = asked(deadline=at(5), approval=None).evolve(interview=start(asked_for))
     for number, (by, deed) in enumerate(deeds):
         action = Action(ask_id="ask", actor=by, at=at(number / 10), turn=ask.interview.turn, deed=deed)

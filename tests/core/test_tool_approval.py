@@ -1,4 +1,4 @@
-"""Tools that need approval: what people see, and what ends it: approval, denial, time, a stop."""
+"""Tools that need approval: the card, and the ways in which it ends: approval, denial, timeout, stop."""
 
 from __future__ import annotations
 

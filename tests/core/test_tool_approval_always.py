@@ -1,4 +1,4 @@
-"""“Always in this conversation”: what it holds for, and how long."""
+"""“Always in this conversation”: its scope and its duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was approved is what runs, once, and what was not approved never does."""
+"""An approved call runs exactly as approved, once; a call without approval never runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_what_is_not_what_was_approved_does_not_run(
     async with engine(tmp_path, board, services, own=own, approvals=TEAM) as one:
         await one.write("deploy it")
         (ask,) = await one.asked()
-        await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - somebody at the rows
+        await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - someone edits the rows
             lambda connection: connection.execute(update(calls).values(**changed)).rowcount
         )
         await one.press(ask, APPROVE, BEN)
@@ -160,7 +160,7 @@ async def test_beside_questions_and_other_tools_each_call_has_its_own_result(
 
 
 def _shows(board: Board, text: str) -> Ask:
-    """The card on which this stands."""
+    """Return the card whose prompt contains this text."""
     (found,) = (ask for ask in board.cards() if text in ask.interview.question.prompt)
     return found
 

@@ -1,4 +1,4 @@
-"""Who decides about a tool call, and what people are never asked about."""
+"""The approvers of a tool call, and the calls that never need an approver."""
 
 from __future__ import annotations
 

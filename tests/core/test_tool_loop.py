@@ -1,4 +1,4 @@
-"""Where tools run keeps no process from its end, whatever a tool does about its own."""
+"""The tools' event loop never keeps a process from exiting, even if a tool blocks it or catches its cancellation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 SECONDS = 60
-"""Far more than a process takes to end."""
+"""Seconds, far more than a process takes to exit."""
 
 HANGS = """
 import asyncio

@@ -1,4 +1,4 @@
-"""The operator's own tools: what they are to the model, and that each call runs once, beside whatever else goes on."""
+"""The operator's own tools: their schema for the model, and that each call runs once, in parallel with other work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from askback_local.services import Services
 from core_engine import ANN, HERE, Board, engine, last_request, question, results
 from core_tools import BOTH_STORES, Size, lengthen, result_of
 
-# What a tool is to the model
+# The model's view of a tool
 
 
 async def test_a_typed_function_is_offered_with_its_docstring_and_its_result_goes_to_the_model(
@@ -119,14 +119,14 @@ async def test_one_that_does_not_end_is_told_as_unknown_and_a_coroutine_is_cance
             cancelled.set()
 
     block = await result_of(tmp_path, board, services, hang, call("hang"))
-    # Where it had not even begun by then, it never does.
+    # If it had not begun by then, it never does.
     assert block["content"] == (
         "hang did not end within 0.05 s; its outcome is unknown."
         if began.is_set()
         else "hang was not run: it could not begin within 0.05 s. You may call it again."
     )
     assert block["is_error"] is True
-    # On a machine that is slow enough it had not even begun; then there is nothing to cancel.
+    # On a very slow machine it may not have begun; then there is nothing to cancel.
     assert not began.is_set() or await asyncio.to_thread(cancelled.wait, 10)
     assert "A tool did not end within 0.05 s." in caplog.text
 
@@ -194,7 +194,7 @@ async def test_a_thread_that_a_coroutine_uses_keeps_no_process_alive_either(
     assert block["content"] == "true"
 
 
-# Several at once, and beside questions
+# Concurrent calls, also with questions
 
 
 async def test_calls_of_one_turn_run_at_the_same_time_and_are_told_in_the_models_order(

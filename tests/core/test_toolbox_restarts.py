@@ -1,4 +1,4 @@
-"""The operator's own tools where somebody stops them or the process ends: each call still gets one result."""
+"""The operator's own tools across stops and the end of the process: each call still gets one result."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ async def test_when_the_process_is_to_end_nothing_begins_and_what_runs_may_end(
         await asyncio.sleep(0)
         released.set()
         await finishing
-        # The result is kept, the model calls the next, and that one waits for the next process.
+        # The result is stored, the model makes the next call, and that one waits for the next process.
         await board.until(lambda: len(services.model.log) == 2)
         await eventually(lambda: _left(one))
         assert ran == ["first"]
@@ -238,7 +238,7 @@ async def test_whatever_a_turn_calls_and_whatever_ends_it_each_call_gets_one_res
             async with engine(tmp_path, board, services, own=own) as one:
                 await one.write("hello")
                 for _ in range(dice.randint(0, 3)):
-                    await asyncio.sleep(dice.random() * 0.05)  # a moment of chance, on purpose: any may be the end
+                    await asyncio.sleep(dice.random() * 0.05)  # random on purpose: the process may end at any moment
                     if dice.random() < 0.3:
                         await one.stop(ANN)
                         await one.write("and now?")

@@ -1,4 +1,4 @@
-"""What the operator's own tools return, raise and print, and who gets to see it."""
+"""The return values, exceptions and output of the operator's own tools, and their visibility."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from askback_local.services import Services
 from core_engine import Board, engine, last_request, results
 from core_tools import IMAGE, PIXEL, Size, lengthen, result_of
 
-# What it returns
+# Return values
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Broken:
         (b"\xff\xfe", "b'\\xff\\xfe'"),
         ([{"type": "text", "text": "one"}], [{"type": "text", "text": "one"}]),
         ((one for one in [{"type": "text", "text": "one"}]), [{"type": "text", "text": "one"}]),
-        # What the service would refuse is told as text instead.
+        # Results that the service would refuse are sent as text instead.
         ([{"type": "text", "text": " "}], '[{"type":"text","text":" "}]'),
         ([{"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "no!"}}], None),
         ([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}], None),
@@ -113,7 +113,7 @@ async def test_the_texts_of_several_blocks_share_the_limit_and_a_file_that_is_to
     assert told[3:] == ["[The texts after that are left out.]"]
 
 
-# What goes wrong in it
+# Errors in a tool
 
 
 class Unspeakable(Exception):
@@ -214,7 +214,7 @@ async def test_an_agent_that_calls_tools_in_a_loop_rests_after_so_many_rounds(
         assert len(services.model.log) == 3
 
 
-# What it prints
+# Output
 
 
 async def test_what_it_prints_reaches_neither_the_model_nor_people(

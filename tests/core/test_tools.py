@@ -1,4 +1,4 @@
-"""What models send is understood, or refused with the reason and an example."""
+"""Inputs of models are understood, or refused with the reason and an example."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_preview_is_kept():
     assert [option.preview for option in asked.options] == ["a = 1\n", None]
 
 
-# What cannot be understood
+# Inputs that cannot be understood
 
 REFUSED: list[tuple[QuestionTool[Any], Any, str]] = [
     (USER, None, "should be an object"),
@@ -274,7 +274,7 @@ def test_question_without_questions_says_so_in_its_own_convention(data: Any):
     assert result.is_error
 
 
-# Anything at all
+# Arbitrary inputs
 
 any_text = st.text(st.characters(), max_size=12) | st.sampled_from(
     ["A", "[", "{", '{"label": "A"}', "true", "\ud800", "[]"]

@@ -1,6 +1,6 @@
-"""What models really sent: 93 recorded inputs of `AskUserQuestion`.
+"""Inputs that models really sent: 93 recorded inputs of `AskUserQuestion`.
 
-The recording is no part of this repository; without it these tests are skipped.
+The recording is not part of this repository; without it these tests are skipped.
 """
 
 from __future__ import annotations

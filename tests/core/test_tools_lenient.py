@@ -1,4 +1,4 @@
-"""Whatever models send whose meaning is clear is understood as what is proper."""
+"""Inputs with a clear meaning are understood like proper ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models get back is exact."""
+"""The exact results that models receive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says goes back to it in a form that the Messages API takes, whatever it was."""
+"""Every reply of a model is sent back to it in a form that the Messages API accepts."""
 
 from __future__ import annotations
 

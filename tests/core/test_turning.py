@@ -1,4 +1,4 @@
-"""Turns of the model in the store alone: what each begins with, what it commits, and what is left to do after it."""
+"""Turns of the model in the store alone: their beginning, their commits, and the remaining work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PART = MessageRef(channel="C1", id="7")
 ANSWER = ToolCall(tool_use_id="answered", tool="t", input={}, result="It went wrong.", is_error=True)
 """A call that has its result at once."""
 TO_RUN = ToolCall(tool_use_id="to run", tool="t", input={})
-"""A call of a tool of the operator's own."""
+"""A call of one of the operator's own tools."""
 
 
 def say(target: str, **more: Any) -> Say:
@@ -36,13 +36,13 @@ def say(target: str, **more: Any) -> Say:
 
 
 class Thread:
-    """A conversation in the store: people write, and the model says what it is to."""
+    """A conversation in the store: people write, and the model replies by a script."""
 
     def __init__(self, store: Store, started: Conversation) -> None:
         self.store = store
         self.id = started.id
         self.composed: list[News] = []
-        """What each message to the model was made of."""
+        """The news from which each message to the model was composed."""
         self._written = 1
 
     @classmethod
@@ -52,7 +52,7 @@ class Thread:
         return cls(store, received.conversation)
 
     async def hears(self, text: str, by: Actor = ANN) -> str:
-        """Return the name of the message."""
+        """Receive a message; return its name."""
         self._written += 1
         assert await self.store.receive(_heard(text, str(self._written), by), begin=False) is not None
         return str(self._written)
@@ -110,7 +110,7 @@ class Thread:
         return conversation.prose
 
     async def due(self) -> list[str]:
-        """The names of what people are to be shown now, and nobody is showing."""
+        """Return the names of the deliveries that are due and not leased."""
         return [item.target for item in await self.store.lease(10)]
 
 
@@ -127,7 +127,7 @@ def _result(call: Call) -> dict[str, JsonValue]:
 
 
 def sent(turn: Turn) -> list[tuple[int, str, list[str]]]:
-    """What the model is sent: of each message the row, whose it is, and its texts, calls and results."""
+    """Return the request to the model: for each message its row, its role, and its texts, calls and results."""
     return [
         (
             message.seq,
@@ -143,7 +143,7 @@ async def thread(store: Store) -> Thread:
     return await Thread.begin(store)
 
 
-# What a turn begins with
+# The beginning of a turn
 
 
 async def test_of_a_conversation_that_there_is_not_no_turn_begins(store: Store, thread: Thread) -> None:
@@ -273,7 +273,7 @@ async def test_a_turn_that_is_put_off_waits_unless_something_new_comes_in(thread
     assert await thread.store.next_turn(now) is None
 
 
-# What the end of a turn commits
+# The commit at the end of a turn
 
 
 async def test_what_a_turn_used_up_is_counted_once_whether_or_not_it_was_in_advance(thread: Thread) -> None:
@@ -440,7 +440,7 @@ async def test_results_of_a_turn_that_rests_wait_for_a_word_from_people(thread: 
     assert sent(await thread.begun())[-1] == (2, "user", ["answered", "go on"])
 
 
-# Where the text of a running turn stands
+# The location of a running turn's text
 
 
 async def test_a_restarted_turn_knows_where_its_text_stands_until_the_turn_ends(thread: Thread) -> None:

@@ -1,4 +1,4 @@
-"""The turns under way in one process."""
+"""The turns in progress in one process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from askback.store.store import Store
 
 
 async def test_a_turn_that_comes_back_while_it_is_under_way_is_looked_at_after_it(tmp_path: Path) -> None:
-    """A process that was held up is taken for gone; then its own jobs come back to it."""
+    """Other processes consider a stalled process dead; then its own jobs come back to it."""
     begun: list[str] = []
     may_end = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""What a typed message says to a question, and what is made of it where several are open."""
+"""Typed messages as answers to a question, and their assignment if several are open."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACE = Place(platform="local", channel="C1", thread="1")
 
 
 def everybody(actor: Actor, place: Place) -> bool:
-    """The access rules let everybody in."""
+    """Access rules that admit everyone."""
     del actor, place
     return True
 

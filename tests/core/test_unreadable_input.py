@@ -1,4 +1,4 @@
-"""An input of a tool that cannot be read is the model's to correct: it hears of it, people do not."""
+"""The model must correct an unreadable input of a tool: it receives an error, and people see nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An upgrade goes one process after the other: one of before it refuses what it cannot take, and stays alive."""
+"""A rolling upgrade: an older process skips work that it cannot read, and stays alive."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def _found(one: Engine, query: str, **values: object) -> list[tuple[object
 
 
 def _left(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Of which kinds it was logged that something waits for a newer process, as often as it was."""
+    """Return the kinds of work that the log reports as left to a newer process, once per record."""
     return [record.__dict__["kind"] for record in caplog.records if record.__dict__.get("action") == "left_to_newer"]
 
 
@@ -66,7 +66,7 @@ async def test_a_click_that_an_older_process_cannot_take_changes_nothing_and_the
     tmp_path: Path, newer: str, back: str
 ) -> None:
     if newer == COLUMN[0] and url_in(tmp_path) is None:
-        return  # one process alone works on a file
+        return  # only one process works on a file
     board = Board()
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
@@ -83,7 +83,7 @@ async def test_a_click_that_an_older_process_cannot_take_changes_nothing_and_the
 
 
 async def _begun(one: Engine, services: Services, word: str) -> str:
-    """A conversation in the usual place; returns its id."""
+    """Begin a conversation in the usual place; return its id."""
     services.model.script(turn(f"Hello, {word}."), when=word)
     await one.write(word)
     await one.says(f"Hello, {word}.")
@@ -100,7 +100,7 @@ async def _begun(one: Engine, services: Services, word: str) -> str:
 async def test_texts_of_a_newer_release_wait_for_its_processes_and_hold_up_no_other_place(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str, payload: str
 ) -> None:
-    """More of them than are taken at a time: they stand in front of what this process can read."""
+    """More of them than fit in one batch; they come before the work that this process can read."""
     async with Services(port=0) as services, engine(tmp_path, Board(), services) as one:
         conversation_id = await _begun(one, services, "world")
         for number in range(40):
@@ -132,7 +132,7 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
         (card,) = await one.asked()
         await one.recorded(card)
         await _execute(one, FIELD[0])
-        # Its deadline has come, its card is to be drawn, and people are to be reminded of it.
+        # Its deadline has passed, its card is due to be drawn, and a reminder is due.
         await _execute(one, "UPDATE asks SET attend_at = 1")
         nothing = {"conversation_id": None, "payload": None, "due": now()}
         await _execute(one, PUT, target=f"ask:{card.id}", kind="card", ask_id=card.id, **nothing)
@@ -141,7 +141,7 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
             one, PUT, target="r", kind="say", ask_id=card.id, conversation_id=None, payload=reminder, due=now()
         )
         one.manager.nudge()
-        # Another question ends in time, and whoever writes beside the first one is heard.
+        # Another question times out as it should, and a message in another thread reaches the agent.
         outcome = await one.manager.ask(TEA, to=HERE.evolve(thread="3"), who=Who.only(ANN), timeout=0.3)
         assert outcome.status == "timed_out"
         services.model.script(turn("I hear you."), when="over there")
@@ -159,7 +159,7 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
         await eventually(left)
         asking.cancel()
     assert sorted(_left(caplog)) == ["ask", "outbox"]
-    # A process that can read it goes on with it.
+    # A process that can read it continues its work.
     async with engine(tmp_path, board) as newer:
         await _execute(newer, FIELD[1])
     async with engine(tmp_path, board) as newer:

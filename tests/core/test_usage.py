@@ -1,4 +1,4 @@
-"""Tokens in the store: what a conversation and a day used up, and what calls that run are counted for in advance."""
+"""Tokens in the store: the usage of a conversation and of a day, and the reservations of running calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askback.store.store import Store
 MORNING = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
 CALL = timedelta(minutes=10)
-"""So long a call may take before others no longer wait for its end."""
+"""The longest time for which a running call counts; afterwards others no longer wait for its end."""
 
 
 async def spends(database: Database, conversation: str, tokens: int, at: datetime = MORNING) -> None:
@@ -26,7 +26,7 @@ async def reserves(database: Database, conversation: str, name: str, tokens: int
 
 
 async def spent(database: Database, conversation: str, at: datetime = MORNING) -> tuple[int, int, int]:
-    """What the conversation used up, what all did on that day, and what of that is counted in advance."""
+    """Return the conversation's usage, the usage of that day, and the reserved part of it."""
     found: Spent = await database.read(lambda c: usage.spent(c, conversation, at))
     return found.conversation, found.today, found.reserved
 

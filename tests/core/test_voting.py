@@ -1,4 +1,4 @@
-"""Several people decide: what is a vote, what counts, and when that is a decision."""
+"""Several people decide: the votes, the ones that count, and the point of decision."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_one_person_has_one_vote_however_often_they_give_it():
     with pytest.raises(NotPossible, match=r"Your vote is “Yes” already\. 1 more is needed\."):
         ballot.votes(ANN, YES)
     assert ballot.now == before
-    # The same person, of whom one payload did not say the tenant, and whose name has changed.
+    # The same person, in one payload without the tenant, and with another name.
     with pytest.raises(NotPossible):
         ballot.votes(ANN.evolve(tenant=None, name="Anna"), YES)
     assert ballot.outcome is None
@@ -334,7 +334,7 @@ def test_an_interview_of_before_there_were_votes_still_loads():
 
 
 class Voting(RuleBasedStateMachine):
-    """People vote in any order, twice, with and without reasons: a plain dictionary says what has to come of it."""
+    """People vote in any order, twice, with and without reasons; a plain dictionary predicts the result."""
 
     @initialize(
         quorum=st.integers(1, 4),
@@ -367,7 +367,7 @@ class Voting(RuleBasedStateMachine):
         number=st.none() | st.integers(0, 30),
     )
     def votes(self, who: Actor, index: int, why: str | None, number: int | None) -> None:
-        # Each click has a name of its own, whatever becomes of it.
+        # Each click has its own name, for any outcome.
         delivery = None if number is None else f"{who.id} {index} {why!s:.9} {number}"
         one = action(who, index, why=why, delivery=delivery)
 

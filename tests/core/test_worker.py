@@ -1,4 +1,4 @@
-"""Worker: what people are to see, in order, once, and settled on every way out."""
+"""Worker: deliveries in order, once, and every card settled in every case."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def drop(*tasks: asyncio.Task[Outcome]) -> None:
 
 
 async def rest(one: Engine) -> None:
-    """Wait until nothing is left to be shown."""
+    """Wait until there is nothing left to deliver."""
 
     async def nothing() -> bool:
         return await one.store.next_due() is None
@@ -57,7 +57,7 @@ async def rest(one: Engine) -> None:
 async def test_a_permanent_refusal_fails_the_ask_at_once_with_the_reason(tmp_path: Path, board: Board) -> None:
     board.faults["show"].append(Undeliverable("I am not in that channel."))
     async with engine(tmp_path, board) as one:
-        async with asyncio.timeout(30):  # a passing one is tried for a minute
+        async with asyncio.timeout(30):  # temporary errors are retried for a minute
             outcome = await asking(one, timeout=None)
         assert (outcome.status, outcome.reason) == ("undeliverable", "I am not in that channel.")
         await rest(one)
@@ -121,7 +121,7 @@ async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can
 ) -> None:
     monkeypatch.setattr(worker, "LOOK_PAUSE", 0.05)
     board.after["show"].append(TryLater("the connection broke"))
-    # The history cannot be read for a while, and then the bot may not look for another while.
+    # The history cannot be read for a while, and afterwards the bot may not read it for another while.
     board.faults["find"] = deque([TryLater("down"), TryLater("down")])
     if ending == "refused":
         board.faults["find"] += [Undeliverable("I am not in that channel.")] * 3
@@ -261,7 +261,7 @@ async def test_an_older_drawing_of_another_process_is_drawn_over(tmp_path: Path,
         await one.manager.cancel(card.id)
         await board.until(lambda: board.messages["1"].revisions == [0, 1])
         settled = await eventually(lambda: _drawn(one, card.id))
-        # Another process was slow, and its drawing may stand there now.
+        # Another process was slow, and its version may be shown now.
         assert await one.store.drawn(card.id, 0, settled.messages, before=settled.messages)
         one.manager.nudge()
         await board.until(lambda: board.messages["1"].revisions == [0, 1, 2])
@@ -432,6 +432,6 @@ async def test_what_a_caller_of_the_library_does_is_drawn_at_once(tmp_path: Path
         await one.manager.act(
             Action(ask_id=card.id, actor=ANN, at=utc_now(), turn=0, deed=Select(chosen=(1,), base=()))
         )
-        async with asyncio.timeout(8):  # nobody clicked a message, so nobody else is about to draw it
+        async with asyncio.timeout(8):  # there was no click on a message, so no other drawing is coming
             await board.until(lambda: board.cards()[0].interview.draft.chosen == (1,))
         await drop(waiting)

@@ -1,4 +1,4 @@
-"""The demo as a person has it: the services on this machine with the real bot and agent in front of them."""
+"""The demo as a person has it: the local services with the real bot and agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Shot = Callable[[Any, str], Awaitable[None]]
 
 @pytest.fixture
 async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Services]:
-    """The services, and the settings that lead there."""
+    """The services, with the settings that point to them."""
     for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
     async with Services(port=0) as services:
@@ -37,7 +37,7 @@ async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIter
 
 @pytest.fixture
 async def bot(services: Services) -> AsyncIterator[None]:
-    """The real bot and agent. Only the pause between two asks is left out."""
+    """The real bot and agent, except for the pause between two asks."""
     async with running([bot_named("slack")], limits=Limits(seconds_between_asks=0)):
         await services.socket.connected()
         yield
@@ -45,7 +45,7 @@ async def bot(services: Services) -> AsyncIterator[None]:
 
 @pytest.fixture
 def shot(tmp_path: Path) -> Shot:
-    """Keeps a screenshot: beside the test's files, and in the folder that ASKBACK_SCREENSHOTS names."""
+    """A function that saves a screenshot next to the test's files, or in the folder that ASKBACK_SCREENSHOTS names."""
     folder = Path(SCREENSHOTS or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
 

@@ -1,9 +1,9 @@
-"""`askback`, with something between the bot and the services that does harm. Run as a program, with the bot untouched:
+"""`askback` with a saboteur between the bot and the services. It runs as a program; the bot is unchanged:
 
     python sabotage.py '{"faults": [{"kind": "swallow_ack"}]}' demo --play
     python sabotage.py '{"result": "another"}' demo --play
 
-`faults` are the services' own; `result` is what becomes of each `tool_result` on its way to the model: `another`,
+`faults` are the services' own; `result` says how each `tool_result` is changed on its way to the model: `another`,
 `missing` or `doubled`.
 """
 
@@ -23,7 +23,7 @@ from askback_local.slack.faults import Fault
 
 
 class Sabotaged(Services):
-    """The services, reached by the bot's model client through a proxy that rewrites what it says."""
+    """The services, with a proxy for the bot's model client that rewrites its requests."""
 
     harm: dict[str, Any]
 
@@ -82,5 +82,5 @@ class Sabotaged(Services):
 
 if __name__ == "__main__":
     Sabotaged.harm = json.loads(sys.argv.pop(1))
-    askback_local.services = Sabotaged  # what the entry point `askback.local` names
+    askback_local.services = Sabotaged  # the target of the entry point `askback.local`
     main()

@@ -1,4 +1,4 @@
-"""An approval on the page in a real browser: the tally grows, a reason is asked for, and everything can be read."""
+"""An approval on the page in a real browser: the tally grows, a denial needs a reason, and everything can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a question is for, on the page in a real browser."""
+"""The people asked by a question, on the page in a real browser."""
 
 from __future__ import annotations
 

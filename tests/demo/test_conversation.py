@@ -19,7 +19,7 @@ NEXT = "What next?"
 
 
 async def write(page: Any, text: str) -> None:
-    """In the thread that is open, else in the channel."""
+    """Write in the open thread, else in the channel."""
     thread = page.locator(".thread textarea")
     field = thread if await thread.is_visible() else page.locator(".main textarea")
     await field.fill(text)
@@ -27,7 +27,7 @@ async def write(page: Any, text: str) -> None:
 
 
 def card(page: Any, prompt: str) -> Any:
-    """The newest card of the thread that says this."""
+    """Return the newest card of the thread that contains this prompt."""
     return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=prompt).last
 
 
@@ -36,14 +36,14 @@ def button(place: Any, name: str) -> Any:
 
 
 async def tick(place: Any, *labels: str) -> None:
-    """Tick these, each once the one before it has arrived."""
+    """Tick these, each after the one before has arrived."""
     for label in labels:
         await place.get_by_role("checkbox", name=label).check()
         await expect(place).to_contain_text(re.compile(rf"{label}\s*✓"))
 
 
 async def is_settled(message: Any, *answers: str) -> None:
-    """It says what was answered, and who did; nothing on it can be used any more."""
+    """Check that the card shows the answer and the person, and has no controls left."""
     await expect(message).to_contain_text(re.compile(r"✓\s*Answered by @ada"))
     for answer in answers:
         await expect(message.locator("blockquote", has_text=answer)).to_be_visible()
@@ -51,14 +51,14 @@ async def is_settled(message: Any, *answers: str) -> None:
 
 
 async def is_at_the_end(page: Any) -> None:
-    """The newest message is in sight without anybody scrolling: in the next picture that is drawn, at the latest."""
+    """Wait until the newest message is in view without scrolling, at the latest in the next frame."""
     log = page.locator(".thread .log")
     ends = "log => log.scrollHeight - log.scrollTop - log.clientHeight < 2"
     await page.wait_for_function(ends, arg=await log.element_handle())
 
 
 def told(services: Services) -> list[str]:
-    """Every tool_result that the model was given, oldest first. One that came twice stands here twice."""
+    """Return every tool_result that the model received, oldest first, with duplicates."""
     newest = max((exchange.request.get("messages", []) for exchange in services.model.log), key=len)
     return [
         block["content"] if isinstance(block["content"], str) else block["content"][0]["text"]
@@ -101,7 +101,7 @@ async def test_a_whole_conversation_by_mouse(services: Services, open_page: Open
     await is_at_the_end(page)
     await shot(page, "05-several-settled")
 
-    # In one's own words: nothing but blanks is refused where it was written, and the field stays open.
+    # In one's own words: blank text is refused in the field, which stays open.
     await write(page, "single")
     words = card(page, "Where shall I deploy the release?")
     await button(words, "Something else…").click()
@@ -122,7 +122,7 @@ async def test_a_whole_conversation_by_mouse(services: Services, open_page: Open
     await expect(thread.get_by_text(NEXT)).to_have_count(3)
     await shot(page, "08-written-settled")
 
-    # A form: forth, back, another answer, the review, a change from there.
+    # A form: forward, back, another answer, the review, a change from there.
     await write(page, "form")
     name = card(page, "What is the service called?")
     await expect(button(name, "billing")).to_be_visible()

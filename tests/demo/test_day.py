@@ -1,4 +1,4 @@
-"""A day with the bot, on the page in a real browser: what is typed counts, "not now" is an answer, work ends."""
+"""A day with the bot, on the page in a real browser: typed answers count, "not now" is an answer, work ends."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ NEXT = "What next?"
 
 @asynccontextmanager
 async def living(services: Services, platform: PlatformName) -> AsyncIterator[None]:
-    """The real bot and agent there. Only the pause between two asks is left out."""
+    """Run the real bot and agent, except for the pause between two asks."""
     async with running([bot_named(platform)], limits=Limits(seconds_between_asks=0)):
         await (services.socket if platform == "slack" else services.discord.gateway).connected()
         yield
 
 
 async def opened(open_page: Opener, services: Services, platform: PlatformName) -> Any:
-    """The page of that platform, the one in the light and the other in the dark."""
+    """Open the page of that platform: Slack in light mode, Discord in dark mode."""
     page = await open_page(color_scheme="light" if platform == "slack" else "dark")
     await page.goto(f"{services.url}/#{WHERE[platform]}")
     await expect(page.locator(f"[data-site={platform}][aria-current=true]")).to_be_visible()
@@ -42,12 +42,12 @@ async def opened(open_page: Opener, services: Services, platform: PlatformName) 
 
 
 def card(page: Any) -> Any:
-    """The newest card of the thread."""
+    """Return the newest card of the thread."""
     return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=PROMPT).last
 
 
 async def is_settled(message: Any, *words: str) -> None:
-    """Nothing on it can be used any more, and it says what became of it."""
+    """Check that the card has no controls left, and shows its outcome."""
     await expect(message.locator("button, input, select, textarea")).to_have_count(0)
     for word in words:
         await expect(message).to_contain_text(word)
@@ -64,7 +64,7 @@ async def test_what_is_typed_counts_not_now_is_an_answer_and_a_question_can_be_t
         async def keep(name: str) -> None:
             await shot(page, f"day-{platform}-{name}")
 
-        # A label that is typed is the answer.
+        # A typed label is the answer.
         await write(page, "@askback single")
         await expect(button(card(page), "Production")).to_be_visible()
         await keep("01-asked")
@@ -74,7 +74,7 @@ async def test_what_is_typed_counts_not_now_is_an_answer_and_a_question_can_be_t
         await keep("02-typed")
         assert '="Production"' in told(services)[-1]
 
-        # What fits nothing may be one all the same: whoever wrote it says so.
+        # A text that fits no option may still be an answer: its author says so.
         await write(page, "single")
         asked = card(page)
         await expect(button(asked, "Production")).to_be_visible()
@@ -102,7 +102,7 @@ async def test_what_is_typed_counts_not_now_is_an_answer_and_a_question_can_be_t
         await keep("06-declined")
         assert "The office is moving this week." in told(services)[-1]
 
-        # Taken back by whoever asked.
+        # Cancelled by the person who asked.
         await write(page, "single")
         asked = card(page)
         await button(asked, "Cancel").click()

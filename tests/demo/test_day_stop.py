@@ -1,4 +1,4 @@
-"""On the page in a real browser: what the bot is doing is seen, and work that takes too long can be ended."""
+"""On the page in a real browser: the bot's status is visible, and work that takes too long can be stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`askback demo`, run as people run it: a process of its own."""
+"""`askback demo`, run as people run it: in its own process."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def environment() -> dict[str, str]:
 
 
 def written(folder: Path, scenario: str | dict[str, Any]) -> str:
-    """A scenario as a file there; what is to happen in it may take long, unless a step says otherwise."""
+    """Write a scenario to a file there; its steps may take long, unless one says otherwise."""
     file = folder / ("mine.json" if isinstance(scenario, dict) else "mine.toml")
     if isinstance(scenario, dict):
         text = json.dumps({"within": PATIENCE, **scenario})
@@ -253,7 +253,7 @@ def written(folder: Path, scenario: str | dict[str, Any]) -> str:
 def play(
     launcher: Launcher, folder: Path, scenario: str | dict[str, Any], harm: dict[str, Any] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Play a scenario as a file of its own, in an empty folder."""
+    """Play a scenario from a file, in an empty folder."""
     command = ["demo", "--play", "--platform", "slack", written(folder, scenario)]
     if harm is None:
         return launcher.run(*command, folder=folder, environment=environment())
@@ -284,13 +284,13 @@ def test_the_tour_plays_and_prints_what_it_reads_back(tmp_path: Path) -> None:
 
 Played = dict[str, subprocess.CompletedProcess[str]]
 AT_ONCE = 3
-"""Processes side by side: each waits most of its time."""
+"""Parallel processes; each spends most of its time waiting."""
 
 
 def all_of(
     launcher: Launcher, folder: Path, plays: dict[str, tuple[str | dict[str, Any], dict[str, Any] | None]]
 ) -> Played:
-    """Play scenarios side by side, each in a folder of its own; by name, what came of each."""
+    """Play scenarios in parallel, each in its own folder; return their results by name."""
 
     def one(number: int, scenario: str | dict[str, Any], harm: dict[str, Any] | None) -> Any:
         own = folder / str(number)
@@ -316,7 +316,7 @@ def test_an_unseen_scenario_plays(unseen: Played, name: str) -> None:
 NEVER = {"times": None}
 TOLD = """expect.told.contains = '"Where?"="Staging"'"""
 HARM: dict[str, tuple[dict[str, Any], str, str]] = {
-    # What is done, the step that waits in vain for what does not come of it, and what is said in the end.
+    # The injected fault, the step that times out as a consequence, and the final message.
     "a dropped ack": ({"faults": [{"kind": "swallow_ack", "method": "interactive"}]}, "", "never acknowledged"),
     "a lost card update": (
         {"faults": [{"kind": "ignore", "method": method, **NEVER} for method in ("response_url", "chat.update")]},
@@ -432,7 +432,7 @@ def test_a_file_that_is_not_there_and_a_file_without_play_are_told(tmp_path: Pat
 
 @contextlib.contextmanager
 def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A demo that has said where it is."""
+    """Run a demo; yield it with its port once it has printed its address."""
     port = free_port()
     process = subprocess.Popen(
         [ASKBACK, "demo", "--port", str(port), *arguments],
@@ -441,7 +441,7 @@ def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str],
         text=True,
         cwd=folder,
         env={**environment(), "COLUMNS": "80"},
-        # Whoever runs the tests may ignore Ctrl-C; the demo is not to inherit that.
+        # The test runner may ignore Ctrl-C; the demo must not inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
@@ -471,7 +471,7 @@ def _page(port: int) -> Any:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_a_signal_ends_the_demo_cleanly_and_at_once(tmp_path: Path, number: int, code: int) -> None:
     with demo(tmp_path) as (process, port), _page(port) as events:
-        # A page that is open keeps a connection; it must not keep the demo.
+        # An open page keeps a connection; that must not keep the demo from ending.
         events.readline()
         begun = time.monotonic()
         process.send_signal(number)
@@ -483,9 +483,9 @@ def test_a_signal_ends_the_demo_cleanly_and_at_once(tmp_path: Path, number: int,
 
 
 def loads(process: subprocess.Popen[str]) -> None:
-    """Returns when the command has begun: what it works with is loaded only then.
+    """Wait until the command has begun, which is when its dependencies are loaded.
 
-    Before that it is Python itself that starts, which knows no better than to show where Ctrl-C met it.
+    Before that, Python itself is starting, and would answer Ctrl-C with a traceback.
     """
     end = time.monotonic() + 60
     while "pydantic_core" not in Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8"):

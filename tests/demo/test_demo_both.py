@@ -1,4 +1,4 @@
-"""`askback demo --play` on both platforms: a process of its own, the real bots, the same scenarios."""
+"""`askback demo --play` on both platforms: in its own process, the real bots, the same scenarios."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOUR = (
 def play(
     launcher: Launcher, folder: Path, scenario: str | dict[str, Any] | None, *options: str
 ) -> subprocess.CompletedProcess[str]:
-    """Play a scenario as a file of its own, in an empty folder."""
+    """Play a scenario from a file, in an empty folder."""
     files = [] if scenario is None else [written(folder, scenario)]
     return launcher.run("demo", "--play", *options, *files, folder=folder, environment=environment())
 

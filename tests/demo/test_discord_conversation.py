@@ -25,42 +25,42 @@ GENERAL = "1100000000000000301"
 
 @pytest.fixture
 async def discord_bot(services: Services) -> AsyncIterator[None]:
-    """The real bot and agent. Only the pause between two asks is left out."""
+    """The real bot and agent, except for the pause between two asks."""
     async with running([bot_named("discord")], limits=Limits(seconds_between_asks=0)):
         await services.discord.gateway.connected()
         yield
 
 
 async def in_discord(page: Any, services: Services, person: str) -> None:
-    """Goes there, and returns when what is written goes there, too: what Discord holds has to be fetched first."""
+    """Switch the page to Discord; return once its state is loaded, so that texts are written there."""
     await page.goto(f"{services.url}/#discord/{person}/{GENERAL}")
     await expect(page.locator("[data-site=discord][aria-current=true]")).to_be_visible()
 
 
 def card(page: Any, prompt: str) -> Any:
-    """The newest card of the thread that says this."""
+    """Return the newest card of the thread that contains this prompt."""
     return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=prompt).last
 
 
 async def is_settled(message: Any, *, by: str = "@ada") -> None:
-    """Nothing on it can be used any more, and it says who answered."""
+    """Check that the card has no controls left, and names the person who answered."""
     await expect(message).to_contain_text(f"Answered by {by}")
     await expect(message.locator("button, input, select, textarea")).to_have_count(0)
 
 
 async def quiet(page: Any) -> None:
-    """Whatever was clicked has been answered."""
+    """Wait until every click has been answered."""
     await expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
 async def pick(page: Any, message: Any, *names: str) -> None:
-    """Several from the menu of a card; returns when the card shows them."""
+    """Pick several entries from a card's menu; return when the card shows them."""
     await message.locator("[aria-haspopup=listbox]").click()
     for name in names:
         await page.get_by_role("option", name=name).click()
     await page.keyboard.press("Escape")
     for name in names:
-        # The menu tells of it once it is closed, and the bot draws the card anew after that.
+        # The menu sends its event when it closes, and the bot redraws the card after that.
         await expect(message).to_contain_text(re.compile(rf"{name}\s*✓"))
     await quiet(page)
 
@@ -76,7 +76,7 @@ async def test_a_whole_conversation_in_discord(
     async def keep(name: str) -> None:
         await shot(page, f"discord-{scheme}-{name}")
 
-    # One of a few answers, by a button; somebody else is told privately that they are not asked.
+    # One of a few answers, by a button; another person gets an ephemeral notice that they are not asked.
     await write(page, "@askback single")
     single = card(page, "Where shall I deploy the release?")
     await expect(button(single, "Production")).to_be_visible()
@@ -103,7 +103,7 @@ async def test_a_whole_conversation_in_discord(
     await button(several, "Submit").click()
     await is_settled(several)
 
-    # In one's own words: nothing but blanks is no answer, and can be tried again.
+    # In one's own words: blank text is rejected, and can be tried again.
     await write(page, "text")
     words = card(page, "How shall the announcement begin?")
     await button(words, "Write an answer…").click()
@@ -168,7 +168,7 @@ async def test_a_whole_conversation_in_discord(
     await expect(cities).to_contain_text(name)
     await keep("14-list-settled")
 
-    # Answers too long for a button, and what tries to misbehave.
+    # Answers too long for a button, and hostile texts.
     await write(page, "long")
     plans = card(page, "Which of these plans do you prefer?")
     await expect(plans.locator("[aria-haspopup=listbox]")).to_be_visible()

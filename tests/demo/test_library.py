@@ -1,4 +1,4 @@
-"""The library, with no agent: what `running` promises to the program around it."""
+"""The library without an agent: the promises of `running` to the surrounding program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADA = Who.only(Actor(platform="slack", id="U0LOCALADA"))
 
 
 def controls(services: Services) -> list[int]:
-    """How many rows of controls each message of the bot has."""
+    """Return the number of rows of controls in each message of the bot."""
     return [
         sum(block["type"] == "actions" for block in message.blocks) for message in services.workspace.messages.values()
     ]

@@ -41,7 +41,7 @@ async def test_the_program_asks_a_person_and_prints_the_answer(services: Service
     file = tmp_path / "program.py"
     file.write_text(program.replace("C0123456789", "C0GENERAL").replace("U0123456789", "U0LOCALADA"), encoding="utf-8")
     environment = {**os.environ}
-    del environment["ANTHROPIC_API_KEY"]  # it brings a loop of its own
+    del environment["ANTHROPIC_API_KEY"]  # it has its own event loop
     command = [sys.executable, str(file)]
     with started(command, environment) as process:
         try:

@@ -1,4 +1,4 @@
-"""What is read out of the messages of a thread on Discord."""
+"""The parsed messages of a thread on Discord."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""custom_ids: what is written is read back, and nothing else is taken for ours."""
+"""custom_ids: they are read back exactly, and foreign ones are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one table of limits is really checked: at the limit it passes, one above it does not."""
+"""The table of limits is enforced: a value at the limit passes, one above it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever answers in Discord's place is said in a sentence."""
+"""Any other server in Discord's place gives a readable error."""
 
 from __future__ import annotations
 

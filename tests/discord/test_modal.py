@@ -1,4 +1,4 @@
-"""The text field and the private notices: within Discord's limits, and what comes back is read tolerantly."""
+"""The text field and the ephemeral notices: within Discord's limits, and submissions are read tolerantly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interactions with as little in them as Discord's documentation allows."""
+"""Interactions with the minimum of fields that Discord's documentation allows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def interaction(**changes: Any) -> discord.Interaction:
 
 
 class Manager:
-    """Knows one ask, and what is done to it."""
+    """A manager that knows one ask, and records the actions on it."""
 
     def __init__(self) -> None:
         self.acted: list[Action] = []

@@ -1,4 +1,4 @@
-"""Posting where Discord answers briefly, or refuses."""
+"""Posts to which Discord answers briefly, or with a refusal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BODY: dict[str, Any] = {"content": "Hello", "allowed_mentions": {"parse": []}}
 
 
 class Api:
-    """Answers what it is told to, and remembers what it was asked."""
+    """An API that gives scripted answers, and records its calls."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers

@@ -144,7 +144,7 @@ def test_a_label_of_nothing_to_see_gets_its_number() -> None:
 
 
 def test_an_option_that_is_chosen_already_can_be_confirmed() -> None:
-    """Discord tells nothing when what a menu shows is chosen again: there it is marked only beside a "Next"."""
+    """Discord sends no event if the shown entry is chosen again; a default is preselected only with "Next"."""
     preset = question(options=options(9), default=("v3",))
     (menu,) = menus(shown(interview(preset)))
     assert chosen(menu) == []
@@ -354,7 +354,7 @@ def test_a_submitted_form_of_one_shows_written_and_chosen() -> None:
     assert ":f>\nOption 1\nand mine" in said(shown(at))
 
 
-# -- who is asked -------------------------------------------------------------------------------------
+# -- the people asked --------------------------------------------------------------------------------
 
 WHO = Policy(who=Who(people=(ADA,), groups=("77", "88")))
 
@@ -445,7 +445,7 @@ def test_a_preview_is_code_that_its_own_fences_cannot_end(preview: str) -> None:
 
 
 def whole(at: Interview, messages: tuple[Body, ...]) -> None:
-    """Every text of the step stands in the messages, unbroken where one message can hold it."""
+    """Check that the messages contain every text of the step, unbroken if one message can hold it."""
     text = said(messages).replace(seen(read(GOES_ON)), "").replace(seen(read(CONTINUED)), "")
     everything = squeezed(text)
     drawn = card(at)

@@ -1,4 +1,4 @@
-"""Which part of Discord a process listens to."""
+"""The shards that a process listens to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts are literal; prose mentions nobody and is cut where it hurts least."""
+"""Texts are literal; prose mentions no one and is cut where it hurts least."""
 
 from __future__ import annotations
 

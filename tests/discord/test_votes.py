@@ -1,4 +1,4 @@
-"""Decisions of several people on Discord's cards: everything is told, in as many messages as it takes."""
+"""Decisions of several people on Discord's cards: complete, in as many messages as necessary."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_the_deed_of_every_reason_is_in_the_id() -> None:
 
 
 def pasted(bodies: list[Any]) -> str:
-    """The text of code blocks, put together."""
+    """Return the joined text of the code blocks."""
     texts = [str(body["content"]).partition("\n")[2] for body in bodies]
     return "".join(text.removeprefix("```\n").removesuffix("\n```") for text in texts)
 

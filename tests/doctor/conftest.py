@@ -1,4 +1,4 @@
-"""What a doctor looks at here: the local services, a database, and the settings that lead to both."""
+"""The subjects of an examination: the local services, a database, and the settings that point to both."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from askback.store.sqlite.database import SqliteDatabase
 from askback_local.services import Services
 
 PATIENT = Scene(seconds=30)
-"""What is well answers at once; however slow the machine is, it is not taken for broken."""
+"""A patient timeout: healthy services answer at once, and a slow machine must not count as broken."""
 IMPATIENT = Scene(seconds=2.5)
-"""For what is broken by not answering."""
+"""A short timeout for services that are broken by not answering."""
 SECRETS = ("TOKEN", "KEY", "SECRET")
 
 
 async def until(condition: Callable[[], object], within: float = 15.0) -> None:
-    """Return as soon as it holds."""
+    """Return once the condition holds."""
     async with asyncio.timeout(within):
         while True:
             if condition():
@@ -36,7 +36,7 @@ async def until(condition: Callable[[], object], within: float = 15.0) -> None:
 
 @dataclass(frozen=True)
 class Examined:
-    """What came of an examination."""
+    """The result of an examination."""
 
     code: int
     text: str
@@ -44,16 +44,16 @@ class Examined:
 
     @property
     def bad(self) -> list[Finding]:
-        """Everything that is not good."""
+        """The findings that are not good."""
         return [finding for _, finding in self.findings if finding.grade != "good"]
 
     def one(self) -> Finding:
-        """The only thing that is not good."""
+        """Return the only finding that is not good."""
         assert len(self.bad) == 1, self.text
         return self.bad[0]
 
     def good(self, section: str, about: str) -> str:
-        """What is said of something that is good."""
+        """Return the text of a good finding."""
         return next(
             one.says for title, one in self.findings if (title, one.about, one.grade) == (section, about, "good")
         )
@@ -61,7 +61,7 @@ class Examined:
 
 @dataclass
 class Ward:
-    """A healthy bot's surroundings; each test breaks one thing."""
+    """A healthy bot's environment; each test breaks one thing."""
 
     services: Services
     database: Path

@@ -1,4 +1,4 @@
-"""A connection pooler in front of PostgreSQL that lends its one session for a transaction at a time."""
+"""A connection pooler for PostgreSQL that lends its one session per transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import psycopg
 
 PLAIN = (80877103, 80877104)
-"""A client asks for TLS or GSS first."""
+"""Codes with which a client first requests TLS or GSS."""
 SESSION = {
     "server_version": "15.0",
     "server_encoding": "UTF8",
@@ -23,7 +23,7 @@ SESSION = {
 
 @contextmanager
 def pooler(url: str) -> Generator[int]:
-    """The port on this machine where it listens."""
+    """Yield the local port where it listens."""
     with psycopg.connect(url) as session, socket.create_server(("127.0.0.1", 0)) as listener:
         server = socket.socket(fileno=socket.dup(session.pgconn.socket))
         server.setblocking(True)

@@ -1,4 +1,4 @@
-"""`askback doctor`, with the database in a bad way."""
+"""`askback doctor` with a broken database."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_a_database_of_another_version(ward: Ward, version: str, grade: st
 
 @contextmanager
 def held(database: Path) -> Iterator[None]:
-    """Another program has begun to write, and does not end."""
+    """Hold a write transaction of another program open."""
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield

@@ -1,4 +1,4 @@
-"""`askback doctor`, with something wrong at Discord."""
+"""`askback doctor` with a fault at Discord."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`askback doctor` against the services on this machine: where all is well, and what holds wherever it looks."""
+"""`askback doctor` with the local services: a healthy system, and rules for every finding."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ async def test_ctrl_c_ends_it_at_once_and_quietly(ward: Ward) -> None:
         "60",
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        # Tests that run in the background ignore it, and so would the command then.
+        # Tests that run in the background ignore Ctrl-C, and the command would inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     async with asyncio.timeout(90):
-        await until(lambda: ward.services.socket.ticket_count, within=60)  # it has come as far as the network
+        await until(lambda: ward.services.socket.ticket_count, within=60)  # it has reached the network
         process.send_signal(signal.SIGINT)
         out, err = await process.communicate()
     assert (process.returncode, err) == (130, b""), (out, err)
@@ -112,7 +112,7 @@ async def test_one_platform_only_is_looked_at_where_that_is_asked_for(ward: Ward
         await examine("irc")
 
 
-# What is open where the bot is not
+# Open questions in places without the bot
 
 
 @pytest.mark.parametrize(("platform", "tenant"), [("slack", "T0ELSEWHERE"), ("discord", "1100000000000000999")])
@@ -125,7 +125,7 @@ async def test_questions_that_are_open_where_the_bot_is_not_are_noticed(ward: Wa
     assert (one.grade, tenant in one.says, "askback cancel ID" in one.cure) == ("warning", True, True)
 
 
-# What holds of every finding
+# Rules for every finding
 
 
 def test_what_is_not_good_has_a_cure() -> None:
@@ -136,7 +136,7 @@ def test_what_is_not_good_has_a_cure() -> None:
 
 
 async def askback(*arguments: str) -> tuple[int | None, str]:
-    """The real command, in a process of its own."""
+    """Run the real command in its own process."""
     process = await asyncio.create_subprocess_exec(
         ASKBACK,
         *arguments,

@@ -1,4 +1,4 @@
-"""`askback doctor`, with the model out of reach."""
+"""`askback doctor` with an unreachable model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`askback doctor` on PostgreSQL, with each thing broken in turn, on the real server where that can be done."""
+"""`askback doctor` on PostgreSQL, with each thing broken in turn, on the real server if possible."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bad(url: str) -> dict[str, Finding]:
 
 
 def one(url: str) -> Finding:
-    """The only thing that is not good."""
+    """Return the only finding that is not good."""
     (found,) = bad(url).values()
     return found
 
@@ -49,7 +49,7 @@ def execute(url: str, *statements: str) -> None:
 
 @contextmanager
 def somebody(url: str, more: str = "") -> Iterator[tuple[str, str]]:
-    """A user who is no superuser, and the URL under which they connect."""
+    """Yield a user without superuser rights, and the URL with which they connect."""
     name = f"askback_test_{secrets.token_hex(4)}"
     execute(url, f"CREATE ROLE {name} LOGIN {more}")
     try:
@@ -81,7 +81,7 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url
         found = await ward.examined()
         assert found.good("Database", "processes") == "One process works on it now, for slack."
         assert "no second one was opened" in found.good("Slack", "socket")
-        # Nobody is connected there.
+        # No process is connected there.
         assert "no second session" not in found.good("Discord", "gateway")
 
 
@@ -189,7 +189,7 @@ def test_too_few_connections(postgres_url: str) -> None:
     with somebody(postgres_url, "CONNECTION LIMIT 6") as (_, url):
         found = one(url)
         assert (found.grade, found.about) == ("warning", "connections")
-        # One that was closed a moment ago may be counted still.
+        # A connection that was closed a moment ago may still be counted.
         assert re.match("[456] connections are left, and a process takes up to 13", found.says)
         execute(postgres_url, found.cure.partition(": ")[2])
         assert not bad(url)

@@ -1,4 +1,4 @@
-"""`askback doctor`, with the settings or the clock wrong."""
+"""`askback doctor` with wrong settings or a wrong clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`askback doctor`, with something wrong at Slack."""
+"""`askback doctor` with a fault at Slack."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A primary and a standby of PostgreSQL behind a proxy, and processes of askback in front of them."""
+"""A primary and a standby of PostgreSQL behind a proxy, and askback's processes that use them."""

@@ -4,7 +4,7 @@ import pytest
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every platform, but for what means something on one only: that says why."""
+    """Parametrize over every platform, except for tests marked `only`, which must give a reason."""
     if "platform" not in metafunc.fixturenames:
         return
     platforms = ["discord", "slack"]

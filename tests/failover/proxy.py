@@ -1,4 +1,4 @@
-"""A TCP proxy in front of PostgreSQL, as a cloud puts one there: it leads to one server, and can do its worst."""
+"""A TCP proxy in front of PostgreSQL, like a cloud's: it leads to one server, and can simulate failures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ CHUNK = 65536
 
 
 class Proxy:
-    """Leads to `target`, the socket of a server; None: it takes no connection."""
+    """A proxy to `target`, the socket of a server; with None it refuses connections."""
 
     def __init__(self, target: Path | None) -> None:
         self.target = target
         self.port = 0
         self.swallows = False
-        """Whether new connections are taken and never answered."""
+        """True if new connections are accepted and never answered."""
         self.taken = 0
-        """How many connections were taken."""
+        """The number of accepted connections."""
         self._open: dict[asyncio.Task[None], _Line] = {}
         self._cut_on: bytes | None = None
         self.cuts = 0
@@ -28,23 +28,23 @@ class Proxy:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def cut(self) -> int:
-        """End every connection, whatever is under way; returns how many."""
+        """Close every connection, in any state; return their number."""
         for task in self._open:
             task.cancel()
         return len(self._open)
 
     def cut_on(self, words: bytes | None) -> None:
-        """End a connection as soon as its client says these words, before the server hears them."""
+        """Cut a connection as soon as its client sends these words, before the server receives them."""
         self._cut_on = words
 
     def swallow(self) -> None:
-        """From now on nothing passes on the connections of now, though nobody ends them; and none is answered."""
+        """Freeze all current connections without closing them; new ones are accepted and not answered."""
         self.swallows = True
         for line in self._open.values():
             line.is_silent = True
 
     def answer(self) -> None:
-        """New connections are answered again. Those of before stay silent for good."""
+        """Answer new connections again. The frozen ones stay silent."""
         self.swallows = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

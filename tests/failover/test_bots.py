@@ -1,4 +1,4 @@
-"""A bot in front of a primary and its standby: whatever happens to the database, it serves again within seconds."""
+"""A bot with a primary and its standby: after any failure of the database, it serves again within seconds."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from servers import Pair, server_pair
 from .proxy import Proxy, proxy
 
 PATIENCE = 90.0
-"""Seconds for which a person clicks again and again, the outage included."""
+"""Seconds for which a person clicks repeatedly, including the outage."""
 SERVES_WITHIN = 5.0
-"""Seconds after the database takes commits again in which a click and a turn have to come through."""
+"""Seconds for a click and a turn, once the database accepts commits again."""
 LINES_A_MINUTE = 20
 PLATFORMS = {"discord": on_discord.rigged, "slack": on_slack.rigged}
 numbers = count()
@@ -39,7 +39,7 @@ def pair() -> Iterator[Pair]:
 
 
 class Office:
-    """A bot, what it works on, and Ada."""
+    """A bot, its environment, and Ada."""
 
     def __init__(self, rig: Rig, pair: Pair, way: Proxy, health: str, database: str) -> None:
         self.rig = rig
@@ -54,14 +54,14 @@ class Office:
             return response.status, await response.text()
 
     def lines(self) -> int:
-        """How many lines the bot has logged, with those of tracebacks.
+        """Return the number of lines that the bot has logged, including tracebacks.
 
-        Without those about clicks for which the platform waits no longer: here it does so for a second only.
+        It leaves out lines about clicks whose time is up: here the platform waits only for a second.
         """
         return sum("action=answer_lost" not in line for line in self.rig.whole_log().splitlines())
 
     async def ask(self) -> str:
-        """Ada asks for something, and sees the question."""
+        """Make a request as Ada, and wait for the question."""
         self._asked += 1
         prompt, done = f"Which colour has number {self._asked}?", f"Number {self._asked} is painted."
         self.rig.model.script(turn(question(prompt, "Green", "Blue")), turn(done), when=f"number {self._asked} ")
@@ -70,15 +70,15 @@ class Office:
         return prompt
 
     async def answer(self, prompt: str) -> None:
-        """Ada clicks until it is taken, and the agent goes on."""
-        # She begins before the database goes away; how soon after its return it counts is measured apart.
+        """Click as Ada until the answer counts, and the agent continues."""
+        # She begins before the database fails; the time until a click counts after its return is measured separately.
         await self.rig.answer(prompt, "Green", within=PATIENCE)
         number = prompt.removesuffix("?").rpartition(" ")[2]
         await self.rig.until(lambda: self.rig.whole(f"Number {number} is painted."))
         await self.rig.until(lambda: self.rig.settled(prompt, "Green"))
 
     async def commits(self) -> None:
-        """Wait until somebody else commits on the way that the bot has, too."""
+        """Wait until another client can commit through the bot's proxy."""
 
         def attempt() -> bool:
             try:
@@ -93,8 +93,8 @@ class Office:
                 await asyncio.sleep(0.05)
 
     async def weathers(self, away: Callable[[], Awaitable[None]], *, alive: bool = True) -> float:
-        """Somebody waits for an answer while the database is away; returns how long it took to serve again."""
-        # What the machine itself takes for all that, as busy as it is.
+        """Let a person wait for an answer while the database is away; return the seconds until it serves again."""
+        # Measure the machine's own time for all that, under its current load.
         began = time.monotonic()
         await self.answer(await self.ask())
         usual = time.monotonic() - began
@@ -110,7 +110,7 @@ class Office:
         finally:
             impatient.cancel()
             await asyncio.gather(impatient, return_exceptions=True)
-        # Whoever writes from now on is served as well, by every part of the bot.
+        # A person who writes from now on is served as well, by every part of the bot.
         await self.answer(await self.ask())
         logged, minutes = self.lines() - lines, max(1.0, (time.monotonic() - began) / 60)
         print(f"served again after {seconds:.1f} s; {logged} lines in {time.monotonic() - began:.0f} s")
@@ -127,7 +127,7 @@ class Office:
 @pytest.fixture
 async def office(platform: str, pair: Pair, tmp_path: Path, launcher: Launcher) -> AsyncIterator[Office]:
     async with AsyncExitStack() as stack:
-        # It goes with its servers, of which either may be the primary then.
+        # The database is part of its servers, either of which may be the primary by then.
         database = pair.primary.made(f"office_{next(numbers)}")
         way = await stack.enter_async_context(proxy(pair.primary.socket))
         rig = await stack.enter_async_context(PLATFORMS[platform](tmp_path, launcher))
@@ -146,7 +146,7 @@ async def office(platform: str, pair: Pair, tmp_path: Path, launcher: Launcher) 
 async def test_after_a_standby_was_all_that_there_was_every_part_of_the_bot_finds_the_primary_again(
     office: Office,
 ) -> None:
-    """The proxy leads to the standby before that is promoted: every link of the bot comes to stand there."""
+    """The proxy leads to the standby before it is promoted, so every connection of the bot ends up there."""
 
     async def to_the_standby_and_back() -> None:
         office.way.target = office.pair.standby.socket
@@ -160,7 +160,7 @@ async def test_after_a_standby_was_all_that_there_was_every_part_of_the_bot_find
 
 
 async def test_a_switch_to_the_standby_and_back_loses_nothing(office: Office) -> None:
-    """Somebody clicks all the time; the primary dies without a word, and the standby takes its place."""
+    """A person clicks all the time; the primary dies suddenly, and the standby takes over."""
     for _ in range(2):
 
         async def switched() -> None:
@@ -203,7 +203,7 @@ async def test_a_server_that_is_restarted_is_waited_for(office: Office) -> None:
 async def test_connections_that_are_cut_in_the_middle_of_a_transaction_lose_no_click(
     office: Office, words: bytes
 ) -> None:
-    """Each that says these words is cut there, for two seconds."""
+    """Every connection that sends these words is cut at that point, for two seconds."""
 
     async def cut() -> None:
         office.way.cut_on(words)
@@ -215,7 +215,7 @@ async def test_connections_that_are_cut_in_the_middle_of_a_transaction_lose_no_c
 
 
 async def test_connections_that_nobody_answers_any_more_are_given_up(office: Office) -> None:
-    """As behind a proxy whose server is gone: nothing ends them, and nothing comes."""
+    """Like a proxy whose server is gone: connections stay open, and no data arrives."""
 
     async def swallowed() -> None:
         office.way.swallow()

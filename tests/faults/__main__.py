@@ -1,4 +1,4 @@
-"""The long fault run: `python -m tests.faults`. Exits with 1 where anything was lost, doubled or left over."""
+"""The long fault run: `python -m tests.faults`. Exits with 1 if anything was lost, duplicated or left over."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from .stories import KINDS
 
 PLATFORMS = ("slack", "discord")
 ROUND = 40
-"""Kills of one round: with services and a database of its own."""
+"""Kills in one round; each round has its own services and database."""
 AGAIN = 3
-"""How often points that were not reached are dealt again."""
+"""Number of times that missed points are scheduled again."""
 LARGEST = 2**26
 END_SECONDS = 15.0
 
@@ -44,7 +44,7 @@ class Combination:
     store: str
     replicas: int
     failovers: float = 0.0
-    """In which part of its rounds the database fails over."""
+    """The share of its rounds in which the database fails over."""
     orders: deque[Order] = field(default_factory=deque[Order])
     missed: list[str] = field(default_factory=list[str])
     again: int = AGAIN
@@ -109,7 +109,7 @@ def combinations(given: argparse.Namespace) -> list[Combination]:
     ]
     named = deck.named(given.points or ())
     for store in stores:
-        # Dealt over the platforms, so that each point comes as often as every other.
+        # One deck is dealt over all platforms, so that each point occurs equally often.
         kills = given.kills // len(stores) + (given.kills % len(stores) if store == stores[0] else 0)
         points = deck.dealt(kills, dice, named or deck.OF_STORE[store], 0.0 if named else deck.SHARE)
         alike = [one for one in found if one.store == store]
@@ -119,7 +119,7 @@ def combinations(given: argparse.Namespace) -> list[Combination]:
 
 
 class Hall:
-    """Rounds side by side, each in a process of its own."""
+    """Rounds that run in parallel, each in its own process."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Hall:
                 tasks.create_task(self._rig())
 
     def _next(self) -> tuple[Combination, Order] | None:
-        """A round of the combination that has most before it."""
+        """Return the next round of the combination that has the most rounds left."""
         for one in self._found:
             if not one.orders and one.missed and one.again:
                 one.again -= 1
@@ -193,7 +193,7 @@ class Hall:
 
 
 async def run(given: argparse.Namespace, found: list[Combination]) -> bool:
-    """Play it all; whether it came to its end."""
+    """Play all rounds; return True if the run was completed."""
     errors = Console(stderr=True)
     bar = Progress(
         TextColumn("kills"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[wrong]}"),

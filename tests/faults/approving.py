@@ -1,7 +1,7 @@
-"""How several people decide whether a tool may run, in a story of the kind `approval`.
+"""Approvers who decide on a tool call, in a story of the kind `approval`.
 
-Everybody acts in their own time, and clicks again what was not acked. Two of them, of whom nobody began the
-conversation, have to agree, and one who denies it ends it.
+Each person acts at their own pace, and clicks again if a click was not acked. Two approvers other than the person
+who began the conversation must agree; one denial ends it.
 """
 
 from __future__ import annotations
@@ -23,29 +23,31 @@ if TYPE_CHECKING:
     from .person import Person
 
 APPROVERS = 3
-"""The first of the people of a round; two of those who did not begin the conversation have to agree."""
+"""The first people of a round; two of them who did not begin the conversation have to agree."""
 QUORUM = 2
 APPROVE, DENY = "Approve", "Deny"
 PLANS = {"agree": 10, "deny": 5, "race": 6, "change": 4, "silent": 1}
-"""How often it goes how: all agree; somebody denies it; several act at the same moment; somebody changes their mind;
-too few say anything."""
+"""The weight of each plan. `agree`: all agree. `deny`: one denies. `race`: several act at the same moment.
+`change`: one changes their mind. `silent`: too few vote.
+"""
 WAITING = {"silent": 5, "reminded": 2, "escalated": 2, "crossing": 2}
-"""The same where people take their time: too few say anything until time is over; whoever was reminded decides, or who
-is asked later on; or they decide just when the reminder is due."""
+"""The weights of the slow plans. `silent`: too few vote until the timeout. `reminded`: a reminded approver decides.
+`escalated`: the person asked later decides. `crossing`: they decide just when the reminder is due.
+"""
 FIELD_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Approvers:
-    """Who decides about the calls of a story."""
+    """The people who decide on the calls of a story."""
 
     seats: tuple[Seat, ...]
     lead: Seat
-    """Who is asked later on."""
+    """The person whom the escalation asks."""
     deadline: float
-    """Seconds until nobody is waited for any more."""
+    """Seconds until the question times out."""
     plans: tuple[str, ...] = ()
-    """How it may go; all ways, where none are named."""
+    """The plans to choose from; all plans if empty."""
 
 
 class Panel:
@@ -66,7 +68,7 @@ class Panel:
         self._contrary = contrary
 
     async def decide(self) -> None:
-        """Decide about each call of the story."""
+        """Decide on each call of the story."""
         async with asyncio.TaskGroup() as tasks:
             for token in self._person.story.to_approve:
                 tasks.create_task(self._decide(token))
@@ -108,7 +110,7 @@ class Panel:
                         tasks.create_task(self._cast(seat, token, APPROVE))
 
     async def _own(self, token: str) -> None:
-        """Whoever began it agrees with themselves: that has to change nothing."""
+        """Let the person who began the conversation approve their own call; that must change nothing."""
         card = await self._open(token)
         if card is not None:
             await self._person.think()
@@ -119,7 +121,7 @@ class Panel:
         await self._cast(seat, token, DENY)
 
     async def _cast_when(self, seat: Seat, token: str, named: str) -> None:
-        """Agree once there is a reminder that says so, unless it is over before."""
+        """Approve once a reminder contains `named`, unless the question is settled before."""
 
         def reminded() -> bool:
             texts = [seat.reads(one) for one in seat.shown()]
@@ -130,13 +132,13 @@ class Panel:
             await self._cast(seat, token, APPROVE)
 
     async def _cross(self, seat: Seat, token: str) -> None:
-        """Agree at about the moment at which people are reminded."""
+        """Approve at about the moment when the reminder is due."""
         if await self._open(token) is not None:
             await asyncio.sleep(REMIND[0] * self._approvers.deadline)
             await self._cast(seat, token, APPROVE)
 
     async def _cast(self, seat: Seat, token: str, choice: str, together: asyncio.Barrier | None = None) -> None:
-        """Vote until it is acked, or until there is nothing left to decide."""
+        """Vote until a click is acked, or until there is nothing left to decide."""
         while (card := await self._open(token)) is not None:
             if together is not None:
                 await self._at_once(together)
@@ -154,7 +156,7 @@ class Panel:
             await self._person.until(self._busy)
 
     async def _at_once(self, together: asyncio.Barrier) -> None:
-        """Wait for the others, but not for ones that came too late."""
+        """Wait for the other approvers, but not for late ones."""
         try:
             async with asyncio.timeout(FIELD_SECONDS):
                 await together.wait()
@@ -162,7 +164,7 @@ class Panel:
             await together.abort()
 
     async def _open(self, token: str) -> Any:
-        """The card, as soon as it can be used. None: it is settled."""
+        """Return the card once its button can be used; None if the question is settled."""
         person = self._person
         await person.until(lambda: person.with_button(token, APPROVE) is not None or self._is_past(token))
         return person.with_button(token, APPROVE)
@@ -177,7 +179,7 @@ class Panel:
         return press.acked
 
     async def _deny(self, seat: Seat, token: str, card: Any) -> bool:
-        """Press it, and say why in the field that opens. One person has one field open at a time."""
+        """Press "Deny" and give the reason in the text field that opens. A person has one field open at a time."""
         async with seat.hands:
             seat.close_field()
             try:

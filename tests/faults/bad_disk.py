@@ -1,13 +1,13 @@
-"""A disk that refuses, under the SQLite of this process: by a VFS of our own around SQLite's, made with ctypes.
+"""A failing disk under this process's SQLite: a custom VFS around SQLite's own, made with ctypes.
 
-That needs neither a compiler, nor strace, nor to be root, and it refuses exactly what SQLite asks for, on its own
-files. (SQLite's own hook for system calls, xSetSystemCall, has no fsync; a shim for LD_PRELOAD wants a compiler; what
-strace injects depends on the right to trace.) What the disk does stands in a file, which is read at each call:
+It needs no compiler, no strace and no root, and it fails exactly SQLite's requests, on its own files. (SQLite's hook
+for system calls, xSetSystemCall, has no fsync; a shim for LD_PRELOAD needs a compiler; faults that strace injects
+depend on the right to trace.) A file that is read at each call says what the disk does:
 
     well     it works
-    full     no file grows; what is there can be written over
-    sync     nothing is flushed, although it was written
-    write    nothing is written
+    full     no file grows; existing bytes can be overwritten
+    sync     flushes fail, although the data was written
+    write    writes fail
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Vfs(Structure):
 
 
 kept: list[Any] = []
-"""What SQLite points at."""
+"""Objects that SQLite holds pointers to; they must not be collected."""
 
 
 def install(state: Path) -> None:
-    """From now on every database that this process opens is on that disk."""
+    """Put every database that this process opens from now on onto the failing disk."""
     library = ctypes.CDLL(_sqlite3.__file__)
     find, register = library.sqlite3_vfs_find, library.sqlite3_vfs_register
     find.restype, find.argtypes = c_void_p, [c_void_p]

@@ -1,9 +1,8 @@
-"""Runs `askback slack` or `askback discord` as it is, and ends it with SIGKILL at a named point.
+"""Run `askback slack` or `askback discord` unchanged, and end it with SIGKILL at a named point.
 
-Its argument is a line of JSON: platform, point, number, halt, spoil, pace and arguments. At its point the process
-kills itself; where `halt` says so, it stops (nothing of it runs any more, and whoever ordered it looks around, and
-kills it). A pace is the seconds between two cards of one place, where the shipped one would be waited for. The points
-are in `points.py`, and what can be spoiled in `spoils.py`.
+The argument is a line of JSON: platform, point, number, halt, spoil, pace and arguments. At its point the process
+kills itself. With `halt` it stops instead, so that the parent can inspect it and then kill it. `pace` is the seconds
+between two cards in one channel, instead of the default. `points.py` lists the points, `spoils.py` the spoils.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ CALL_SECONDS = 2
 
 
 def wind(ahead: Path) -> None:
-    """The wall clock goes by as many seconds more as stand in that file, from the moment that they do."""
+    """Move the wall clock ahead by the number of seconds in that file, which is read at each call."""
     now = clock.now
     clock.now = lambda: now() + int(ahead.read_text() or 0) * clock.SECOND
-    # It is noticed at the latest after half a minute: nobody has to wait for that here.
+    # The program notices a clock jump after at most half a minute; the tests do not wait for that.
     worker.LOOK_AGAIN = worker.CLOCK_SECONDS = 0.2
 
 
@@ -42,7 +41,7 @@ def main() -> None:
     if "RIG_CLOCK" in os.environ:
         wind(Path(os.environ["RIG_CLOCK"]))
     if order["halt"]:
-        # Where outages come every few seconds, nobody waits half a minute for an answer that does not come.
+        # Outages come every few seconds here, so a call must not wait half a minute for an answer that never comes.
         app.CALL_SECONDS, calls.CALL_SECONDS = CALL_SECONDS, float(CALL_SECONDS)
     if order["pace"] is not None:
         policy.Limits.model_fields["seconds_between_asks"].default = order["pace"]

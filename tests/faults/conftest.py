@@ -15,7 +15,7 @@ PLATFORMS = {"discord": on_discord.rigged, "slack": on_slack.rigged}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every platform, but for what means something on one only: that says why."""
+    """Parametrize over every platform, except for tests marked `only`, which must give a reason."""
     if "platform" not in metafunc.fixturenames:
         return
     platforms = sorted(PLATFORMS)

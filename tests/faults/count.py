@@ -1,4 +1,4 @@
-"""What came of a round: counted from the services' own logs and the tools' own file, and from nothing else."""
+"""Count the outcome of a round, only from the services' own logs and the tools' own file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .reminding import Reminders
 from .stories import ANSWERED, Edit, Press, Shown, Story, prompt
 
 SHADOW = 5.0
-"""Seconds before a kill in which a notice behind an ack may be lost with the process: it is not stored."""
+"""Seconds before a kill in which a notice that follows an ack may be lost with the process; it is not stored."""
 UNNOTICED = 1.0
-"""For how long what is delivered may still go to a process that was killed."""
+"""Seconds for which an event may still be delivered to a process that was killed."""
 BACK_SECONDS = 5.0
-"""How long a bot may live before a card that somebody deleted is missed."""
+"""Seconds that a bot may live before the absence of a deleted card counts as an error."""
 EDITED = "[edited a message that you have read."
 ASKED = "Asked: "
-"""What stands on every card, and on no text about one."""
+"""Text that appears on every card, and in no message about a card."""
 VIOLATIONS = {
     "clicks": "clicks acked and lost",
     "never": "outcomes never heard",
@@ -45,14 +45,14 @@ VIOLATIONS = {
 
 @dataclass
 class Tally:
-    """The figures of one round, or of many."""
+    """The figures of one or more rounds."""
 
     kills: int = 0
     with_work: int = 0
     points: Counter[str] = field(default_factory=Counter[str])
     """Kills at each named point, and at random moments."""
     in_flight: Counter[str] = field(default_factory=Counter[str])
-    """What was under way at all kills together."""
+    """Work in flight, summed over all kills."""
     seconds: float = 0.0
     conversations: int = 0
     asks: int = 0
@@ -62,25 +62,25 @@ class Tally:
     tools: int = 0
     interrupted: int = 0
     approvals: Counter[str] = field(default_factory=Counter[str])
-    """Calls that people had to approve, what came of them, their votes, and the tools that ran."""
+    """Calls that needed approval, their outcomes, their votes, and the tools that ran."""
     changes: Counter[str] = field(default_factory=Counter[str])
-    """Cards that people deleted and edits that they made, and what came of them."""
+    """Cards that people deleted and edits that they made, and their outcomes."""
     calls: int = 0
     repeated: int = 0
     turns_in_flight: int = 0
     unheard: int = 0
-    """Conversations on Discord whose first message no bot was there to hear."""
+    """Conversations on Discord whose first message no running bot received."""
     weather: Counter[str] = field(default_factory=Counter[str])
     violations: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in VIOLATIONS})
 
     @property
     def all_violations(self) -> list[str]:
-        """Return each with its kind, in words."""
+        """Return each violation with its kind, in words."""
         return [f"{VIOLATIONS[kind]}: {one}" for kind, found in self.violations.items() for one in found]
 
     @property
     def count(self) -> int:
-        """Of violations."""
+        """Return the number of violations."""
         return sum(map(len, self.violations.values()))
 
     def add(self, other: Tally) -> None:
@@ -105,7 +105,7 @@ class Tally:
 
 
 def counted(record: Record) -> Tally:
-    """The figures of a round."""
+    """Return the figures of a round."""
     tally = Tally(seconds=record.seconds, weather=record.weather, conversations=len(record.stories))
     for kill in record.kills:
         tally.kills += 1
@@ -120,7 +120,7 @@ def counted(record: Record) -> Tally:
 
 @dataclass(frozen=True)
 class Heard:
-    """What the model heard of a question: an answer, or that there is none."""
+    """The outcome of a question as the model received it: an answer, or that there is none."""
 
     answer: str | None
     text: str
@@ -139,8 +139,9 @@ class _Count:
         self._last: dict[str, Any] = {}
         for tag, requests in self._requests.items():
             whole = [by_number[one.number] for one in requests if one.number in by_number]
-            if whole:  # otherwise its only request was still being answered when nobody waited any more
-                # Of those that are as long, the newest: what people wrote meanwhile stands in the same message.
+            if whole:  # otherwise the only request was still being answered when the round stopped waiting
+                # Of the longest requests take the newest; messages that people wrote meanwhile are part of the same
+                # message.
                 self._last[tag] = max(reversed([one["request"]["messages"] for one in whole]), key=len)
 
     def everything(self) -> None:
@@ -199,7 +200,7 @@ class _Count:
                 self._wrong(kind, what)
 
     def _turns(self, story: Story) -> None:
-        """Requests for a turn that was asked for already."""
+        """Count the requests for a turn that was requested before."""
         before: Request | None = None
         for request in self._requests[story.tag]:
             if before is not None and before.turn == request.turn:
@@ -211,7 +212,7 @@ class _Count:
             before = request
 
     def _results(self, story: Story) -> dict[str, Heard]:
-        """What the model heard of each question."""
+        """Return the outcome of each question as the model received it."""
         tally = self._tally
         results: Counter[str] = Counter()
         texts: dict[str, str] = {}
@@ -270,7 +271,7 @@ class _Count:
         tally.outcomes["answered" if answer is not None else heard.text.split(".")[0]] += 1
         cards = [one for one in story.shown if prompt(token) in one.text and ASKED in one.text]
         if cards or all(deletion.is_back for deletion in story.deletions):
-            # A click may have come just before its card was deleted: the answer counts then, and nothing comes back.
+            # A click may have come just before its card was deleted; the answer counts then, and no card comes back.
             self._card(token, answer, cards)
         presses = [press for press in story.presses if press.token == token]
         if answer is None:
@@ -282,7 +283,7 @@ class _Count:
 
     def _answered(self, story: Story, token: str, answer: str, presses: list[Press]) -> None:
         acks = [press.done for press in presses if press.acked and press.done is not None]
-        # Whatever the first ack said, the question was settled, or its step had passed, when that was sent.
+        # By the first ack, the question was settled or its step was done, so later clicks cannot count.
         before = [press for press in presses if not acks or press.sent <= min(acks)]
         if story.kind != "typed" and answer not in {press.label for press in before}:
             self._wrong("clicks", f"{token}: {answer!r} counted, which was clicked after the ack of {_list(before)}")
@@ -292,10 +293,10 @@ class _Count:
             self._wrong("clicks", f"{token}: {_list(losers)} acked and not told that {answer!r} counted")
 
     def _unanswered(self, story: Story, token: str, text: str) -> None:
-        """Nobody's answer counted: then nobody's was acked before the deadline, a cancel or a stop."""
+        """Check that no answer was acked before the deadline, a cancel or a stop, since none counted."""
         if story.kind in {"cancel", "stop", "typed"}:
             return
-        # A form is answered by its last step.
+        # The last step answers a form.
         decides = f"{story.questions[-1]}!" if story.kind == "form" else token
         until = self._requests[story.tag][0].at + self._record.order.deadline
         early = [
@@ -311,7 +312,7 @@ class _Count:
         return any(press.sent <= kill.at <= end for kill in self._record.kills)
 
     def _card(self, token: str, answer: str | None, cards: list[Shown]) -> None:
-        """The one card of a question, as it stands in the end."""
+        """Check that the question has at most one card, and the card's final state."""
         if len(cards) > 1:
             self._wrong("cards", f"{token} stands there {len(cards)} times")
         if answer is not None and not cards:
@@ -322,7 +323,7 @@ class _Count:
                 self._wrong("unsettled", f"{token}: the card does not say {wanted}: {cards[0].text!r}")
 
     def _deletions(self, story: Story, heard: dict[str, Heard]) -> None:
-        """A card that somebody deleted came back once, unless a click that was on its way had answered it."""
+        """Check that a deleted card was posted again once, unless a click in flight had answered it."""
         for deletion in story.deletions:
             posts = sum(_ask(text, {deletion.token}) for _, text in self._record.posted)
             self._tally.changes["deleted"] += 1
@@ -330,13 +331,14 @@ class _Count:
             if posts > 1 + deletion.is_back:
                 self._wrong("cards", f"{deletion.token}: its card was posted {posts} times, and deleted once")
             is_answered = deletion.token in heard and heard[deletion.token].answer is not None
-            # Who was about to post it may have died: beside other processes, its lease has to end first.
+            # The worker that was about to post the card may have died; with several replicas its lease has to expire
+            # first.
             lease = LEASE_SECONDS if self._record.order.store == "postgres" else 0.0
             if not deletion.is_back and not is_answered and deletion.waited > BACK_SECONDS + lease:
                 self._wrong("gone", f"{deletion.token}: not back within {deletion.waited:.1f} s of one bot's life")
 
     def _edits(self, story: Story) -> None:
-        """What people changed reached the model once: in the place of what it had not read, or beside that."""
+        """Check that each edit reached the model once, either replacing an unread message or following a read one."""
         texts = self._heard_texts(story)
         for edit in story.edits:
             before = sum(edit.before in text and EDITED not in text for text in texts)
@@ -355,14 +357,14 @@ class _Count:
                     self._wrong("edits", f"{story.tag}: what was heard is {heard}")
 
     def _may_be_missed(self, edit: Edit) -> bool:
-        """Whether nobody may have been there to hear it: Discord tells of an edit once, and keeps none for later."""
+        """Return True if possibly no bot received the edit: Discord sends an edit once, and stores none for later."""
         order, kills = self._record.order, [kill.at - edit.at for kill in self._record.kills]
         near = [after for after in kills if -SHADOW <= after <= SHADOW]
         died = len(near) >= order.replicas and max(near) >= -UNNOTICED
         return order.platform == "discord" and not edit.is_seen and died
 
     def _heard_texts(self, story: Story) -> list[str]:
-        """What the model heard that people wrote."""
+        """Return the texts of people that the model received."""
         return [
             block["text"]
             for message in self._last[story.tag]
@@ -372,10 +374,10 @@ class _Count:
         ]
 
     def _messages(self, story: Story) -> None:
-        """What people wrote, and did not change, reached the model, each message once."""
+        """Check that each message of a person, if not edited, reached the model exactly once."""
         texts = self._heard_texts(story)
-        # A further "stop" that was delivered late ends what goes on by then: what people had written before it waits,
-        # as it should, for what they write next.
+        # A second "stop" that is delivered late ends the turn that runs by then. Messages that people had written
+        # before it wait, as they should, for the next message.
         stopped_again = sum("Stopped by" in one.text for one in story.shown) > 1
         must_be_heard = self._record.order.platform == "slack" and not stopped_again
         changed = {edit.before for edit in story.edits}
@@ -387,7 +389,7 @@ class _Count:
                 self._wrong("messages", f"{story.tag}: {text!r} was heard {times} times")
 
     def _texts(self, story: Story) -> None:
-        """What the model said stands there once, and nothing waits for a click any more."""
+        """Check that each text of the model was posted once, and that no buttons are left."""
         for one in story.shown:
             if one.has_controls:
                 self._wrong("unsettled", f"{story.tag} {story.kind}: there are still buttons: {one.text!r}")
@@ -400,7 +402,7 @@ class _Count:
 
 
 def _ask(text: str, tokens: Collection[str]) -> bool:
-    """Whether that is the card of one of these questions."""
+    """Return True if the text is the card of one of these questions."""
     return ASKED in text and any(prompt(token) in text for token in tokens)
 
 

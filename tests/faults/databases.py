@@ -1,4 +1,4 @@
-"""A fresh database for each round, named as people name it: by ASKBACK_DATABASE_URL."""
+"""A fresh database for each round, chosen as users do, by ASKBACK_DATABASE_URL."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ STORES = ("sqlite", "postgres")
 
 @contextmanager
 def fresh(store: str, folder: Path) -> Generator[str]:
-    """An empty database, gone afterwards, and its URL."""
+    """Yield the URL of an empty database, which is removed afterwards."""
     if store == "sqlite":
         yield str(folder / "askback.db")
         return
-    from tests.stores import STANDARD, VARIABLE, Server  # what it needs is an extra
+    from tests.stores import STANDARD, VARIABLE, Server  # its dependency is an optional extra
 
     with Server(os.environ.get(VARIABLE, STANDARD[-1])).database() as url:
         yield url

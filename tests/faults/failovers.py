@@ -1,4 +1,4 @@
-"""Failovers under a round of the long run: a primary and its standby, and the proxy that leads to one of them."""
+"""Failovers during a round of the long run: a primary, its standby, and the proxy in front of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from failover.proxy import Proxy, proxy
 from servers import Pair, server_pair
 
 CALM_SECONDS = (2.0, 5.0)
-"""Between two troubles."""
+"""Range of seconds between two failures."""
 TROUBLES = ("switched", "restarted", "cut", "cut in a commit", "on the standby", "silent")
 FELT_SECONDS = 15.0
-"""For so long after a trouble, turns that it broke off may be taken again."""
+"""Seconds after a failure in which turns that it interrupted may be repeated."""
 AWAY_SECONDS = (0.5, 3.0)
 
 
 class Failovers:
-    """What happens to the database of one round."""
+    """The failures of one round's database."""
 
     def __init__(self, pair: Pair, way: Proxy, dice: random.Random) -> None:
         self._pair = pair
@@ -30,20 +30,20 @@ class Failovers:
         self._pile: list[str] = []
         self.seen: Counter[str] = Counter()
         self.calm = asyncio.Lock()
-        """Held while the database is in trouble, and by whoever starts a process meanwhile: it would end again."""
+        """Held while the database fails, and by the code that starts a process, which would otherwise exit again."""
         self._over_at = float("-inf")
 
     @property
     def is_felt(self) -> bool:
-        """Whether a turn may be taken again because of it."""
+        """Return True if a turn may be repeated because of a failure."""
         return self.calm.locked() or time.monotonic() - self._over_at < FELT_SECONDS
 
     async def blow(self) -> None:
-        """One trouble after the other until cancelled; each is over before this ends."""
+        """Cause one failure after the other until cancelled; the current one finishes before this returns."""
         while True:
             await asyncio.sleep(self._dice.uniform(*CALM_SECONDS))
             if not self._pile:
-                # Each comes as often as every other, and in no order.
+                # Each failure occurs equally often, in random order.
                 self._pile = [*TROUBLES]
                 self._dice.shuffle(self._pile)
             trouble = self._pile.pop()
@@ -89,7 +89,7 @@ class Failovers:
 
 @asynccontextmanager
 async def failing_over(dice: random.Random) -> AsyncGenerator[tuple[str, Failovers]]:
-    """The URL of an empty database that fails over, and what does that."""
+    """Yield the URL of an empty database that fails over, and the object that causes the failures."""
     with server_pair() as pair:
         name = pair.primary.made("askback")
         async with proxy(pair.primary.socket) as way:

@@ -1,9 +1,9 @@
-"""Named points around what the time alone does to an ask: a reminder, an escalation, its deadline.
+"""Named points around the time-based steps of an ask: a reminder, an escalation, its deadline.
 
-WHAT:due      the transaction has found that the time has come; nothing of it is written yet
-WHAT:noted    it is committed, and nobody has heard of it
-WHAT:telling  the reminder, or the card that says that time is over, is about to go out
-WHAT:told     the platform has it, and nobody has heard of that
+WHAT:due      the transaction has found that the time has come, and has written nothing yet
+WHAT:noted    the transaction is committed, and nothing was notified
+WHAT:telling  the reminder, or the card that shows the timeout, is about to be posted
+WHAT:told     the platform has accepted it, and the process does not know yet
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REACHED = Callable[[], None]
 
 
 def arm(what: str, when: str, reached: REACHED) -> None:
-    """Have that point reached whenever the program comes by it."""
+    """Call `reached` whenever the program passes that point."""
     if when in ("due", "noted"):
         attend_on(what, when, reached)
     else:

@@ -31,7 +31,7 @@ DRAWINGS = ("create_interaction_response", "update_message")
 
 
 class DiscordRig(Rig):
-    """On Discord."""
+    """The rig with Discord's services."""
 
     platform = "discord"
     receives = 1
@@ -100,7 +100,7 @@ class DiscordRig(Rig):
         return sorted(shown, key=lambda post: int(post.id))
 
     def reads(self, message: Post) -> str:
-        # A text that is being written has both: its words, and a button.
+        # A text that is still being streamed has both its words and a button.
         return message.content + (body([*message.components], {}) if message.components else "")
 
     def buttons(self, message: Post) -> tuple[Control, ...]:
@@ -110,7 +110,7 @@ class DiscordRig(Rig):
         return True
 
     def posts(self) -> list[tuple[str, str]]:
-        """A repeated name makes no second message: Discord gives the first one back."""
+        """Discord answers a repeated nonce with the first message, so the two count as one."""
         posts = {
             (str(call.body.get("nonce")), str(as_object(call.answer).get("id"))): call.body
             for call in self.guild.log

@@ -1,4 +1,4 @@
-"""What the person who began a conversation does in it, by as many clicks as it takes."""
+"""The person who began a conversation, and acts in it with as many clicks as it takes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ USE, KEEP = "Use this as your answer", "Just a message"
 SEEN = "the agent will see your edit"
 LOOK = 0.03
 PATIENT = 2.5
-"""Seconds after which a person who sees nothing happen tries again."""
+"""Seconds without an effect after which a person tries again."""
 NOTICED = 1.0
-"""Seconds for which a person looks whether what they changed was noticed."""
+"""Seconds for which a person waits for a sign that the bot noticed an edit."""
 
 
 class Person:
-    """Plays one story to its end, by as many clicks as it takes."""
+    """Play one story until its end, with as many clicks as it takes."""
 
     def __init__(
         self,
@@ -39,8 +39,7 @@ class Person:
         contrary: float,
         approvers: Approvers | None = None,
     ) -> None:
-        """`busy`: whether there is a bot that could do something; `deaths`: how many have been killed; `contrary`: see
-        `Order`."""
+        """Take `busy` (True while a bot can act), `deaths` (the number of bots killed) and `contrary` (see `Order`)."""
         self.story = story
         self._approvers = approvers
         self.seat = seat
@@ -56,14 +55,14 @@ class Person:
         first = f"{story.tag} {story.kind} please"
         story.written.append(first)
         deaths = self._deaths()
-        await self.until(self._busy)  # who sees that it is away waits, and it may still be killed the next moment
+        await self.until(self._busy)  # the person waits while the bot is away; it may still be killed the next moment
         message = seat.begin(first)
         story.starter = seat.id
         for other in self._others():
             other.join(seat)
         while not await self.within(lambda: story.is_heard or self.seat.shown()):
             if seat.may_be_missed and self._deaths() > deaths:
-                # A message that a dead bot missed is gone; this is another conversation then.
+                # A message that arrived while the bot was dead is lost; this person begins another conversation.
                 story.is_over = True
                 return
         match story.kind:
@@ -98,19 +97,19 @@ class Person:
                 assert self._approvers is not None
                 await Panel(self, self._approvers, self._dice, self._busy, self._contrary).decide()
             case _:
-                pass  # a tool that runs by itself, and a question that nobody answers
+                pass  # a tool that needs no person, and a question that no one answers
         await self.until(self.is_over)
         story.is_over = True
 
     # looking
 
     async def until(self, holds: Callable[[], object]) -> None:
-        # People look now and then; what they see is in many places, and changes without a word.
+        # People look at the screen now and then; its parts change in many places, without any event.
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(LOOK)
 
     async def within(self, holds: Callable[[], object], seconds: float = PATIENT) -> bool:
-        """Wait for it, and so long in all while a bot is there to do it."""
+        """Wait for it, counting only the seconds in which a bot is running."""
         left = seconds
         while not holds():
             await asyncio.sleep(LOOK)
@@ -123,7 +122,7 @@ class Person:
         await asyncio.sleep(self._dice.uniform(0.0, 0.15))
 
     def card(self, token: str) -> Any:
-        """The message that asks this, if it stands there."""
+        """Return the card of this question, if there is one."""
         found = [one for one in self.seat.shown() if asks(self.seat.reads(one), token)]
         return found[0] if found else None
 
@@ -135,20 +134,20 @@ class Person:
         return self.has_said(self.story.last)
 
     def has_said(self, turn: int) -> bool:
-        """Whether the text of that turn stands there whole."""
+        """Return True if the whole text of that turn is visible."""
         name = f"{self.story.tag}.{turn} "
         return any(self.seat.reads(one).startswith(name) and self.seat.is_whole(one) for one in self.seat.shown())
 
     def shows_controls(self) -> bool:
-        """Whether there is still something to click on in the thread."""
+        """Return True if the thread has anything left to click on."""
         return any(self.can_act(one) for one in self.seat.shown())
 
     def can_act(self, message: Any) -> bool:
-        """Whether a click on it might change something: what only shows more may stay for ever."""
+        """Return True if a click on the message can change anything; buttons that only expand text may stay."""
         return any(control.label != EVERYTHING for control in self.seat.controls(message))
 
     def look_back(self) -> None:
-        """Note what stands in the thread at the end of all."""
+        """Record the content of the thread at the end."""
         seat = self.seat
         self.story.shown = [Shown(seat.reads(one), self.can_act(one), seat.at(one)) for one in seat.shown()]
         self.story.told = [seat.reads(one) for one in seat.told() if not seat.controls(one)]
@@ -169,12 +168,12 @@ class Person:
         try:
             yield press
         except (PersonError, NotFound):
-            self.story.presses.remove(press)  # it was gone under their finger
+            self.story.presses.remove(press)  # it disappeared under their finger
         else:
             press.done = time.time()
 
     async def click(self, token: str, label: str, act: Callable[..., Awaitable[Click]], *what: Any) -> bool:
-        """Do it once; whether it was acked."""
+        """Click once; return True if the click was acked."""
         with self.pressing(token, label) as press:
             press.click = await act(*what)
         return press.acked
@@ -183,7 +182,7 @@ class Person:
         return await self.seat.press(message, self.seat.find(message, label))
 
     async def is_gone(self, token: str, button: str, acked: bool) -> bool:
-        """Whether what was clicked went: after an error one tries again at once, after an ack one waits a while."""
+        """Return True if the button disappeared. After an error the person retries at once, after an ack they wait."""
         if not acked:
             await self.until(self._busy)
             return self.with_button(token, button) is None
@@ -203,7 +202,7 @@ class Person:
             gone = await self.is_gone(token, button, acked)
 
     def is_past(self, token: str) -> bool:
-        """Whether nobody can answer this any more: it is settled, or its card shows another question."""
+        """Return True if the question cannot be answered any more: it is settled, or its card shows another one."""
         settled = self.card(token)
         if settled is not None:
             return not self.seat.controls(settled)
@@ -211,7 +210,7 @@ class Person:
         return any(self.card(other) is not None for other in later) or self.is_over()
 
     async def choose(self, letter: str) -> None:
-        """Answer one question by a button; each try chooses another, so that one sees which one counted."""
+        """Answer one question by a button; each try chooses another option, so that the counted one is visible."""
         token = self.story.tag + letter
         tries = 2 * "abc".index(letter)  # so that a click that counts for another question is noticed
         while True:
@@ -230,7 +229,7 @@ class Person:
                 return
 
     async def pick(self, letter: str, then: str = "Next") -> None:
-        """Tick two of several, always the same, and go on."""
+        """Tick two of several options, always the same, and continue."""
         token = self.story.tag + letter
         wanted = COLOURS[1], COLOURS[3]
         while True:
@@ -245,7 +244,7 @@ class Person:
             values = [choice.value for choice in menus[0].choices if choice.label.endswith(wanted)]
             if not await self.click(f"{token}+", ", ".join(wanted), self.seat.pick, card, menus[0], values):
                 continue
-            # On the card as it is now: one that was drawn anew has taken the ticks over from the one before.
+            # Use the card as it is now; a redrawn card has taken over the ticks.
             card = self.with_button(token, then)
             if card is None:
                 continue
@@ -271,7 +270,7 @@ class Person:
         return any(not self.seat.controls(card) for card in found) or self.is_over()
 
     async def write_in(self) -> None:
-        """Answer in the text field behind "Something else…"."""
+        """Answer in the text field that "Something else…" opens."""
         token, button = f"{self.story.tag}a", "Something else…"
         while True:
             await self.until(lambda: self.with_button(token, button) is not None or self.is_past(token))
@@ -297,7 +296,7 @@ class Person:
     # writing
 
     async def offered(self, choice: str) -> None:
-        """Answer the bot's question what a message was meant as, as long as it asks."""
+        """Answer the bot's question about the purpose of a message, as long as it asks."""
         while True:
             offers = self.offers(choice)
             if not offers:
@@ -311,7 +310,7 @@ class Person:
             await self.within(lambda: not self.offers(choice))
 
     async def typed(self) -> None:
-        """Type the answer into the thread, and say that it is one."""
+        """Type the answer into the thread, and confirm that it is one."""
         token = f"{self.story.tag}a"
         await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
         tries = 0
@@ -328,7 +327,7 @@ class Person:
         return [*self.seat.told(), *self.seat.shown()]
 
     async def message(self) -> None:
-        """Write something that is no answer while a question is open, and then answer."""
+        """Write a message that does not answer the open question, and then answer the question."""
         token = f"{self.story.tag}a"
         await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
         text = f"Hurry up with {self.story.tag}"
@@ -339,7 +338,7 @@ class Person:
         await self.choose("a")
 
     async def edit(self, message: Any, first: str) -> None:
-        """Change two messages while a question is open: what the agent has read, and what it has not."""
+        """Edit two messages while a question is open: one that the agent has read, and one that it has not."""
         tag = self.story.tag
         token = f"{tag}a"
         await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
@@ -348,7 +347,7 @@ class Person:
         another = self.seat.write(text)
         changes = [(message, first, f"{tag} edit, by Friday please", self.notices)]
         if self._dice.random() < self._contrary:
-            await self.change(another, text, calmer)  # at once, whether the bot has it or not
+            await self.change(another, text, calmer)  # at once, even if the bot has not received it
         elif await self.within(lambda: self.is_past(token) or self.offers(KEEP)) and self.offers(KEEP):
             changes.append((another, text, calmer, lambda: self.offers(KEEP)))
         self._dice.shuffle(changes)
@@ -360,7 +359,7 @@ class Person:
             await self.offered(KEEP)
             await self.choose("a")
             return
-        # The agent is told the answer at that moment, and with it one version or the other.
+        # The agent receives the answer at that moment, and one version of the message with it.
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.choose("a"))
             for message, before, after, _ in changes:
@@ -370,7 +369,7 @@ class Person:
         await self.within(lambda: self.has_said(self.story.last + 1))
 
     async def change(self, message: Any, before: str, after: str, signs: Callable[[], list[Any]] | None = None) -> None:
-        """Edit a message, and look for another sign that the bot noticed: a notice, or an offer made anew."""
+        """Edit a message, and wait for a new sign that the bot noticed: a notice, or a new offer."""
         await self.think()
         await self.until(self._busy)
         known = set[float]() if signs is None else {self.seat.at(one) for one in signs()}
@@ -381,7 +380,7 @@ class Person:
             edit.is_seen = await self.within(lambda: {self.seat.at(one) for one in signs()} - known, NOTICED)
 
     def notices(self) -> list[Any]:
-        """What the bot says of edits that it noticed."""
+        """Return the bot's notices about edits."""
         return [one for one in self.all_shown() if SEEN in self.seat.reads(one)]
 
     def offers(self, choice: str) -> list[Any]:
@@ -390,7 +389,7 @@ class Person:
     # deleting
 
     async def deleted(self) -> None:
-        """Delete the card, now and then with a click on its way, and answer the one that comes back."""
+        """Delete the card, sometimes with a click in flight, and answer the card that comes back."""
         token = f"{self.story.tag}a"
         await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
         await self.think()
@@ -415,7 +414,7 @@ class Person:
         await self.choose("a")
 
     async def stop(self) -> None:
-        """Stop the agent while it asks, and have it go on."""
+        """Stop the agent while it asks, and make it continue."""
         token = f"{self.story.tag}a"
         await self.until(lambda: self.with_button(token, "Cancel") is not None or self.is_past(token))
         while not self.is_past(token):

@@ -1,19 +1,19 @@
-"""Named points in the program, at which it dies.
+"""Named points in the program at which it dies.
 
-Points are wrapped around the program from outside; it knows nothing of them. It is the NUMBERth time
-that the point is reached:
+The points are patched in from outside; the program does not know about them. The process dies when the point is
+reached for the NUMBERth time:
 
     before:WORK   a transaction of the store is about to be submitted (WORK is the method: `decide`, `end_turn` …)
-    commit:WORK   its statements have run; COMMIT is the next that the database would hear
-    after:WORK    it is committed, and nobody has heard of it
+    commit:WORK   its statements have run; COMMIT is the next command for the database
+    after:WORK    it is committed, and the caller does not know yet
     ack           the ack of a click is about to be sent
     call:WHAT     a call to the platform is about to be made (`card` posts a card, `text` begins one of the agent's,
                   `draw` changes a card)
-    called:WHAT   it has answered, and nobody has heard of that
-    WHAT:WHEN     what the time alone does: see `moments.py`
-    approval:WHEN what comes of an approval: a vote is about to be submitted (`voting`); one that decides nothing is
+    called:WHAT   the platform has answered, and the caller does not know yet
+    WHAT:WHEN     a time-based step: see `moments.py`
+    approval:WHEN a step of an approval: a vote is about to be submitted (`voting`); a vote that decides nothing is
                   committed, and not acked (`voted`), or the one that decides (`decided`); the turn woke, and has
-                  found a call that people let run (`woken`); it is about to be committed as started (`unstarted`),
+                  found an approved call (`woken`); the call is about to be committed as started (`unstarted`),
                   it is (`started`), it has run (`ran`), and its result is committed (`ended`)
 """
 
@@ -44,22 +44,22 @@ halts = False
 
 
 def reached() -> None:
-    """The point is reached: at the last time, nothing happens after it, not even an exit handler."""
+    """Count one pass of the point; at the last one nothing happens after it, not even an exit handler."""
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGSTOP if halts else signal.SIGKILL)
-        while True:  # the other threads get no turn in the moment until it strikes
+        while True:  # keep the other threads from running until the signal arrives
             pass
 
 
 def method(work: Any) -> str:
-    """The store's method that a transaction belongs to: `Turning.end_turn.<locals>.work`. Empty: a bare statement."""
+    """Return the store's method of a transaction (`Turning.end_turn.<locals>.work`); empty for a bare statement."""
     return work.__qualname__.partition(".")[2].partition(".")[0]
 
 
 def arm(point: str, number: int, *, halt: bool) -> None:
-    """Die when the point is reached for the NUMBERth time; with `halt`, stop for good and be killed by somebody."""
+    """Die at the NUMBERth pass of the point; with `halt`, stop permanently, to be killed from outside."""
     global left, halts
     left, halts = number, halt
     moment, _, what = point.partition(":")

@@ -1,4 +1,4 @@
-"""What a round of the long run is to be, and what happened in it."""
+"""The order for a round of the long run, and the record of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .approving import APPROVERS
 from .stories import KINDS, Story
 
 TALKS = 8
-"""Conversations at a time."""
+"""Concurrent conversations."""
 DRAIN_SECONDS = 40.0
 DEADLINE_SECONDS = 15.0
 
@@ -29,39 +29,39 @@ class Order:
     calm: bool = False
     kinds: tuple[str, ...] = KINDS
     least: int = 0
-    """Conversations that are begun however few kills there are."""
+    """The minimum number of conversations, even with few kills."""
     contrary: float = 0.2
-    """How often somebody clicks two things at once that contradict each other."""
+    """Probability that a person clicks two contradicting options at once."""
     deadline: float = DEADLINE_SECONDS
-    """Seconds after which nobody is waited for any more."""
+    """Seconds after which a question times out."""
     drain: float = DRAIN_SECONDS
-    """Seconds in which nothing comes any further before the end is not waited for any longer."""
+    """Seconds without any progress after which the drain gives up."""
     failovers: bool = False
-    """Whether the database fails over now and then."""
+    """True if the database fails over now and then."""
     plans: tuple[str, ...] = ()
-    """How people may decide about what they approve; all ways, where none are named."""
+    """The plans of the approvers; all plans if empty."""
 
 
 @dataclass(frozen=True)
 class InFlight:
-    """What was under way at a kill."""
+    """The work in flight at a kill."""
 
     calls: int = 0
-    """Requests to the model without their answer."""
+    """Requests to the model that are not answered yet."""
     clicks: int = 0
-    """Clicks without their ack."""
+    """Clicks that are not acked yet."""
     cards: int = 0
-    """Questions that the model asked and nobody sees yet."""
+    """Questions that the model asked and that are not visible yet."""
     gone: int = 0
-    """Cards of open questions that somebody deleted and that are not back yet."""
+    """Cards of open questions that were deleted and not posted again yet."""
     tools: int = 0
-    """Own tools that run."""
+    """Own tools that are running."""
     approvals: int = 0
-    """Calls about which people have yet to decide, with their card in front of them; they wait, and nothing works."""
+    """Calls that wait for people's votes on a visible card; nothing else is in progress for them."""
     owed: int = 0
-    """Messages and answers that the bot was told, and the model was not."""
+    """Messages and answers that the bot received and the model has not."""
     turns: int = 0
-    """Turns whose request was made and whose effect nobody sees yet: each may be asked for once more."""
+    """Turns whose request was made and whose effect is not visible yet; each may be requested once more."""
 
     @property
     def anything(self) -> bool:
@@ -74,7 +74,7 @@ class Kill:
 
     point: str
     reached: bool
-    """Whether it came at its point; otherwise at a random moment."""
+    """True if the kill came at its point, False if at a random moment."""
     at: float
     in_flight: InFlight
     lived: float
@@ -92,27 +92,27 @@ class Request:
 
 @dataclass
 class Record:
-    """What happened in a round: the services' own logs, and what was done to them."""
+    """The record of a round: the services' own logs, and the faults that were injected."""
 
     order: Order
     kills: list[Kill] = field(default_factory=list[Kill])
     barriers: list[int] = field(default_factory=list[int])
-    """The number of the model's newest request when each process began."""
+    """The number of the model's newest request at the start of each process."""
     stories: list[Story] = field(default_factory=list[Story])
     requests: list[Request] = field(default_factory=list[Request])
     log: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     ran: list[str] = field(default_factory=list[str])
     released: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     posted: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """The name of each message that was posted, as often as it was, and what it said then."""
+    """The name and first text of each message, once per post."""
     weather: Counter[str] = field(default_factory=Counter[str])
     crashes: list[str] = field(default_factory=list[str])
     seconds: float = 0.0
     killing: float = 0.0
-    """Seconds of it until the last kill; the rest is for what was left to do then."""
+    """Seconds until the last kill; the rest of the round finishes the remaining work."""
     output: str = ""
 
 
 def lead_of(order: Order) -> int:
-    """The number of the one person who is asked later on, and begins nothing."""
+    """Return the number of the person whom only the escalation asks, and who begins no conversation."""
     return max(order.talks, APPROVERS)

@@ -1,8 +1,8 @@
-"""What the time alone does to a call that people have to approve, and what is wrong with how they were told of it.
+"""Time-based events of a call that needs approval, and a check of its reminders.
 
-Each moment is told at most once, however often the bot dies around it: Slack's history knows a message by its name,
-and Discord drops a message under a name that it has seen in the last minutes. Only where neither can tell, because
-the history may not be read, or because nothing ran for longer than those minutes, may one be told again.
+Each moment is notified at most once, even if the bot dies several times around it. Slack's history identifies a
+message by its name, and Discord drops a message with a name that it has seen in the last minutes. A repeat is only
+possible if neither helps: the history may not be read, or no bot ran for longer than those minutes.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .stories import REMINDED, Press, Shown, Story, reminds
 
 REMIND = (0.1, 0.2)
 ESCALATE = 0.3
-"""When those who are missing are reminded, and when further people are asked: shares of the time until the deadline."""
+"""Shares of the time until the deadline: two reminders of the missing approvers, and the escalation to more people."""
 NOTED = 0.2
-"""The share in which it is noted where the card stands, also by the next process: nobody is told of one before."""
+"""The share within which the card's location is stored, even by the next process; no reminder comes before that."""
 LEASE_SECONDS = 10.0
-"""Seconds for which a killed process may hold what it had taken to tell people, where another one lives."""
+"""Seconds for which a killed process may hold the lease of a notification while another replica lives."""
 TAKEN_SECONDS = 5.0
-"""Seconds in which that is noticed and told."""
+"""Seconds in which another replica notices that and notifies."""
 CROSSED = 1.0
-"""Seconds in which a reminder that was on its way may still come after what settles its question."""
+"""Seconds in which a reminder in flight may still arrive after its question was settled."""
 VIOLATIONS = {
     "reminded": "reminders sent twice, or too early",
     "overdue": "reminders of what was settled",
@@ -33,13 +33,13 @@ VIOLATIONS = {
 
 @dataclass(frozen=True)
 class Reminders:
-    """What is known of the times in one round."""
+    """The facts about time in one round."""
 
     deadline: float
     killed: bool
-    """Whether anything was killed in it."""
+    """True if the round had any kill."""
     held: bool
-    """Whether others lived on then, so that what was killed held for a while what it had taken."""
+    """True if other replicas lived on, so that the killed process held its leases for a while."""
 
     def wrong(
         self,
@@ -51,12 +51,12 @@ class Reminders:
         ending: str | None,
         figures: Counter[str],
     ) -> Iterator[tuple[str, str]]:
-        """What is wrong with one call: the kind, and what it was.
+        """Yield the violations of one call: the kind, and the details.
 
-        `asked`: when at the earliest it was asked for; `settled`: when at the latest it was settled.
+        `asked` is the earliest time of the request; `settled` is the latest time of the decision.
         """
         if len(story.to_approve) > 1:
-            return  # a reminder does not say which of them it is about
+            return  # a reminder does not name its call
         told = sorted((one for one in story.shown if reminds(one.text)), key=lambda one: one.at)
         figures["reminded"] += sum(REMINDED in one.text for one in told)
         figures["escalated"] += sum(REMINDED not in one.text for one in told)
@@ -69,13 +69,13 @@ class Reminders:
             yield "overdue", f"{token}: {one.text!r} came {one.at - settled:.1f} s after the end" if settled else ""
         stood = card.at + (NOTED * self.deadline if self.killed else 0.0) < moments[-1]
         held = LEASE_SECONDS + TAKEN_SECONDS if self.killed and self.held else 0.0
-        stood = stood and moments[-1] + held < asked + self.deadline  # what comes after the end is told to nobody
+        stood = stood and moments[-1] + held < asked + self.deadline  # the end stops all notifications
         if ending == "timed out" and stood and not any(f"<@{story.lead}>" in one.text for one in told):
             yield "unreminded", f"{token} timed out, and {story.lead} was never asked: {[one.text for one in told]}"
 
 
 def settled_by(counted: Sequence[tuple[str, str]], presses: Sequence[Press]) -> float | None:
-    """When every vote that was counted was acked, and with that the decision was committed. None: not to be seen."""
+    """Return the time when every counted vote was acked, and so committed; None if that is unknown."""
     acks: list[float] = []
     for who, label in counted:
         mine = [press.done for press in presses if (press.by, press.label) == (who, label) and press.acked]

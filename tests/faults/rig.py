@@ -1,8 +1,7 @@
-"""A real bot in a process of its own, in front of services that outlive it.
+"""A real bot in its own process, in front of services that outlive it.
 
-What happened is read from the services' own logs and from nothing else: what the workspace holds, the
-bot's API calls, the clicks with their acks, and what the model was asked. What is Slack's stands below,
-what is Discord's in `discord.py`.
+The checks use only the services' own logs: the workspace's content, the bot's API calls, the clicks with their acks,
+and the model's requests. The parts for Slack follow below; the parts for Discord are in `on_discord.py`.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from launching import Launched, Launcher
 from outage import End, of_slack
 
 WITHIN = 30.0
-"""Seconds that anything may take before a test fails."""
+"""Seconds that any step may take before a test fails."""
 LOOK = 0.1
 ACK_SECONDS = 1.0
-"""How long the workspace waits for an ack: shorter than Slack, so that the dead are not waited for."""
+"""Seconds that the workspace waits for an ack; shorter than Slack's, so that dead bots cost little time."""
 BOT = Path(__file__).with_name("bot.py")
 OURS = ("ASKBACK", "SLACK", "DISCORD")
 USE = "Use this as your answer"
 THREAD = "ship it"
-"""What the person begins the conversation with."""
+"""The text with which the person begins the conversation."""
 
 
 def question(prompt: str, *labels: str) -> ToolCall:
@@ -55,7 +54,7 @@ def question(prompt: str, *labels: str) -> ToolCall:
 
 
 class Pressed(Protocol):
-    """What became of a click."""
+    """The outcome of a click."""
 
     @property
     def acked(self) -> bool | None: ...
@@ -73,7 +72,7 @@ class Process(Protocol):
 
 
 class Link(Protocol):
-    """How the platform reaches the bot."""
+    """The platform's connection to the bot."""
 
     @property
     def connections(self) -> int: ...
@@ -81,11 +80,11 @@ class Link(Protocol):
 
 
 class Rig(ABC):
-    """Services, one bot, and Ada. A message is what the platform's services have it as."""
+    """Services, one bot, and Ada. A message has the type that the platform's services use."""
 
     platform: str
     receives: int
-    """How often the bot is told of a mention."""
+    """The number of events that the bot receives for a mention."""
 
     def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
         self._launcher = launcher
@@ -96,7 +95,7 @@ class Rig(ABC):
         self._process: Process | None = None
         self._starts = 0
         self.settings: dict[str, str] = {}
-        """Settings of the bot beside those that name the services."""
+        """Settings of the bot, in addition to those that name the services."""
 
     # the bot
 
@@ -105,7 +104,7 @@ class Rig(ABC):
     ) -> None:
         """Start the bot; it listens when this returns, unless it dies before at that point.
 
-        `script`: by the installed `askback`, as people do.
+        With `script`, start the installed `askback` command, as users do.
         """
         if script:
             program = Path(sys.executable).with_name("askback")
@@ -137,7 +136,7 @@ class Rig(ABC):
         pace: float | None = None,
         arguments: tuple[str, ...] = (),
     ) -> Launched:
-        """Order a process; see `bot.py` for what is to be said of it. Returns before it listens."""
+        """Start a process and return before it listens; `bot.py` describes the order."""
         environment, output = self.surroundings()
         order = {
             "platform": self.platform,
@@ -153,7 +152,7 @@ class Rig(ABC):
         )
 
     def surroundings(self) -> tuple[dict[str, str], Path]:
-        """The environment of the next process, and where it writes to."""
+        """Return the environment of the next process, and its log file."""
         self._starts += 1
         environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         environment |= self.services.environment
@@ -163,7 +162,7 @@ class Rig(ABC):
         return environment | self.settings, self._folder / f"bot.{self._starts}.log"
 
     async def killed(self) -> None:
-        """Wait until the bot has ended itself at its point."""
+        """Wait until the bot has killed itself at its point."""
         assert self._process is not None
         async with asyncio.timeout(WITHIN):
             code = await self._process.wait()
@@ -171,13 +170,13 @@ class Rig(ABC):
         await self._gone()
 
     async def kill(self) -> None:
-        """End the bot here and now."""
+        """Kill the bot now."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGKILL)
         await self.killed()
 
     async def stop(self) -> None:
-        """End the bot as one ends a service: it has to go by itself, and without a word of failure."""
+        """End the bot with SIGTERM, like a service; it must exit with 0."""
         if self._process is not None and self._process.returncode is None:
             os.kill(self._process.pid, signal.SIGTERM)
             async with asyncio.timeout(WITHIN):
@@ -195,7 +194,7 @@ class Rig(ABC):
         await self.until(lambda: self.link.connections == 0)
 
     def log(self) -> str:
-        """What the bots wrote, for a failure's message."""
+        """Return the end of the bots' output, for a failure's message."""
         return self.whole_log()[-6000:]
 
     def whole_log(self) -> str:
@@ -204,7 +203,7 @@ class Rig(ABC):
     # what a person does
 
     async def card(self, prompt: str) -> Any:
-        """The card that asks this, as soon as it can be used."""
+        """Return the card of this question once it can be used."""
         await self.until(lambda: self.usable(prompt))
         return self.usable(prompt)[0]
 
@@ -212,13 +211,13 @@ class Rig(ABC):
         return [message for message in self.bots() if prompt in self.reads(message) and self.buttons(message)]
 
     async def answer(self, prompt: str, label: str, within: float = WITHIN) -> None:
-        """Answer a question, by as many clicks as the platform's error makes a person try; the last one counts."""
+        """Answer a question with as many clicks as the platform's errors make necessary; the last one counts."""
         async with asyncio.timeout(within):
             while not (await self.press(await self.card(prompt), label)).acked:
                 await self.link.connected()
 
     async def until(self, holds: Callable[[], object], within: float = WITHIN) -> None:
-        """Wait until this holds. It is looked at after each change, and now and then: refused calls change nothing."""
+        """Wait until this holds. Check after each change, and periodically, as refused calls change nothing."""
         try:
             async with asyncio.timeout(within):
                 while not holds():
@@ -228,7 +227,7 @@ class Rig(ABC):
         except TimeoutError:
             raise AssertionError(f"not within {within:g} s:\n{self.picture()}\n{self.log()}") from None
 
-    # what is there
+    # what is visible
 
     def says(self, text: str) -> list[Any]:
         return [message for message in self.bots() if text in self.reads(message)]
@@ -237,7 +236,7 @@ class Rig(ABC):
         return "\n".join(f"[{number}] {self.reads(message)}" for number, message in enumerate(self.bots()))
 
     def whole(self, text: str) -> bool:
-        """Whether the agent has said this to its end."""
+        """Return True if the agent has finished posting this text."""
         return any(self.reads(message).strip() == text and self.is_finished(message) for message in self.bots())
 
     async def ended(
@@ -249,16 +248,16 @@ class Rig(ABC):
         turns: int,
         typed: tuple[str, ...] = (),
     ) -> None:
-        """The conversation came to its end, and whatever happened on the way, everything is there exactly once.
+        """Check that the conversation has ended, and that each message is there exactly once.
 
-        `text` is the agent's last; `cards` has the answer of each question; `texts` is what it said before;
-        `turns` is how often the model would have been asked without any kill; `typed`, what Ada wrote as answers.
+        `text` is the agent's last message; `cards` has the answer of each question; `texts` are the agent's earlier
+        messages; `turns` is the number of model calls without any kill; `typed` are Ada's typed answers.
         """
         await self.until(lambda: self.whole(text))
         await self.until(lambda: all(self.settled(prompt, label) for prompt, label in cards.items()))
         log = [exchange.json() for exchange in self.model.log]
         assert not any(map(self.buttons, self.bots())), self.picture()
-        # Each text and each card stands there once, and nothing else of the agent's does.
+        # Each text and each card was posted once, and the agent posted nothing else.
         for said in (*texts, text):
             assert len(self.says(said)) == 1, (said, self.picture())
         for prompt in cards:
@@ -266,7 +265,7 @@ class Rig(ABC):
         assert len(self.bots()) == len(cards) + len(texts) + 1, self.picture()
         posted = Counter(self.posted())
         assert not [name for name, times in posted.items() if times > 1], posted
-        # The model heard each answer once, and refused nothing.
+        # The model received each answer once, and refused nothing.
         assert not refusals(log)
         heard = [one for one in hearing(log) if not one.asked_again]
         assert [len(one.results) for one in heard] == [1] * len(cards), heard
@@ -274,7 +273,7 @@ class Rig(ABC):
         for prompt, label in cards.items():
             assert told.count(f'"{prompt}"="{label}"') == 1, told
         assert turns <= len(log) <= turns + self.kills, [entry["request"] for entry in log]
-        # What people wrote reached the model, each message once.
+        # Each message of a person reached the model once.
         last: Any = log[-1]["request"]
         texts_heard = [block["text"] for message in last["messages"] for block in message["content"] if "text" in block]
         for words in self.written():
@@ -283,7 +282,7 @@ class Rig(ABC):
         await self.stop()
 
     async def offer(self) -> Any:
-        """The offer to use a message as the answer, as soon as Ada sees it."""
+        """Return the offer to use a message as the answer, once Ada sees it."""
         await self.until(self.offers)
         return self.offers()[0]
 
@@ -296,7 +295,7 @@ class Rig(ABC):
             for message in self.says(prompt)
         )
 
-    # what differs
+    # differences between the platforms
 
     @property
     @abstractmethod
@@ -308,47 +307,47 @@ class Rig(ABC):
 
     @abstractmethod
     def shown(self) -> list[Any]:
-        """All that the bot shows to Ada, be it to her alone."""
+        """Return everything that the bot shows to Ada, including ephemeral messages."""
 
     @abstractmethod
     def write(self, text: str = f"@askback {THREAD}", thread: str | None = None) -> str:
-        """Ada writes; returns what names the thread."""
+        """Post as Ada; return the thread's id."""
 
     @abstractmethod
     async def press(self, message: Any, label: str) -> Pressed:
-        """Ada presses a button on a card as it looked when it was read."""
+        """Press a button as Ada, on a card as it was when it was read."""
 
     @abstractmethod
     async def open_field(self, message: Any, label: str) -> None:
-        """Ada presses a button that opens a text field, and waits for it."""
+        """Press a button that opens a text field, as Ada, and wait for the field."""
 
     @abstractmethod
     async def send_field(self, text: str) -> bool:
-        """Ada sends the open text field; whether it was taken."""
+        """Send the open text field as Ada; return True if it was accepted."""
 
     @abstractmethod
     def outage(self, kind: str) -> End:
-        """Let posting, changing and looking up messages fail in that way, until the returned function is called."""
+        """Make posting, changing and looking up messages fail in that way, until the returned function is called."""
 
     @abstractmethod
     def hold_drawings(self) -> None:
-        """No card is changed from now on."""
+        """Block all changes to cards from now on."""
 
     @abstractmethod
     def release_drawings(self) -> None:
-        """Cards are changed again."""
+        """Allow changes to cards again."""
 
     @abstractmethod
     def drawings(self) -> int:
-        """How often the bot's outbox has tried to change a message."""
+        """Return the number of times that the bot's outbox tried to change a message."""
 
     @abstractmethod
     def calls(self) -> str:
-        """Every call of the bots that changed something, a line each: when, what, and what came of it."""
+        """Return every call of the bots that changed something, one line each: time, call and outcome."""
 
     @abstractmethod
     def bots(self) -> list[Any]:
-        """What the bot said to everybody, oldest first."""
+        """Return the bot's public messages, oldest first."""
 
     @abstractmethod
     def reads(self, message: Any) -> str: ...
@@ -356,35 +355,35 @@ class Rig(ABC):
     def buttons(self, message: Any) -> tuple[Control, ...]: ...
     @abstractmethod
     def is_finished(self, message: Any) -> bool:
-        """Whether nothing more of the text is announced."""
+        """Return True if the text is complete."""
 
     def posted(self) -> list[str]:
-        """The name of each message that was posted, as often as it was."""
+        """Return the name of each message, once per post."""
         return [name for name, _ in self.posts()]
 
     @abstractmethod
     def posts(self) -> list[tuple[str, str]]:
-        """The same, with what each of them said when it was posted."""
+        """Return the name and the first text of each message, once per post."""
 
     @abstractmethod
     def written(self) -> list[str]:
-        """What people wrote, without the bot's name."""
+        """Return the texts that people wrote, without the bot's name."""
 
 
 LONGEST_CALL = 400
-"""Characters of what a call said, in a report."""
+"""Characters of a call's text in a report."""
 DELIVERING = (
     "chat.postMessage", "chat.update", "chat.delete", "chat.startStream", "chat.appendStream", "chat.stopStream",
     "conversations.replies", "conversations.history",
 )  # fmt: skip
-"""What an outage strikes. Notices behind the ack of a click are of the moment: no outbox keeps them."""
+"""The methods that an outage affects. A notice that follows the ack of a click has no outbox, so it is left out."""
 
 
 class SlackRig(Rig):
-    """On Slack."""
+    """The rig with Slack's services."""
 
     platform = "slack"
-    receives = 1  # a mention is also a message, and known again
+    receives = 1  # a mention also arrives as a message, which is deduplicated
 
     def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
         super().__init__(services, folder, launcher)

@@ -1,4 +1,4 @@
-"""One round of the long run: many conversations in front of a bot that is killed again and again, then the count."""
+"""One round of the long run: many conversations with a bot that is killed repeatedly, then the count."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ from .stories import KINDS, TO_APPROVE, WEIGHTS, Deletion, Story, says, story_of
 from .weather import Weather
 
 REACHED_WITHIN = 5.0
-"""Seconds after which a point that is not reached is given up, and dealt again."""
+"""Seconds after which a point that was not reached is given up and scheduled again."""
 STARTS = 8.0
-"""A machine on which so many starts take longer than that has longer for it."""
+"""Seconds of starts above which a machine counts as slow and gets more time."""
 RANDOM_SECONDS = 0.9
 BEGIN_SECONDS = 10.0
 NO_DATABASE = 2
 """The exit code of a bot that cannot use its database at its start."""
 QUIET_SECONDS = 0.5
 TAKE_OVER_SECONDS = 8.0
-"""The same where another process has to notice first that one has died."""
+"""Seconds of quiet at the end with several replicas, where one must first notice that another has died."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A process on its way to its point."""
+    """A process that has not reached its point yet."""
 
     bot: Launched
     point: str
     began: float
     until: float
-    """When it is killed wherever it is."""
+    """The time at which it is killed in any case."""
 
 
 class Watched(Model):
-    """The model, which knows what is being asked at this moment."""
+    """The model, which records the requests that are open at the moment."""
 
     def __init__(self) -> None:
         super().__init__(persona=says, delay=0.008, chunk=16)
@@ -79,7 +79,7 @@ class Watched(Model):
 
 
 class Round:
-    """Plays an order. What is counted afterwards is in its record."""
+    """Play an order, and put everything to be counted into its record."""
 
     def __init__(
         self,
@@ -99,11 +99,11 @@ class Round:
         self._dice = random.Random(order.seed)
         self._bots: list[Launched] = []
         self._noticed_deaths = 0
-        """Deaths after which nothing is delivered to the dead any more: until then a message may still go there."""
+        """Deaths that the platform has noticed; until then it may still deliver to the dead process."""
         self._people: dict[str, Person] = {}
         self._wanted: list[str] = []
         self._points = deque(order.points)
-        """What is still before it."""
+        """The points that are left."""
         self._begun = asyncio.Event()
         self._hands = [asyncio.Lock() for _ in range(lead_of(order) + 1)]
         self._stopping = False
@@ -139,7 +139,7 @@ class Round:
         return self.record
 
     async def end(self) -> None:
-        """Nothing of it runs any more after this."""
+        """Kill all processes of the round."""
         for bot in self._bots:
             if bot.returncode is None:
                 os.kill(bot.pid, signal.SIGKILL)
@@ -164,7 +164,7 @@ class Round:
             await person.play()
 
     def _kind(self, number: int, dice: random.Random) -> str:
-        """What a person begins next."""
+        """Return the kind of the person's next story."""
         if number < deck.waiting(self._points, self._order.talks):
             return "waiting"
         if self._wanted:
@@ -173,7 +173,7 @@ class Round:
         return dice.choices(self._order.kinds, weights)[0]
 
     def _approvers(self, number: int) -> Approvers:
-        """Who decides about what that person asks for."""
+        """Return the approvers for that person's calls."""
         seats = tuple(self._seated(one) for one in range(APPROVERS) if one != number)
         return Approvers(seats, self._seated(lead_of(self._order)), self._order.deadline, self._order.plans)
 
@@ -184,7 +184,7 @@ class Round:
 
     def _heard(self, request: Request) -> None:
         if self._failovers is not None and self._failovers.is_felt:
-            # What it broke off is taken again, as after a kill, and so may be what it breaks off now.
+            # A failover repeats turns like a kill, and it may interrupt this one as well.
             self.record.barriers += [request.number - 1, request.number]
         person = self._people.get(request.tag)
         if person is not None:
@@ -196,7 +196,7 @@ class Round:
     # the bots
 
     async def _kill_and_kill(self) -> None:
-        """Keep as many processes as are wanted, each on its way to a point, and kill whichever gets there first."""
+        """Keep the wanted number of processes, each waiting for its point, and kill the first one to get there."""
         ways: dict[Launched, Way] = {}
         points = self._points
         while points or ways:
@@ -211,7 +211,7 @@ class Round:
             del ways[bot]
             self._bots.remove(bot)
             if bot.returncode == NO_DATABASE and self._failovers is not None and self._failovers.is_felt:
-                # It was still starting, and says that the database cannot be used: its supervisor starts it again.
+                # The bot was starting and could not use the database; its supervisor starts it again.
                 points.appendleft(way.point)
                 continue
             if bot.returncode is not None:
@@ -241,7 +241,7 @@ class Round:
         return Way(bot, point, began, began + patience)
 
     async def _first(self, ways: dict[Launched, Way]) -> tuple[Way, bool]:
-        """Let them live until one has halted, and whether it did so by itself: else the one with the least time."""
+        """Wait until one has halted, and return it with True; at the timeout, stop the soonest one (False)."""
         soonest = min(ways.values(), key=lambda way: way.until)
         ends = {asyncio.create_task(bot.stands_still()): way for bot, way in ways.items()}
         try:
@@ -258,7 +258,7 @@ class Round:
         return soonest, False
 
     async def _start(self, point: str | None, number: int) -> Launched:
-        """A bot that listens, or has halted at its point already."""
+        """Return a bot that listens, or that has already halted at its point."""
         async with nullcontext() if self._failovers is None else self._failovers.calm:
             return await self._started(point, number)
 
@@ -267,7 +267,7 @@ class Round:
         self.record.barriers.append(self._model.newest)
         others = self._rig.link.connections
         bot = await self._rig.launch(point, number, halt=True, spoil=self._order.spoil, pace=0.05)
-        # Not for ever: a socket of another process may go and come back meanwhile.
+        # The wait is limited, because a socket of another process may close and reconnect meanwhile.
         with suppress(TimeoutError):
             async with asyncio.timeout(BEGIN_SECONDS):
                 while not self._has_begun(bot, others):  # noqa: ASYNC110 - by a socket, a line, or an end
@@ -275,7 +275,7 @@ class Round:
         return bot
 
     async def _noticed(self, before: int) -> None:
-        """Wait until the platform has noticed that a socket is gone, if it had one, and no other came for it."""
+        """Wait until the platform has noticed a closed socket, if there was one, and no other replaced it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(1.0):
                 while self._rig.link.connections >= before > 0:  # noqa: ASYNC110 - the service's own count
@@ -300,7 +300,7 @@ class Round:
         )
 
     def _interrupted(self) -> int:
-        """Tools that a kill before this one broke off: they do not run any more."""
+        """Return the number of tools that earlier kills interrupted; they do not run any more."""
         return sum(kill.in_flight.tools for kill in self.record.kills)
 
     def _undecided(self, person: Person) -> list[Any]:
@@ -311,7 +311,7 @@ class Round:
         return next((one for one in reversed(self._model.requests) if one.tag == person.story.tag), None)
 
     def _unseen(self, person: Person) -> list[str]:
-        """Questions of the model's that nobody sees yet."""
+        """Return the model's questions that are not visible yet."""
         newest = self._newest(person)
         if newest is None or newest.number in self._model.open or newest.turn > 0:
             return []
@@ -321,11 +321,11 @@ class Round:
         return [token for token in tokens if token not in deleted and not any(token in text for text in texts)]
 
     def _gone(self, person: Person) -> list[Deletion]:
-        """Deletions of cards that are not back yet."""
+        """Return the deletions whose cards are not back yet."""
         return [one for one in person.story.deletions if person.card(one.token) is None]
 
     def _is_owed(self, person: Person) -> bool:
-        """Whether the model has still to hear something that the bot was told."""
+        """Return True if the bot received something that the model has not."""
         newest = self._newest(person)
         if newest is None:
             return True
@@ -347,8 +347,10 @@ class Round:
     # the end
 
     async def _drain(self, talks: list[asyncio.Task[None]]) -> None:
-        """Let everything come to its end, and be quiet for a while: a slow machine takes its time for that, and where
-        nothing comes any further for long, something is stuck."""
+        """Wait until all work is done and nothing changes for a while. A slow machine gets more time; if nothing
+        changes for
+        long, something is stuck.
+        """
         quiet_since: float | None = None
         come = self._come()
         enough = QUIET_SECONDS if self._order.store == "sqlite" else TAKE_OVER_SECONDS
@@ -367,7 +369,7 @@ class Round:
             await asyncio.sleep(0.05)
 
     def _come(self) -> tuple[int, ...]:
-        """How far everything has come: more and more turns, and less and less to click on."""
+        """Return a measure of progress: turns and finished stories grow, controls to click on shrink."""
         people = self._people.values()
         return (
             self._model.newest,

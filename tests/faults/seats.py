@@ -1,4 +1,4 @@
-"""What one person does and sees in one thread."""
+"""One person's actions and view in one thread."""
 
 from __future__ import annotations
 
@@ -23,58 +23,58 @@ from .rig import Rig, SlackRig
 from .weather import Weather
 
 NOTICE = 4
-"""Discord's callback that answers a click with a message instead of a new card."""
+"""Discord's callback type that answers a click with a new message instead of an updated card."""
 
 
 @dataclass(frozen=True)
 class Click:
-    """What became of a click."""
+    """The outcome of a click."""
 
     acked: bool
     told: bool | None
-    """Whether whoever clicked was told that it changed nothing. None: that is not to be seen in the ack."""
+    """True if the person was notified that the click changed nothing; None if the ack does not show it."""
 
 
 class Seat(ABC):
-    """One person, and the thread of what they began, or joined, last."""
+    """One person, and the thread that they began or joined last."""
 
     may_be_missed: bool
-    """Whether what is written while no bot listens is never delivered to one."""
+    """True if messages posted while no bot listens are never delivered."""
 
     def __init__(self, person: str, identity: str) -> None:
         self.person = person
         self.id = identity
-        """What the platform calls them."""
+        """The person's id on the platform."""
         self.hands = asyncio.Lock()
-        """Whoever writes in a text field has no other one open: all seats of one person share it."""
+        """Held while a text field is open; all seats of one person share it."""
 
     @abstractmethod
     def begin(self, text: str) -> Any:
-        """Mention the bot, in the channel. Returns the message."""
+        """Mention the bot in the channel; return the message."""
 
     @abstractmethod
     def join(self, other: Seat) -> None:
-        """Look into the thread that somebody else began."""
+        """Look into the thread that another person began."""
 
     @abstractmethod
     def write(self, text: str) -> Any:
-        """Write in the thread. Returns the message."""
+        """Write in the thread; return the message."""
 
     @abstractmethod
     def edit(self, message: Any, text: str) -> None:
-        """Change what they wrote; where they mentioned the bot, they still do."""
+        """Change a message of this person; a mention of the bot stays in it."""
 
     @abstractmethod
     def delete(self, message: Any) -> None:
-        """Delete a message, as whoever moderates may."""
+        """Delete a message, as a moderator may."""
 
     @abstractmethod
     def shown(self) -> list[Any]:
-        """What the bot said there to everybody, oldest first."""
+        """Return the bot's public messages in the thread, oldest first."""
 
     @abstractmethod
     def told(self) -> list[Any]:
-        """What the bot said there to this person alone."""
+        """Return the bot's messages in the thread that only this person sees."""
 
     @abstractmethod
     def reads(self, message: Any) -> str: ...
@@ -87,7 +87,7 @@ class Seat(ABC):
 
     @abstractmethod
     def at(self, message: Any) -> float:
-        """When it was posted."""
+        """Return the time of the post."""
 
     @abstractmethod
     async def press(self, message: Any, control: Control) -> Click: ...
@@ -97,7 +97,7 @@ class Seat(ABC):
 
     @abstractmethod
     def field_reads(self) -> str:
-        """What stands around the text field that is open in front of them; nothing where there is none."""
+        """Return the text around the open text field; empty if none is open."""
 
     @abstractmethod
     def close_field(self) -> None: ...
@@ -113,7 +113,7 @@ class Seat(ABC):
 
 
 class SlackSeat(Seat):
-    """On Slack."""
+    """A person on Slack."""
 
     may_be_missed = False
 
@@ -208,7 +208,7 @@ def _click(done: Interaction | None) -> Click:
 
 
 class DiscordSeat(Seat):
-    """On Discord."""
+    """A person on Discord."""
 
     may_be_missed = True
 
@@ -250,7 +250,7 @@ class DiscordSeat(Seat):
         return self._rig.buttons(message)
 
     def is_whole(self, message: Post) -> bool:
-        # A text that is being written has a button.
+        # A text that is still being streamed has a button.
         return not message.components
 
     def at(self, message: Post) -> float:
@@ -306,7 +306,7 @@ def discord_id(number: int) -> str:
 
 
 def seated(rig: Rig, number: int, weather: Weather) -> Seat:
-    """A person, by their number."""
+    """Return the seat of the person with that number."""
     if isinstance(rig, DiscordRig):
         return DiscordSeat(rig, number, weather)
     assert isinstance(rig, SlackRig)

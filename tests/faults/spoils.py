@@ -1,23 +1,23 @@
-"""Ways to spoil the program, so that the tests can show that they would notice.
+"""Ways to break the program, to show that the tests would notice.
 
 find      earlier posts are not looked for
-stale     a click is applied to the state that it found when it came, not to the newest one; and the first that would
-          change something comes together with another one, however long that takes
-step      a click counts for the step that is reached, not for the one that it came from
+stale     a click is applied to the state at its arrival, not to the newest one; the first click that would change
+          something waits, without a limit, for another one
+step      a click counts for the current step, not for the one that it came from
 ack       clicks are acked before they are committed
 outbox    cards are drawn by clicks alone
-once      what a person writes is kept as often as it is delivered
-granted   a call that people have to approve runs whatever they say
-digest    what runs is not compared with what was approved, and is something else
-vote      the newest vote takes the place of all others
-person    whoever votes twice counts as two
-nameless  a reminder goes out under another name at each try, and is not looked for
-overdue   a reminder goes out once its question is over, and not before
-hushed    nobody is reminded, and nobody asked later on
-forgotten a card that somebody deleted stays away
-twofold   a card that somebody deleted comes back twice
-unedited  what people edit is taken as it was
-beside    an edit of what nobody has read is told beside it
+once      a person's message is stored each time that it is delivered
+granted   a call that needs approval runs regardless of the votes
+digest    the call is not compared with the approved one, and differs from it
+vote      the newest vote replaces all others
+person    a person who votes twice counts as two
+nameless  each try posts a reminder under another name, and does not look for earlier ones
+overdue   a reminder is posted after its question is settled, and not before
+hushed    reminders and escalations are skipped
+forgotten a deleted card is not posted again
+twofold   a deleted card is posted again twice
+unedited  edits are ignored
+beside    an edit of an unread message is added to it instead of replacing it
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ LATE_SECONDS = 3.0
 
 
 class Meeting:
-    """Where two clicks on one ask meet that both would change it."""
+    """A barrier for two clicks that would both change the same ask."""
 
     def __init__(self) -> None:
         self._came: set[Any] = set()
         self._met = asyncio.Event()
 
     async def come(self, click: Any) -> None:
-        """Wait for another one. After the first two, nobody waits any more."""
+        """Wait for a second click; after the first two, clicks do not wait."""
         self._came.add(click)
         if len(self._came) > 1:
             self._met.set()
@@ -68,7 +68,7 @@ def show_twice(platform: Any) -> None:
     async def showing(self: Any, ask: Ask) -> Any:
         revision = ask.interview.revision
         if not ask.messages and revision:
-            # Under another name: Discord drops what is posted again under the same one.
+            # It needs another name: Discord drops a second post with the same one.
             await show(self, ask.evolve(interview=ask.interview.evolve(revision=revision + 1000)))
         return await show(self, ask)
 
@@ -167,7 +167,7 @@ def spoil(what: str) -> None:
 
             async def deliver_anew(self: Worker, item: OutboxItem) -> bool:
                 if item.say is not None and item.target.startswith(REMINDER):
-                    # As at the first try: Discord knows a text by its words as well.
+                    # It posts as at the first try, because Discord also recognizes a message by its text.
                     item = item.evolve(say=item.say.evolve(target=f"{item.target}:{os.urandom(4).hex()}"), attempts=1)
                 return await deliver(self, item)
 
@@ -177,7 +177,7 @@ def spoil(what: str) -> None:
 
             async def deliver_late(self: Worker, item: OutboxItem) -> bool:
                 if item.ask_id is not None:
-                    # Nobody tells it.
+                    # This wait needs no notification.
                     while (ask := await self._store.get(item.ask_id)) is not None and ask.outcome is None:  # noqa: ASYNC110
                         await asyncio.sleep(0.1)
                     await asyncio.sleep(LATE_SECONDS)

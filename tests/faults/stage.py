@@ -1,4 +1,4 @@
-"""Where a round is played: services, a database and a folder of its own."""
+"""The environment of a round: its own services, database and folder."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ tools = [deploy, release]
 
 @asynccontextmanager
 async def rigged(order: Order, launcher: Launcher, folder: Path) -> AsyncGenerator[Round]:
-    """The services, and a fresh database, of one round."""
+    """Yield a round with its services and a fresh database."""
     (folder / "rig_tools.py").write_text(TOOLS, encoding="utf-8")
     who = slack_id if order.platform == "slack" else discord_id
     approvers = json.dumps([f"{order.platform}:{who(number)}" for number in range(APPROVERS)])
@@ -147,7 +147,7 @@ def _round(
 
 
 async def play(order: Order, launcher: Launcher, on_kill: Callable[[], None] = lambda: None) -> Record:
-    """Play one round, with services and a database of its own."""
+    """Play one round, with its own services and database."""
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="askback-faults-"))
     try:
         async with rigged(order, launcher, folder) as played:

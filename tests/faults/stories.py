@@ -1,6 +1,6 @@
-"""What the model says in each conversation of a run, and what is known of it.
+"""The model's part in each conversation of a run, and the facts about it.
 
-Everything that is said, asked and run has a name of its own (`s0012.0`, `s0012a`), by which it is counted afterwards.
+Every text, question and tool call has its own name (`s0012.0`, `s0012a`), which is used to count it afterwards.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ KINDS = (
 )  # fmt: skip
 WEIGHTS = (4, 3, 2, 2, 3, 3, 2, 2, 1, 1, 1, 4, 1, 2, 2)
 ASKED = {"form": "abc", "mixed": "ab"}
-"""The questions of each kind, in one ask or, `mixed`, in an ask each. All others have one, `a`."""
+"""The questions of each kind: all in one ask, or for `mixed` one per ask. All other kinds have one, `a`."""
 TO_APPROVE = frozenset({"approval", "waiting"})
-"""Those with a call that people have to approve; in `waiting`, until the time comes for something."""
+"""The kinds with a call that needs approval; in `waiting` it stays open until a time-based event."""
 BARE = frozenset({"tool", *TO_APPROVE})
-"""Those without a question."""
+"""The kinds without a question."""
 RELEASE = "Run release?"
 REMINDED = "Reminder: "
 ESCALATED = "This now waits for you, too: "
@@ -33,7 +33,7 @@ ANSWERED = re.compile(r'"Which colour for (s\d+[a-z])\?"="([^"]*)"')
 
 
 def story_of(asked: Asked) -> tuple[str, str]:
-    """The name and the kind of the conversation that a request belongs to."""
+    """Return the name and the kind of the conversation that a request belongs to."""
     found = re.search(r"\b(s\d{4}) (\w+)\b", asked.first_text)
     assert found is not None, asked.first_text
     return found[1], found[2]
@@ -44,12 +44,12 @@ def prompt(token: str) -> str:
 
 
 def asks(text: str, token: str) -> bool:
-    """Whether that is the card of a question, or of a call that people approve."""
+    """Return True if the text is the card of that question, or of that call for approval."""
     return prompt(token) in text or (_names(text, token) and REMINDED not in text and ESCALATED not in text)
 
 
 def reminds(text: str) -> bool:
-    """Whether that reminds people of such a call, or asks further ones about it. It does not say which one."""
+    """Return True if the text reminds people of such a call, or escalates it. It does not name the call."""
     return RELEASE in text and (REMINDED in text or ESCALATED in text)
 
 
@@ -58,12 +58,12 @@ def _names(text: str, token: str) -> bool:
 
 
 def to_approve(tag: str) -> tuple[str, ...]:
-    """The calls of an `approval` that people have to approve. By the tag, there is another tool beside them, or not."""
+    """Return the calls of an `approval` that need approval: one or two, depending on the tag."""
     return (f"{tag}g0", f"{tag}g1") if int(tag[1:]) % 3 == 2 else (f"{tag}g0",)
 
 
 def arguments(token: str) -> dict[str, Any]:
-    """What such a call is made with."""
+    """Return the arguments of such a call."""
     return {"where": token, "version": f"1.{len(token)}.{int(token[1:5])}", "with_notes": ["Ada", token]}
 
 
@@ -79,7 +79,7 @@ def approval_of(tag: str, deploy: ToolCall) -> tuple[ToolCall, ...]:
 
 
 def ask(*tokens: str, several: str = "") -> ToolCall:
-    """One call that asks these questions; `several`: those of which many options may be chosen."""
+    """Return one call that asks these questions; `several` names those that allow many options."""
     options = [{"label": label, "description": ""} for label in COLOURS]
     return call(
         "AskUserQuestion",
@@ -91,7 +91,7 @@ def ask(*tokens: str, several: str = "") -> ToolCall:
 
 
 def says(asked: Asked) -> Turn:
-    """What the model says to a request: by how far the conversation has come, and by nothing else."""
+    """Return the model's reply to a request; it depends only on the progress of the conversation."""
     tag, kind = story_of(asked)
     index = len(asked.turns)
     text = f"{tag}.{index} This is what I have to say for now."
@@ -119,7 +119,7 @@ def says(asked: Asked) -> Turn:
 
 @dataclass
 class Press:
-    """A click that decides something: which question, what was chosen, and what became of it."""
+    """A click that decides something: the question, the choice, and the outcome."""
 
     token: str
     label: str
@@ -127,9 +127,9 @@ class Press:
     done: float | None = None
     click: Click | None = None
     by: str = ""
-    """Whose click it was, by the platform's id, where several people decide."""
+    """The id of the person who clicked, if several people decide."""
     saw: str = ""
-    """What the card said that they clicked on."""
+    """The text of the card that they clicked on."""
 
     @property
     def acked(self) -> bool:
@@ -138,61 +138,61 @@ class Press:
 
 @dataclass
 class Deletion:
-    """Somebody deleted the card of an open question."""
+    """The deletion of an open question's card."""
 
     token: str
     at: float
     waited: float = 0.0
-    """The longest time in seconds for which no bot died, and it was not back, and the question not over."""
+    """The longest time in seconds in which no bot died, the card was missing, and the question was open."""
     is_back: bool = False
-    """Whether its person saw another one."""
+    """True if its person saw a new card."""
 
 
 @dataclass
 class Edit:
-    """Somebody changed what they wrote."""
+    """An edit of a person's message."""
 
     before: str
     after: str
     at: float
     is_seen: bool = False
-    """Whether the bot showed that it took it."""
+    """True if the bot showed that it noticed the edit."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A message of the bot's as it stood there in the end."""
+    """A message of the bot at the end of the round."""
 
     text: str
     has_controls: bool
     at: float
-    """When it was posted."""
+    """The time of the post."""
 
 
 @dataclass
 class Story:
-    """One conversation, and what its person knows of it."""
+    """One conversation, and its person's knowledge of it."""
 
     tag: str
     kind: str
     presses: list[Press] = field(default_factory=list[Press])
     written: list[str] = field(default_factory=list[str])
-    """What the model has to hear as a message, or never: see `answers`."""
+    """Texts that the model must receive as messages, or never: see `answers`."""
     answers: list[str] = field(default_factory=list[str])
-    """What was written and may have become an answer."""
+    """Texts that may have become answers."""
     stops: list[float] = field(default_factory=list[float])
     deletions: list[Deletion] = field(default_factory=list[Deletion])
     edits: list[Edit] = field(default_factory=list[Edit])
     shown: list[Shown] = field(default_factory=list["Shown"])
-    """What stood in the thread at its end."""
+    """The messages in the thread at its end."""
     told: list[str] = field(default_factory=list[str])
-    """The notices that its person got."""
+    """The notices that its person received."""
     starter: str = ""
-    """Its person, by the platform's id."""
+    """The id of its person on the platform."""
     told_others: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """The notices that each approver got."""
+    """The notices that each approver received."""
     lead: str = ""
-    """Who is asked later on, by the platform's id."""
+    """The platform id of the person whom the escalation asks."""
     is_heard: bool = False
     is_over: bool = False
 
@@ -208,10 +208,10 @@ class Story:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """All that people see a card of."""
+        """Return the names of everything that has a card."""
         return (*self.questions, *self.to_approve)
 
     @property
     def last(self) -> int:
-        """The number of the turn that ends it."""
+        """Return the number of the last turn."""
         return 2 if self.kind in {"tool", "mixed"} else 1

@@ -1,4 +1,4 @@
-"""What was counted, for people."""
+"""Tables of the counted figures."""
 
 from __future__ import annotations
 

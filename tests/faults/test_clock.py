@@ -1,9 +1,9 @@
-"""The wall clock jumps, by hours and days, while something waits: nothing is lost, and nothing waits for it.
+"""The wall clock jumps by hours and days while work waits: nothing is lost, and nothing is delayed.
 
-Deadlines go by the wall clock: they outlive restarts. Whatever is short (leases, back-off, the pace of cards, giving
-up) must neither wait until a clock that went back has caught up, nor end because it went ahead. The jump is injected
-where the program reads the time, `askback.internal.clock`: a library that fakes the time for a process from outside
-would fake the monotonic clock as well, which does not jump.
+Deadlines use the wall clock, because they outlive restarts. Short times are leases, back-off, the pace of cards and
+giving up. They must not wait until a clock that went back has caught up, and not end because it went ahead. The jump
+is injected where the program reads the time, `askback.internal.clock`. A library that fakes the time for a process
+from outside would also fake the monotonic clock, which does not jump.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Jump = Callable[[timedelta], None]
 
 @pytest.fixture
 def jump_by(monkeypatch: pytest.MonkeyPatch) -> Jump:
-    """From now on the wall clock goes by so much more; what looks for that now and then does so at once."""
+    """Return a function that moves the wall clock ahead; periodic checks run at once."""
     now, ahead = clock.now, timedelta(0)
     monkeypatch.setattr(clock, "now", lambda: now() + ahead // timedelta(microseconds=1))
     monkeypatch.setattr(worker, "CLOCK_SECONDS", 0.05)
@@ -198,12 +198,12 @@ async def test_a_clock_that_went_ahead_is_not_believed_at_once_where_it_would_de
         await asyncio.gather(pruning, return_exceptions=True)
 
 
-# The whole bot, in a process of its own
+# The whole bot, in its own process
 
 
 @pytest.fixture
 def wind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jump:
-    """The same for a bot that runs, or that is started after it."""
+    """Return the same function for a bot that runs, or that is started later."""
     file, ahead = tmp_path / "clock", timedelta(0)
     file.write_text("0")
     monkeypatch.setenv("RIG_CLOCK", str(file))

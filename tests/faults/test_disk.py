@@ -1,7 +1,7 @@
-"""A disk that is full, or that does not flush, under the real bot: nothing that was not committed counts for anybody.
+"""A disk that is full, or that does not flush, under the real bot: only committed work counts for anyone.
 
-The disk refuses through a VFS of our own (`bad_disk.py`), which runs everywhere; where a file system can be mounted,
-what a full disk does is looked at on a small one that is really full, too.
+A custom VFS (`bad_disk.py`), which runs everywhere, makes the disk fail. Where a file system can be mounted, the tests
+also use a small one that is really full.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IN_DOUBT = "not certain that this was saved"
 
 
 class Disk(ABC):
-    """Where the bot's database is."""
+    """The disk with the bot's database."""
 
     @abstractmethod
     def fill(self) -> None: ...
@@ -35,7 +35,7 @@ class Disk(ABC):
 
 
 class Wrapped(Disk):
-    """Any disk, as `bad_disk.py` lets it be seen."""
+    """Any disk, as `bad_disk.py` presents it."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
@@ -109,7 +109,7 @@ def whole_log(rig: Rig) -> str:
 
 
 async def ready(rig: Rig) -> tuple[int, str]:
-    """What /readyz says."""
+    """Return the status and the text of /readyz."""
     addresses = re.findall(r"Telling at (http://\S+)/healthz", whole_log(rig))
     async with aiohttp.ClientSession() as session, session.get(f"{addresses[-1]}/readyz") as answer:
         return answer.status, await answer.text()
@@ -117,7 +117,7 @@ async def ready(rig: Rig) -> tuple[int, str]:
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(WITHIN):
-        while not await holds():  # noqa: ASYNC110 - it is told over the network
+        while not await holds():  # noqa: ASYNC110 - polled over HTTP
             await asyncio.sleep(0.1)
 
 
@@ -136,7 +136,7 @@ async def ready_again(rig: Rig) -> None:
 
 
 async def refused(rig: Rig, label: str, words: str) -> None:
-    """A click that does not count: whoever clicked is told so, and the card stays as it is."""
+    """Check that a click does not count: the person is notified, and the card stays as it is."""
     before = len(told(rig))
     await rig.press(await rig.card(COLOUR), label)
     await rig.until(lambda: len(told(rig)) > before)
@@ -245,7 +245,7 @@ async def test_a_click_whose_flush_fails_is_told_that_it_is_in_doubt_and_is_answ
 
 
 async def test_what_was_in_doubt_is_one_thing_for_everybody_after_a_restart(rig: Rig, disk: Wrapped) -> None:
-    """What was written without being flushed may be there or not; card, agent and person see the same."""
+    """Data that was written without a flush may be there or not; card, agent and person see the same."""
     script(rig, ONE)
     await rig.start()
     rig.write()

@@ -1,6 +1,6 @@
-"""SIGTERM, Ctrl-C, a terminal that closes: what goes on is brought to its end.
+"""SIGTERM, Ctrl-C, a closed terminal: work in progress is finished.
 
-The process is over within ten seconds in every case.
+The process exits within ten seconds in every case.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ HANGS = ModelFault(kind="stall")
 
 
 async def ends(rig: Rig, *signals: int) -> tuple[int, float]:
-    """Send the signals, one after the other; the exit code, and the seconds that the end took."""
+    """Send the signals one after the other; return the exit code and the seconds until the exit."""
     process = rig._process
     assert process is not None
     began = time.monotonic()
     for count, number in enumerate(signals):
         if count:
-            # A signal that is still pending is not sent twice: the one before was taken.
+            # A pending signal is not queued twice; wait until the one before was handled.
             await rig.until(lambda: "action=draining" in rig.log())
         os.kill(process.pid, number)
     async with asyncio.timeout(30):
@@ -74,7 +74,7 @@ async def test_a_card_is_settled_before_the_end(rig: Rig) -> None:
     code, _ = await ends(rig, signal.SIGTERM)
     assert code == 0, rig.log()
     assert rig.settled(COLOUR, "Green"), rig.picture()
-    # What was not begun any more is the next process's.
+    # The next process does the work that was not begun.
     await rig.start()
     await rig.until(lambda: rig.whole(GOING_ON))
     await rig.stop()

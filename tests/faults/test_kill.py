@@ -1,4 +1,4 @@
-"""SIGKILL at named points: after the restart the person can answer or has answered, once, and the agent goes on."""
+"""SIGKILL at named points: after the restart the person can answer, or has answered once, and the agent continues."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_between_a_clicks_commit_and_its_ack_the_answer_counts(
     await rig.start()
     await rig.until(lambda: rig.settled(last, cards[last]))
     again = await rig.press(seen, cards[last])
-    assert again.acked is True  # told privately that it is over
+    assert again.acked is True  # an ephemeral message says that it is settled
     for prompt in list(cards)[:-1]:
         await rig.answer(prompt, cards[prompt])
     await all_well(rig, cards)
@@ -137,10 +137,10 @@ async def test_between_the_answers_commit_and_the_resumed_turn_the_agent_goes_on
     for prompt in cards:
         await rig.card(prompt)
     await rig.stop()
-    # Each answer is looked at; the last one is what the agent waits for.
+    # Each answer is checked; the agent waits for the last one.
     await rig.start(point, len(cards))
     for prompt, label in cards.items():
-        await rig.press(await rig.card(prompt), label)  # acked or not: it is committed
+        await rig.press(await rig.card(prompt), label)  # acked or not, it is committed
     await rig.killed()
     await rig.start()
     await all_well(rig, cards)
@@ -255,7 +255,7 @@ async def test_an_offer_whose_post_was_not_recorded_goes_when_its_question_is_ov
     rig.write("Mauve", root)
     await rig.killed()
     assert rig.offers()
-    await asyncio.sleep(4)  # until the question is over
+    await asyncio.sleep(4)  # until the question has timed out
     await rig.start("after:attend")
     await rig.killed()
     await rig.start()

@@ -1,6 +1,6 @@
-"""The long fault run, in short: many conversations, a kill after the other, and nothing is lost, doubled or left over.
+"""The long fault run in short: many conversations, repeated kills, and nothing is lost, duplicated or left over.
 
-And the count itself: what it is there to notice, it notices.
+The tests also check the count itself: it notices the errors that it is made for.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ async def test_a_reminder_that_is_sent_again_after_a_kill_is_noticed(platform: s
 
 
 async def test_a_reminder_of_what_is_over_is_noticed(platform: str, launcher: Launcher) -> None:
-    # What was to be said about the first comes while the others still run.
+    # The notification about the first call comes while the others still run.
     tally = await waiting(platform, launcher, "overdue", deadline=3.0, plan="silent", talks=3)
     assert "overdue" in wrong(tally)
 
@@ -159,7 +159,7 @@ async def test_people_who_are_never_asked_later_on_are_missed(platform: str, lau
 
 
 async def test_a_tool_that_runs_unasked_is_noticed(platform: str, launcher: Launcher) -> None:
-    # Nobody else says anything: whatever runs was not approved.
+    # No other person votes, so any call that runs was not approved.
     assert "ungranted" in await approvals(platform, launcher, "granted", deadline=2.0, plans=("silent",))
 
 
@@ -178,5 +178,5 @@ async def test_a_person_who_counts_as_two_is_noticed(platform: str, launcher: La
 
 
 async def test_votes_that_are_applied_to_what_they_saw_are_missed(platform: str, launcher: Launcher) -> None:
-    # Both agree within a moment, and the spoil has the first wait for the second.
+    # Both approve within a moment, and the spoil makes the first wait for the second.
     assert "votes" in await approvals(platform, launcher, "stale", plans=("agree",))

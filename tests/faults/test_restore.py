@@ -1,4 +1,4 @@
-"""A back-up that is made while the bot works, and put back: whatever was open in it goes on."""
+"""A backup made while the bot works, and restored: everything that was open in it continues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN = "know this question"
 
 
 async def back_up(folder: Path) -> None:
-    """By the command, beside the bot."""
+    """Make a backup with the command, while the bot runs."""
     environment = {**os.environ, "ASKBACK_DATABASE_URL": str(folder / "askback.db")}
     command = [sys.executable, "-m", "askback", "backup", str(folder / "backup.db")]
     running = await asyncio.create_subprocess_exec(*command, cwd=folder, env=environment, stdout=-3)
@@ -28,14 +28,14 @@ async def back_up(folder: Path) -> None:
 
 
 def restore(folder: Path) -> None:
-    """As the README says."""
+    """Restore the backup as the README says."""
     for end in ("", "-wal", "-shm"):
         (folder / f"askback.db{end}").unlink(missing_ok=True)
     (folder / "backup.db").rename(folder / "askback.db")
 
 
 def told(rig: Rig) -> list[str]:
-    """What Ada alone was told."""
+    """Return the texts that only Ada saw."""
     posts: Any = rig.state.posts if rig.platform == "discord" else rig.state.messages  # type: ignore[attr-defined]
     private = [post for post in posts.values() if post.ephemeral_to is not None]
     return [str(getattr(post, "content", "") or getattr(post, "text", "")) for post in private]
@@ -56,7 +56,7 @@ async def test_an_open_question_is_answered_on_its_old_card(rig: Rig, tmp_path: 
 
 async def test_a_turn_that_was_under_way_is_taken_again(rig: Rig, tmp_path: Path) -> None:
     script(rig, ONE)
-    # The model falls silent in the middle: however long the back-up takes, it is of a turn that is not over.
+    # The model stalls in the middle, so that even a slow backup contains an unfinished turn.
     rig.model.fail(Fault(kind="stall"))
     await rig.start()
     rig.write()
@@ -72,8 +72,8 @@ async def test_a_turn_that_was_under_way_is_taken_again(rig: Rig, tmp_path: Path
 async def test_a_card_of_after_the_back_up_belongs_to_nothing_and_says_so(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was asked after it never was, as far as the bot knows: the click is told so, and nothing else changes."""
-    # As long as Discord really waits: the bot leaves such a click to others for the most part of it.
+    """A question from after the backup does not exist for the bot: the person is notified, and nothing else changes."""
+    # As long as Discord really waits; for most of that time the bot leaves such a click to other replicas.
     monkeypatch.setattr(discord_limits, "RESPONSE_SECONDS", 3.0)
     script(rig, ONE)
     await rig.start()
@@ -91,7 +91,7 @@ async def test_a_card_of_after_the_back_up_belongs_to_nothing_and_says_so(
 
 
 async def test_an_answer_of_after_the_back_up_has_to_be_given_again(rig: Rig, tmp_path: Path) -> None:
-    """Its card stood there as settled: the bot draws it as it knows it, so that it can be."""
+    """Its card was shown as settled; the bot redraws it as open, so that it can be answered again."""
     asked = {COLOUR: question(COLOUR, "Green", "Blue"), SIZE: question(SIZE, "Small", "Large")}
     rig.model.script(turn(ASKING, *asked.values()), turn(GOING_ON), name="ship")
     await rig.start()

@@ -1,4 +1,4 @@
-"""The rig itself: what it is there to notice, it notices."""
+"""Tests of the rig: it notices the errors that it is made for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGKILL around a tool that people approve: it runs once, with what they approved, or not, and they are told."""
+"""SIGKILL around a tool that needs approval: it runs once as approved, or not at all, and people are notified."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def script(rig: Rig, *others: str) -> None:
 
 
 async def approve(rig: Rig, asked: str = PROMPT) -> None:
-    """Press it as often as it takes, and wait until the card says so."""
+    """Press "Approve" as often as it takes, and wait until the card shows it."""
 
     def approved() -> bool:
         return any("Approved" in rig.reads(message) for message in rig.says(asked))
@@ -46,7 +46,7 @@ async def approve(rig: Rig, asked: str = PROMPT) -> None:
 
 
 async def approve_over(rig: Rig, point: str, asked: str = PROMPT) -> None:
-    """Approve it, and have the bot killed at that point, before, meanwhile or after; then it starts anew."""
+    """Approve while the bot is killed at that point, before, meanwhile or after; then restart it."""
     await rig.start(point)
     rig.write()
     approving = asyncio.create_task(approve(rig, asked))

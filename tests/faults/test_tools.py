@@ -1,6 +1,6 @@
-"""SIGKILL around a tool: it never runs twice, unless it is declared that it may, and what is unknown is said so.
+"""SIGKILL around a tool: it never runs twice unless declared repeatable, and an unknown outcome is reported as such.
 
-What ran is read from a file that the tools write, and from what the model was told.
+A file that the tools write, and the results that the model received, show which tools ran.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def ran(folder: Path) -> list[str]:
 
 
 async def told(rig: Rig, *, said: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """What the model was told in the end about each call, each once; nothing but that was said."""
+    """Return the final result of each call as the model received it, and check that only `said` was posted."""
     await rig.until(lambda: rig.whole(DONE))
     for sentence in said:
         await rig.until(lambda sentence=sentence: rig.says(sentence))
@@ -183,7 +183,7 @@ async def test_kills_one_after_the_other_tell_it_once(rig: Rig, own_tools: Path)
     await rig.start("commit:end_call")
     rig.write()
     await rig.killed()
-    # The second one dies while it notes that the first was interrupted, the third right after that.
+    # The second bot dies while it records that the first was interrupted, the third right after that.
     await rig.start("commit:end_call")
     await rig.killed()
     await rig.start("after:end_call")

@@ -1,4 +1,4 @@
-"""What came of the approvals of a story: from the cards, the clicks on them, and the tool's own file."""
+"""Check the approvals of a story: from the cards, the clicks on them, and the tool's own file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .stories import RELEASE, Press, Shown, Story, arguments, asks
 INTERRUPTED = "I was interrupted while I ran “release”"
 LATE = "Nobody decided in time"
 AGAIN_SECONDS = 2.0
-"""How long after a click that was not acked a second delivery of it may still come."""
+"""Seconds after a click without an ack in which a second delivery of it may still come."""
 CAST = re.compile(rf"[✓✗]\s+\W*(\w+)\W+({APPROVE}|{DENY})\b")
 VIOLATIONS = {
     "ungranted": "tools run without their approval",
@@ -32,14 +32,14 @@ ENDINGS = {"Approved": "approved", "Refused": "denied", "Not decided in time": "
 
 @dataclass(frozen=True)
 class Decision:
-    """What a card says in the end."""
+    """The final state of a card."""
 
     ending: str | None
-    """None: nothing was decided."""
+    """None means that nothing was decided."""
     votes: tuple[tuple[str, str], ...]
-    """Who voted, and for what."""
+    """The voters and their votes."""
     arguments: Any
-    """What stands there to be approved."""
+    """The arguments shown for approval."""
 
     @classmethod
     def read(cls, text: str, people: Sequence[str]) -> Decision:
@@ -60,19 +60,19 @@ def _arguments(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Approvals:
-    """What is known of one round."""
+    """The facts about one round."""
 
     released: Sequence[Mapping[str, Any]]
     shadowed: Callable[[Press], bool]
-    """Whether a notice behind the ack of a click may have been lost with its process."""
+    """Return True if a notice that followed the ack of a click may have been lost with its process."""
     reminders: Reminders
 
     def wrong(
         self, story: Story, token: str, heard: str | None, asked: float, over: float | None, figures: Counter[str]
     ) -> Iterator[tuple[str, str]]:
-        """What is wrong with one call that people had to approve: the kind, and what it was.
+        """Yield the violations of one call that needed approval: the kind, and the details.
 
-        `asked`: when the model was first asked; `over`: when it had heard what came of it.
+        `asked` is the time of the model's first request; `over` is the time when the model received the outcome.
         """
         figures["asked"] += 1
         people = (story.starter, *story.told_others)
@@ -88,7 +88,7 @@ class Approvals:
             yield "cards", f"{token} stands there {len(cards)} times"
             return
         if not cards:
-            # It can end before there was time to show it to anybody.
+            # The call can end before there was time to show it to anyone.
             figures["timed out"] += 1
             if ran or heard is None or not heard.startswith(LATE):
                 yield "unsettled", f"{token}: its card is gone, it ran {len(ran)} times, and {heard!r} was heard"
@@ -107,7 +107,7 @@ class Approvals:
     def _votes(
         self, story: Story, token: str, decision: Decision, presses: Sequence[Press]
     ) -> Iterator[tuple[str, str]]:
-        """Every vote that was acked counts, or was changed by whoever cast it, or came too late and was told so."""
+        """Check that every acked vote counts, was changed by its voter, or came too late and its voter was notified."""
         counted = dict(decision.votes)
         if len(counted) < len(decision.votes):
             yield "counted", f"{token}: one person has several votes: {decision.votes}"
@@ -118,7 +118,7 @@ class Approvals:
                 yield "counted", f"{token}: {label} by {who}, who never voted so, or may not"
             else:
                 firsts.append(min(cast))
-        # Whichever vote was counted last: it was still open when that was sent.
+        # The question was still open when the last counted vote was sent.
         open_until = max(firsts, default=0.0)
         for who in story.told_others:
             mine = [press for press in presses if press.by == who]
@@ -138,7 +138,7 @@ class Approvals:
 
 
 def _stands(press: Press, mine: Sequence[Press], label: str | None) -> bool:
-    """Whether the vote that counts in the end may be this one, or one that the same person cast later."""
+    """Return True if the final vote may be this one, or a later one of the same person."""
     assert press.done is not None
     for other in mine:
         if other.label != label:
@@ -152,7 +152,7 @@ def _stands(press: Press, mine: Sequence[Press], label: str | None) -> bool:
 def _ran(
     token: str, ran: Sequence[Mapping[str, Any]], decision: Decision, presses: Sequence[Press], starter: str
 ) -> Iterator[tuple[str, str]]:
-    """It ran only after enough people had approved it, and as they saw it."""
+    """Check that the tool ran only after enough approvals, and with the approved arguments."""
     agreed = {who for who, label in decision.votes if label == APPROVE and who != starter}
     if decision.ending == "approved" and len(agreed) < QUORUM:
         yield "ungranted", f"{token} is approved by {decision.votes}"
@@ -170,14 +170,14 @@ def _ran(
 
 
 def _told(story: Story, decision: Decision) -> bool:
-    """Whether a sentence that it was interrupted mentions everybody who let it run."""
+    """Return True if the message about an interruption mentions everyone who approved the call."""
     sentences = [one.text for one in story.shown if INTERRUPTED in one.text]
     agreed = [who for who, label in decision.votes if label == APPROVE]
     return any(all(f"<@{who}>" in text for who in agreed) for text in sentences)
 
 
 def _heard(token: str, heard: str | None, decision: Decision, ran: int, card: Shown) -> Iterator[tuple[str, str]]:
-    """The model was told what came of it: that it ran, that nobody knows, or why it did not run."""
+    """Check that the model received the outcome: the result, an interruption, or the reason why it did not run."""
     match decision.ending:
         case "approved":
             known = heard == f"released {token}"

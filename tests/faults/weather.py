@@ -1,4 +1,4 @@
-"""Deliveries as they come on a bad day: doubled, delayed, and with that in another order."""
+"""Bad deliveries: duplicated, delayed, and therefore out of order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUT_SECONDS = (0.3, 1.5)
 
 
 class Weather:
-    """How the deliveries of one run fare, by dice."""
+    """Random faults of the deliveries in one run."""
 
     def __init__(self, dice: random.Random, *, calm: bool = False) -> None:
         self._dice = dice
@@ -34,21 +34,21 @@ class Weather:
         self.seen: Counter[str] = Counter()
 
     def times(self) -> int:
-        """How often something is delivered."""
+        """Return how often an event is delivered."""
         if self._calm or self._dice.random() >= DOUBLED:
             return 1
         self.seen["doubled"] += 1
         return 2
 
     def delay(self) -> float:
-        """By how many seconds a delivery is late; what was sent after it may come before it then."""
+        """Return the delay of a delivery in seconds; later events may overtake it."""
         if self._calm or self._dice.random() >= DELAYED:
             return 0.0
         self.seen["delayed"] += 1
         return self._dice.uniform(0.0, LONGEST)
 
     def outages(self) -> Iterator[tuple[str, float, float]]:
-        """Each kind of outage, in some order: after how many seconds it begins, and how many it lasts."""
+        """Yield each kind of outage in random order, with the seconds until it begins and its duration in seconds."""
         for kind in self._dice.sample(KINDS, len(KINDS)):
             calm, length = self._dice.uniform(*CALM_SECONDS), self._dice.uniform(*OUT_SECONDS)
             if not self._calm:
@@ -57,7 +57,7 @@ class Weather:
 
 
 class StormySocket(SlackSocket):
-    """Every envelope is on its way for itself, and some arrive twice."""
+    """Deliver every envelope independently, and some twice."""
 
     weather: Weather
 
@@ -76,7 +76,7 @@ class StormySocket(SlackSocket):
 
 
 async def outages(rig: Rig, weather: Weather) -> None:
-    """For ever: now and then the platform's API is out of order for a while, in one way or another."""
+    """Make the platform's API fail for a while now and then, in one way or another, until cancelled."""
     while True:
         for kind, calm, length in weather.outages():
             await asyncio.sleep(calm)
@@ -88,7 +88,7 @@ async def outages(rig: Rig, weather: Weather) -> None:
 
 
 async def replays(guild: Guild, weather: Weather) -> None:
-    """For ever: now and then a message is dispatched a second time, as after a RESUME."""
+    """Dispatch a message a second time now and then, as after a RESUME, until cancelled."""
     while True:
         await asyncio.sleep(LONGEST)
         if weather.times() > 1:

@@ -1,7 +1,7 @@
-"""Plays rounds that it is ordered to play: a line of JSON each on standard input, and lines of JSON as answers.
+"""Play the rounds that it is ordered to play: a line of JSON each on standard input, and lines of JSON as answers.
 
-`{"kill": 1}` after each kill, and at the end of a round its tally, the points that were not reached, and, where
-something is wrong, what the bots wrote. SIGTERM, or the end of its input, ends it, and leaves nothing behind.
+It writes `{"kill": 1}` after each kill. At the end of a round it writes the tally, the points that were not reached,
+and the bots' output if something is wrong. SIGTERM, or the end of its input, ends it, and it leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .stage import play
 
 LARGEST = 2**20
 KEPT = 2_000_000
-"""Characters of what the bots wrote."""
+"""Characters of the bots' output that are kept."""
 
 
 def say(**answer: Any) -> None:
@@ -57,7 +57,7 @@ async def work() -> None:
 
 
 def main() -> None:
-    # Whoever dies while it sends is what this is about.
+    # aiohttp would log every peer that dies while sending, which is the point of these tests.
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     try:
         asyncio.run(work())

@@ -1,4 +1,4 @@
-"""A real bolt bot in front of the services, and hands for the people."""
+"""A real bolt bot connected to the services, and the people's actions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OPENAPI = Path(__file__).resolve().parents[3] / "shared" / "schemas" / "discord-openapi.json"
 
-# slack_sdk reports every lost socket as an error; losing sockets is what some of these tests are about.
+# slack_sdk logs every lost socket as an error; some of these tests lose sockets on purpose.
 logging.getLogger("slack_sdk").setLevel(logging.CRITICAL)
 logging.getLogger("slack_bolt").setLevel(logging.CRITICAL)
 
@@ -57,7 +57,7 @@ class Bot:
 
 
 class Hands:
-    """The doors, through HTTP, as the page uses them."""
+    """The people's HTTP endpoints, as the page uses them."""
 
     def __init__(self, services: Services, session: aiohttp.ClientSession) -> None:
         self._services = services
@@ -145,6 +145,6 @@ def hands(services: Services, session: aiohttp.ClientSession) -> Hands:
 
 
 async def rounds(count: int = 20) -> None:
-    """Let everything run that can run without time passing."""
+    """Let everything run that needs no time to pass."""
     for _ in range(count):
         await asyncio.sleep(0)

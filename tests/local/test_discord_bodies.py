@@ -1,4 +1,4 @@
-"""What Discord refuses in a body, where it says so, and in which words."""
+"""Bodies that Discord refuses, with the path and the words of each error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def options(count: int) -> list[str]:
 
 @pytest.fixture
 async def refused(services, discord_bot, session) -> Any:
-    """Posts a body that is to be refused; gives what Discord says."""
+    """Return a function that posts a body, checks that it is refused, and returns Discord's errors."""
 
     async def post(body: dict[str, Any], method: str = "POST", path: str = MESSAGES) -> dict[str, Any]:
         headers = {"Authorization": "Bot local-discord-token"}

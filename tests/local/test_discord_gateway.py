@@ -1,4 +1,4 @@
-"""The gateway: what is sent to whom, and how a client comes back after a drop."""
+"""The gateway: its events, their receivers, and a client's reconnect after a drop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def write(hands, content: str, channel: str = "general", person: str = "ad
     return answer["id"]
 
 
-# what is sent
+# events
 
 
 async def test_without_the_intent_content_comes_only_where_it_concerns_the_bot(discord_bot, hands) -> None:
@@ -143,7 +143,7 @@ async def test_two_clients_both_hear_everything(discord_bot, services, hands) ->
     await other.stop()
 
 
-# coming back
+# reconnects
 
 
 async def test_a_dropped_client_resumes_and_misses_nothing(discord_bot, services, hands) -> None:
@@ -268,7 +268,7 @@ async def test_close_codes(frames: list[Any], code: int, services, session) -> N
 # shards
 
 GUILD_SHARD = (int(GUILD) >> 22) % 2
-"""Of two; direct messages always come to the first."""
+"""The guild's shard, of two; direct messages always go to the first."""
 
 
 @asynccontextmanager
@@ -301,7 +301,7 @@ async def test_a_click_comes_to_the_shard_of_its_guild(services, hands) -> None:
         for bot in (first, second):
             bot.answer = lambda interaction: interaction.response.defer()
         for channel, bot in ((GENERAL, second), ("1100000000000000401", first)):
-            # Whoever posts it: the API asks for no shard.
+            # Either client may post it: the API needs no shard.
             card = await first.request(
                 "POST", f"/channels/{channel}/messages", content="x", components=[row(button("a"))]
             )

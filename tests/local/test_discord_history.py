@@ -1,4 +1,4 @@
-"""What a bot in Discord reads of what was said before: order, limits, threads, files, and what is kept from it."""
+"""A bot's reads of earlier messages in Discord: order, limits, threads, files, and withheld content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_messages_come_newest_first_from_where_they_are_counted(discord_bo
     assert await listed(discord_bot) == newest
     assert await listed(discord_bot, limit=2) == newest[:2]
     assert await listed(discord_bot, before=said[3], limit=2) == [said[2], said[1]]
-    # After: the oldest of those that are newer, and these again newest first.
+    # After: the oldest of the newer messages, and these again newest first.
     assert await listed(discord_bot, after=said[3], limit=2) == [said[5], said[4]]
     assert await listed(discord_bot, around=said[3], limit=3) == [said[4], said[3], said[2]]
     assert await listed(discord_bot, before=said[0]) == []

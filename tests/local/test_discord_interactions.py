@@ -1,4 +1,4 @@
-"""The rules of interactions: three seconds, one response, fifteen minutes, modals, what only one person sees."""
+"""The rules of interactions: three seconds, one response, fifteen minutes, modals, ephemeral messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def code_of(error: BaseException) -> tuple[int, int]:
 
 @pytest.fixture
 async def card(discord_bot) -> dict[str, str]:
-    """A message with one of everything, as what the doors want to find it by."""
+    """Post a message with one component of each kind; return the fields that identify it to the people's endpoints."""
     components = [
         row(
             button("go"),
@@ -73,7 +73,7 @@ async def answering(bot, body: dict[str, Any]) -> None:
 UPDATE = {"type": 7, "data": {"content": "done", "components": []}}
 
 
-# what arrives
+# payloads
 
 
 async def test_a_click_arrives_with_the_member_and_the_message(discord_bot, click, card) -> None:
@@ -368,7 +368,7 @@ async def test_a_modal_submitted_after_a_restart_of_the_bot_arrives(discord_bot,
     assert (await submit(text="x"))["ok"]
 
 
-# what only one person sees
+# ephemeral messages
 
 
 async def test_an_ephemeral_message_is_one_persons(discord_bot, click, services, hands) -> None:

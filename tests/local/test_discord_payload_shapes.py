@@ -16,7 +16,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 RECORDED = SHARED / "payloads"
 OPENAPI = SHARED / "schemas" / "discord-openapi.json"
 MESSAGES = f"/channels/{GENERAL}/messages"
-# Recorded in other circumstances, by a factory that sets everything at once, or fields Discord has retired.
+# Recorded under other circumstances, by a factory that sets everything at once, or fields that Discord has retired.
 ELSEWHERE = {
     "accent_color",
     "activity",
@@ -45,7 +45,7 @@ ELSEWHERE = {
     "application_id",
     "nonce",
 }
-# A message in an interaction says nothing of the guild; a select has values, a button has none.
+# A message in an interaction contains no guild; a select has values, a button has none.
 INSIDE = {"/message/guild_id", "/message/member", "/data/values", "/data/id", "/authorizing_integration_owners/1"}
 
 needs_recorded = pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded payloads are not here")
@@ -59,7 +59,7 @@ def recorded(kind: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def lacks(ours: Any, theirs: Any, path: str = "") -> list[str]:
-    """The keys of a recorded payload that ours does not have; what a message carries differs freely."""
+    """Return the keys of a recorded payload that ours lacks; a message's contents may differ."""
     if not isinstance(theirs, dict) or not isinstance(ours, dict):
         return []
     missing = []
@@ -75,7 +75,7 @@ def lacks(ours: Any, theirs: Any, path: str = "") -> list[str]:
 
 @pytest.fixture
 async def heard(discord_bot, hands) -> dict[str, dict[str, Any]]:
-    """One payload of each kind, as it came over the gateway."""
+    """One payload of each kind, as received from the gateway."""
     sent = await discord_bot.request("POST", MESSAGES, content="x", components=[row(button("go"))])
 
     async def answer(interaction: discord.Interaction) -> None:
@@ -110,7 +110,7 @@ async def test_has_the_keys_of_the_recorded_ones(kind: str, heard) -> None:
 
 @cache
 def answers() -> dict[str, dict[str, Any]]:
-    """The schema of the good answer of every operation."""
+    """Return the schema of each operation's successful answer."""
     document = json.loads(OPENAPI.read_text())
     found = {}
     for item in document["paths"].values():

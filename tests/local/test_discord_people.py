@@ -1,4 +1,4 @@
-"""The people's doors of Discord: what there is to see, and what people can do with a keyboard."""
+"""The people's endpoints of Discord: the visible state, and people's actions by keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discord's REST API as discord.py uses it: what it answers, and every code with which it refuses."""
+"""Discord's REST API as discord.py uses it: its answers, and every code of its refusals."""
 
 from __future__ import annotations
 

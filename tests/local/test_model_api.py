@@ -1,4 +1,4 @@
-"""The Messages API on this machine, heard through the real anthropic client."""
+"""The local Messages API, used through the real anthropic client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction and usage of the Messages API on this machine, heard through the real anthropic client."""
+"""Compaction and usage of the local Messages API, used through the real anthropic client."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def stream(client: AsyncAnthropic, *messages: Any, **more: Any) -> Any:
 
 
 def said(message: Any) -> dict[str, Any]:
-    """An answer as a client sends it back."""
+    """Return an answer in the form in which a client sends it back."""
     return {"role": "assistant", "content": [block.model_dump(exclude_none=True) for block in message.content]}
 
 
@@ -121,7 +121,7 @@ async def test_a_large_conversation_is_compacted_before_the_answer(service: Serv
         compaction, sampled = message.usage.iterations
         assert (compaction.type, sampled.type) == ("compaction", "message")
         assert compaction.input_tokens > 50_000 > sampled.input_tokens
-        # The numbers outside count the compaction nowhere.
+        # The top-level usage never includes the compaction.
         assert message.usage.output_tokens == sampled.output_tokens
         history += [said(message), user(result(message.content[2].id))]
         last = await ask(client, *history)
@@ -201,13 +201,13 @@ async def test_without_the_beta_there_is_no_compaction(service: Service) -> None
 async def test_pairs_are_judged_by_what_remains(service: Service) -> None:
     block = {"type": "compaction", "content": "Before."}
     async with service.client() as client:
-        # A call without its result is gone with what stands before the compaction.
+        # A call without its result is dropped with everything before the compaction.
         fine = [user("hi"), assistant(use("toolu_1")), user("never mind"), assistant(block, text("Well.")), user("so?")]
         assert (await create(client, *fine)).stop_reason == "end_turn"
-        # The result of a call that was dropped belongs to nothing.
+        # The result of a dropped call has no call to belong to.
         lost = [user("hi"), assistant(use("toolu_1"), block), user(result("toolu_1"))]
         assert "unexpected `tool_use_id` found in `tool_result` blocks: toolu_1" in await refused(create(client, *lost))
-        # What remains needs its results as ever.
+        # The remaining calls need their results as always.
         owed = [user("hi"), assistant(block, use("toolu_2")), user("hm")]
         assert "`tool_use` ids were found without `tool_result` blocks" in await refused(create(client, *owed))
         # A compaction that failed drops nothing.

@@ -1,4 +1,4 @@
-"""What people see and do with messages, through their doors."""
+"""People's actions on messages and the visible result, through their endpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def options(*values: str) -> list[dict[str, Any]]:
 
 
 def form() -> list[dict[str, Any]]:
-    """A message with every element that keeps a value."""
+    """Return a message with every element that keeps a value."""
     return [
         {
             "type": "section",
@@ -62,7 +62,7 @@ def form() -> list[dict[str, Any]]:
 
 @pytest.fixture
 async def clicks(bot) -> list[dict[str, Any]]:
-    """Every click the bot hears of."""
+    """Every click that the bot receives."""
     heard: list[dict[str, Any]] = []
 
     @bot.app.action({"action_id": "send"})

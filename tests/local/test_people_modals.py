@@ -1,4 +1,4 @@
-"""What people see and do with modals, through their doors."""
+"""People's actions in modals and the visible result, through their endpoints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def modal(title: str = "Form", *, blocks: list[dict[str, Any]] | None = None, **
 
 
 class Form:
-    """A bot with one modal: it answers a submission with `answer`."""
+    """A bot with one modal; it answers a submission with `answer`."""
 
     def __init__(self, services, bot, hands) -> None:
         self.services, self.bot, self.hands = services, bot, hands

@@ -1,4 +1,4 @@
-"""The demo's scripted model: what it asks with which tool, and what it makes of the answers."""
+"""The demo's scripted model: its questions with each tool, and its replies to the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scenario player, against the services and a small bolt bot of its own: what it sees, and what it notices."""
+"""The scenario player, with the services and a small bolt bot: its view, and the errors that it notices."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ expect.settled = true
 
 
 class SmallBot:
-    """Asks AskUserQuestion's questions one card at a time; `wrong` breaks it."""
+    """A bot that asks AskUserQuestion's questions one card at a time; `wrong` breaks it."""
 
     def __init__(self, bot: Bot, model: AsyncAnthropic, wrong: str) -> None:
         self.app, self.model, self.wrong = bot.app, model, wrong
@@ -335,7 +335,7 @@ async def played(services: Services, text: str, *, wrong: str = "", within: floa
 
 
 IN_VAIN = ("no update", "no result", "unpaired")
-"""What is waited for does not come then."""
+"""The breakages after which the expected event never comes."""
 GOOD = {"single": SINGLE, "several": SEVERAL, "written": WRITTEN, "who may": WHO_MAY, "talks": TALKS}
 
 

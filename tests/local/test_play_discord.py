@@ -1,4 +1,4 @@
-"""The scenario player on Discord, against the services and a small discord.py bot: what it sees, what it notices."""
+"""The scenario player on Discord, with the services and a small discord.py bot: its view, and the errors it notices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ expect.settled = true
 
 
 class SmallBot(DiscordBot):
-    """Asks AskUserQuestion's questions one card at a time; `wrong` breaks it."""
+    """A bot that asks AskUserQuestion's questions one card at a time; `wrong` breaks it."""
 
     def __init__(self, services: Services, model: AsyncAnthropic, wrong: str) -> None:
         super().__init__(services)
@@ -153,7 +153,8 @@ class SmallBot(DiscordBot):
         result = f'User has answered your questions: "{question["question"]}"="{heard}".'
         content = [{"type": "tool_result", "tool_use_id": identifier, "content": result}]
         if self.wrong == "two results":
-            # The good one first: the player goes on with it, up to what is said only after the other one.
+            # Send the good result first: the player continues with it, up to the text that follows only after the
+            # other.
             first = [*self.histories[room], {"role": "user", "content": content}]
             await self.model.messages.create(model="m", max_tokens=100, messages=first, tools=[TOOL])
             content = [{**content[0], "content": "Another."}]

@@ -1,4 +1,4 @@
-"""The scenario player on what people do beside answering: they stop, attach files, type, and take offers."""
+"""The scenario player with actions other than answers: people stop, attach files, type, and take offers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ LABELS = {"use": "Use this as your answer", "skip": "Just a message"}
 
 
 class SlackBot:
-    """Works until it is stopped, says which files it cannot read, and offers typed words to be an answer."""
+    """A bot that works until it is stopped, lists files it cannot read, and offers to use typed words as an answer."""
 
     def __init__(self, bot: Bot) -> None:
         self.client = bot.client
@@ -121,7 +121,7 @@ class SlackBot:
 
 
 class ButtonBot(DiscordBot):
-    """Types, shows a Stop under what it writes, and says who pressed it."""
+    """A bot that types, shows a Stop below its text, and names the person who pressed it."""
 
     async def on_message(self, message: discord.Message) -> None:
         if message.author.bot or self.user not in message.mentions:

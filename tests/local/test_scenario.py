@@ -1,4 +1,4 @@
-"""Scenario files: what is understood, and what an author is told who got it wrong."""
+"""Scenario files: the accepted forms, and the errors for authors of wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services as a whole: who may reach them, what they serve, and that they end."""
+"""The services as a whole: access to them, their endpoints, and their shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which blocks and views are accepted, and how refusals are worded."""
+"""Accepted blocks and views, and the wording of refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bot in Slack reads of what was said before, who belongs to a group, files, and offers to one person."""
+"""A bot's reads in Slack: earlier messages, members of groups, files, and offers to one person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFFER = [
 
 
 async def refused(call: Any) -> str:
-    """The code a call is refused with."""
+    """Return the error code of a refused call."""
     with pytest.raises(SlackApiError) as caught:
         await call
     return caught.value.response["error"]
@@ -49,7 +49,7 @@ async def test_replies_come_oldest_first_after_what_they_hang_from(client, threa
     assert (root["thread_ts"], root["reply_count"], root["latest_reply"]) == (thread[0], 5, thread[-1])
     assert (root["reply_users"], root["reply_users_count"]) == (["U0LOCALBEN"], 1)
     assert whole["messages"][1]["parent_user_id"] == "U0LOCALADA"
-    # A reply by itself is only itself.
+    # For a reply's ts, only that reply is returned.
     assert of(await client.conversations_replies(channel="C0GENERAL", ts=thread[2])) == [thread[2]]
 
 
@@ -91,7 +91,7 @@ async def test_reading_is_refused_with_slacks_codes(client, services, thread) ->
     replies = client.conversations_replies
     assert await refused(replies(channel="C0GENERAL", ts="1.0")) == "thread_not_found"
     assert await refused(replies(channel="C0NOWHERE", ts=thread[0])) == "channel_not_found"
-    # A private channel without the bot is not there; of a public one it only is no member.
+    # A private channel without the bot is not found; for a public one the bot is just not a member.
     assert await refused(replies(channel="C0PRIVATE", ts=thread[0])) == "channel_not_found"
     services.workspace.put_channel(replace(services.workspace.channels["C0DEPLOYS"], bot_in=False))
     assert await refused(replies(channel="C0DEPLOYS", ts=thread[0])) == "not_in_channel"
@@ -198,7 +198,7 @@ async def test_an_offer_to_one_person_is_answered_by_its_response_url_and_by_not
             return reply.status
 
     first = await offer()
-    # Nobody else sees it, and neither does the API.
+    # It is invisible to other people, and to the API.
     assert (await press("ada", first, "use"))["code"] == "message_not_found"
     assert first not in of(await client.conversations_replies(channel="C0GENERAL", ts=thread[0]))
     assert (await press("ben", first, "use"))["ok"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 RECORDED = Path(__file__).resolve().parents[3] / "shared" / "payloads"
-# Recorded with other installs or features: organisations, remote functions, fields Slack has retired or renamed.
+# Recorded with other installs or features: organisations, remote functions, fields that Slack has retired or renamed.
 ELSEWHERE = {
     "authed_users",
     "bot_access_token",
@@ -30,7 +30,7 @@ ELSEWHERE = {
     "source_team",
     "user_profile",
 }
-# Not one payload but the sum of many, or a template with empty values; and one with a trigger only organisations get.
+# Files that merge many payloads, or are templates with empty values; and one trigger that only organisations get.
 NOT_ONE_PAYLOAD = {
     "slack_block_actions/001_java-slack-sdk.json",
     "slack_block_actions/009_java-slack-sdk.json",
@@ -47,7 +47,7 @@ def recorded(kind: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def lacks(ours: Any, theirs: Any, path: str = "") -> list[str]:
-    """The keys of a recorded payload that ours does not have; contents of blocks and values differ freely."""
+    """Return the keys of a recorded payload that ours lacks; contents of blocks and values may differ."""
     if not isinstance(theirs, dict) or not isinstance(ours, dict):
         return []
     missing = []
@@ -67,7 +67,7 @@ def plain(text: str) -> dict[str, Any]:
 
 @pytest.fixture
 async def heard(services, bot, hands) -> dict[str, Any]:
-    """One payload of each kind, as a bolt bot hears it."""
+    """One payload of each kind, as a bolt bot receives it."""
     heard: dict[str, Any] = {}
 
     @bot.app.event("app_mention")

@@ -28,7 +28,7 @@ def section(text: str) -> dict[str, Any]:
 
 
 async def refused(call: Any) -> str:
-    """The code a call is refused with."""
+    """Return the error code of a refused call."""
     with pytest.raises(SlackApiError) as caught:
         await call
     return caught.value.response["error"]
@@ -60,7 +60,7 @@ async def test_unknown_methods(client) -> None:
 async def test_channels(client, services) -> None:
     post = client.chat_postMessage
     assert await refused(post(channel="C0NOWHERE", text="x")) == "channel_not_found"
-    # A private channel without the bot is not there; a public one is, and can be joined.
+    # A private channel without the bot is not found; a public one is, and the bot can join it.
     assert await refused(post(channel="C0PRIVATE", text="x")) == "channel_not_found"
     services.workspace.put_channel(Channel(id="C0OTHER", name="other", bot_in=False))
     assert await refused(post(channel="C0OTHER", text="x")) == "not_in_channel"
@@ -74,7 +74,7 @@ async def test_channels(client, services) -> None:
 
 async def test_texts(client, posted) -> None:
     post, update = client.chat_postMessage, client.chat_update
-    # slack_sdk warns about a missing text before it asks, so these go around its methods.
+    # slack_sdk warns about a missing text before it sends, so these bypass its methods.
     empty = client.api_call("chat.postMessage", json={"channel": "C0GENERAL", "text": ""})
     assert await refused(empty) == "no_text"
     assert await refused(post(channel="C0GENERAL", text="x" * 40_001)) == "msg_too_long"
@@ -168,7 +168,7 @@ async def test_streams(client, clock, posted) -> None:
     assert await refused(not_one) == "message_not_in_streaming_state"
     clock.advance(300)
     assert await refused(stop(channel="C0GENERAL", ts=ts)) == "message_not_in_streaming_state"
-    # What is left is chat.update.
+    # Only chat.update remains possible.
     assert (await client.chat_update(channel="C0GENERAL", ts=ts, text="the end"))["ok"]
 
 

@@ -1,4 +1,4 @@
-"""What an agent says that it is doing, thread by thread, and how people stop it."""
+"""The agent's status per thread, and people's ways to stop it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STOPPED = "agent_session_stopped"
 
 
 async def refused(call: Any) -> str:
-    """The code a call is refused with."""
+    """Return the error code of a refused call."""
     with pytest.raises(SlackApiError) as caught:
         await call
     return caught.value.response["error"]
@@ -112,7 +112,7 @@ async def test_stop_tells_the_app_who_and_where_and_ends_what_was_streaming(bot,
     }
     late = client.chat_appendStream(channel="C0GENERAL", ts=stream["ts"], markdown_text=" and more")
     assert await refused(late) == "message_not_in_streaming_state"
-    # To move the session on is for the app.
+    # Only the app changes the session's status.
     (session,) = (await hands.state())["sessions"]
     assert (session["status"], session["stopping"]) == ("processing", True)
     await status_of(client, root)("active")

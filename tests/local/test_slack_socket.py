@@ -1,4 +1,4 @@
-"""Socket Mode: what is delivered, how often, and what a missing ack does."""
+"""Socket Mode: the deliveries, their repetition, and the effect of a missing ack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from askback_local.slack.faults import Fault
 
 
 class Socket:
-    """A bare socket: it acks what it is told to ack."""
+    """A bare socket that acks only when the test says so."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
@@ -30,7 +30,7 @@ class Socket:
 
 @pytest.fixture
 async def connect(services, session):
-    """Open bare sockets; their hello is read."""
+    """Return a function that opens a bare socket and reads its hello."""
     opened: list[Socket] = []
 
     async def connect() -> Socket:

@@ -1,4 +1,4 @@
-"""The whole way once: a mention, an answer, a click, a redrawn card."""
+"""One complete pass: a mention, an answer, a click, a redrawn card."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`python -m tests.mutation [MODULE ...]`: change the code in small ways, and see which changes no test notices.
+"""`python -m tests.mutation [MODULE ...]`: change the code in small ways, and list the changes that no test notices.
 
-cosmic-ray makes the changes, one at a time; they are never written into a file. Each runs the tests of its module in a
-process of its own, forked from one that has loaded everything but askback. What no test notices is shown, and has to
-stand in `equivalent.toml` with the reason why it changes nothing. Needs the extra `mutation`.
+cosmic-ray makes the changes, one at a time; they are never written into a file. Each runs the tests of its module in
+its own process, forked from one that has loaded everything except askback. A change that no test notices is shown, and
+must be listed in `equivalent.toml` with the reason why it has no effect. Needs the extra `mutation`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def run(runner: Runner, module: str, known: tuple[Equivalent, ...], line: int | None) -> bool:
-    """Run the mutants of one module. Return whether enough were killed, and the reason for each other is known."""
+    """Run the mutants of one module. Return True if enough were killed and each survivor has a known reason."""
     tests = MODULES[module]
     seconds = runner.baseline(module, tests)
     mutants = [mutant for mutant in mutants_of(module) if line in (None, mutant.line)]

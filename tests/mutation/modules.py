@@ -1,4 +1,4 @@
-"""Which modules are mutated, by which tests their mutants should die, and which change nothing."""
+"""The mutated modules, the tests that should kill their mutants, and the mutants without an effect."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.store.usage": ("core/test_usage.py",),
     "askback.store.turning": ("core/test_turning.py",),
 }
-"""The tests of each, relative to `tests/`: those that fail first come first."""
+"""The tests of each module, relative to `tests/`, with those that fail first at the front."""
 
 
 @dataclass(frozen=True)
 class Equivalent:
-    """A change that no test can notice, since it changes nothing that anybody sees."""
+    """A mutant that no test can notice, since it has no visible effect."""
 
     module: str
     before: str
@@ -37,6 +37,6 @@ class Equivalent:
 
 
 def equivalents() -> tuple[Equivalent, ...]:
-    """Read the list. Lines are compared without the space around them, so that it outlives other changes."""
+    """Read the list. Lines are compared without surrounding space, so that entries survive other changes."""
     listed = tomllib.loads((Path(__file__).parent / "equivalent.toml").read_text(encoding="utf-8"))
     return tuple(Equivalent(**entry) for entry in listed["equivalent"])

@@ -26,7 +26,7 @@ OPERATORS = (
     "ReplaceComparisonOperator_GtE_Gt", "ReplaceComparisonOperator_GtE_Lt", "ReplaceComparisonOperator_GtE_Eq",
     "ReplaceComparisonOperator_Is_IsNot", "ReplaceComparisonOperator_IsNot_Is",
 )  # fmt: skip
-"""Those of cosmic-ray that can leave a program that runs: `a ** b` for `a + b` fails everywhere at once."""
+"""The operators of cosmic-ray whose mutants can run at all; `a ** b` for `a + b` would fail everywhere at once."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Mutant:
 
 
 def mutants_of(module: str) -> list[Mutant]:
-    """Every change of a module that can run, but for types, which nothing runs, and names for `import *`."""
-    # Not by `find_spec`, which would load the package: what is loaded cannot be mutated.
+    """Return every mutant of a module, except in code that never runs (types) and in names for `import *`."""
+    # `find_spec` would load the package, and a loaded module cannot be mutated.
     path = CORE.joinpath(*module.split(".")).with_suffix(".py")
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
@@ -75,7 +75,7 @@ def _changes(source: str, operator: str) -> Iterator[str]:
 
 
 def _where(source: str, changed: str) -> tuple[int, int]:
-    """The line, from 1, and the column of the first difference."""
+    """Return the line, from 1, and the column of the first difference."""
     same = next((at for at, (one, other) in enumerate(zip(source, changed, strict=False)) if one != other), len(source))
     return source.count("\n", 0, same) + 1, same - (source.rfind("\n", 0, same) + 1)
 
@@ -88,9 +88,9 @@ def _parsed(source: str) -> ast.AST | None:
 
 
 def _by_position(tree: ast.AST | None) -> int | None:
-    """Return how many parameters are never given by name; None where this is no program.
+    """Return the number of positional-only parameters; None if the text is not a program.
 
-    A `/` in place of the `*` of a signature changes how a function may be called, and nothing that it does.
+    A `/` in place of the `*` of a signature changes the ways to call a function, and nothing that it does.
     """
     if tree is None:
         return None
@@ -98,7 +98,7 @@ def _by_position(tree: ast.AST | None) -> int | None:
 
 
 def _idle(tree: ast.AST) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where nothing runs."""
+    """Return the positions of code that never runs."""
     nodes: list[ast.AST | None] = []
     for node in ast.walk(tree):
         match node:

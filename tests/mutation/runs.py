@@ -1,4 +1,4 @@
-"""Runs tests over a mutant, in a process that is forked from this one: what takes long to load is loaded once."""
+"""Run tests on a mutant, in a process that is forked from this one, so that slow imports happen only once."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ OPTIONS = (
     "--hypothesis-profile", "unshrunk",
 )  # fmt: skip
 FACTOR, AT_LEAST = 4, 20.0
-"""A mutant has so many times as long as the tests take without one, and so many seconds at least."""
+"""The timeout of a mutant: FACTOR times the tests' normal duration, and at least AT_LEAST seconds."""
 
 
 class Runner:
-    """Runs tests, and notes how long they take."""
+    """Runs tests, and records their duration."""
 
     def __init__(self) -> None:
         for name in LOADED:
@@ -45,7 +45,7 @@ class Runner:
         self._seconds = 0.0
 
     def baseline(self, module: str, tests: Sequence[str]) -> float:
-        """Run the tests over the code as it is. They must pass."""
+        """Run the tests on the unchanged code. They must pass."""
         begun = time.monotonic()
         if _run(None, tests, 3600) != 0:
             raise SystemExit(f"The tests of {module} fail without a mutant: python -m pytest {' '.join(tests)}")
@@ -53,12 +53,12 @@ class Runner:
         return self._seconds
 
     def kills(self, mutant: Mutant, tests: Sequence[str]) -> bool:
-        """Whether a test fails over the mutant, or never ends."""
+        """Return True if a test fails on the mutant, or never ends."""
         return _run(mutant, tests, max(AT_LEAST, FACTOR * self._seconds)) != 0
 
 
 def _run(mutant: Mutant | None, tests: Sequence[str], seconds: float) -> int:
-    """The exit code of the tests. Those that take too long are killed."""
+    """Return the exit code of the tests. Tests that take too long are killed."""
     child = os.fork()
     if child == 0:
         _child(mutant, tests)
@@ -90,7 +90,7 @@ def _child(mutant: Mutant | None, tests: Sequence[str]) -> NoReturn:
 
 
 class _Finder(MetaPathFinder):
-    """Finds a mutant in the place of its module."""
+    """A finder that loads a mutant instead of its module."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._mutant = mutant

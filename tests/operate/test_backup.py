@@ -1,4 +1,4 @@
-"""`askback backup FILE`: whole or not at all, whatever goes on beside it and whatever comes in between."""
+"""`askback backup FILE`: a complete copy or none, during any other work and after any failure."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def askback(*arguments: str) -> Result:
 
 
 def refused(*arguments: str) -> str:
-    """What the command says, which ends with 2."""
+    """Check that the command fails with an error of askback's; return its message."""
     done = askback("backup", *arguments)
     assert isinstance(done.exception, AskbackError)
     return str(done.exception)
@@ -222,7 +222,7 @@ def test_without_room_nothing_is_left_behind(large: Path) -> None:
 async def test_while_people_answer_each_copy_is_of_one_moment_and_everything_open_in_it_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Answers and questions go on in this process, and three copies are made by another one."""
+    """Answers and questions continue in this process, while another process makes three copies."""
     live, over = tmp_path / "live", asyncio.Event()
     live.mkdir()
     limits = Limits(seconds_between_asks=0, pending_per_place=1000)
@@ -234,7 +234,7 @@ async def test_while_people_answer_each_copy_is_of_one_moment_and_everything_ope
             task = asyncio.create_task(one.manager.ask(FORM, to=place, who=Who.only(ANN), timeout=None))
             (card,) = await board.until(lambda: [ask for ask in board.open() if ask.place == place])
             while not task.done():
-                # Where the machine stands still for 2 s a click is refused, and people click again.
+                # If the machine stalls for 2 s a click is refused, and people click again.
                 with suppress(StoreBusy):
                     await one.press(card, Choose(index=1))
                     await task
@@ -270,7 +270,7 @@ async def test_while_people_answer_each_copy_is_of_one_moment_and_everything_ope
 
 
 async def test_commits_beside_it_do_not_begin_it_anew(large: Path) -> None:
-    """SQLite begins a copy anew with each commit of another connection, unless a snapshot is held."""
+    """SQLite restarts a copy at each commit of another connection, unless a snapshot is held."""
     writer = await asyncio.to_thread(SqliteDatabase, large)
     commit: Callable[[], Any] = lambda: writer.run(  # noqa: E731
         lambda connection: connection.execute(text("UPDATE meta SET value = value || 'x' WHERE name = '0'")).rowcount

@@ -1,4 +1,4 @@
-"""`askback pending`, `show` and `cancel`, as an operator types them; nobody runs beside."""
+"""`askback pending`, `show` and `cancel`, as an operator types them, without a running process."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def askback(*arguments: str) -> Result:
 
 
 def stored(database: Path, *actions: Any, **more: Any) -> Ask:
-    """Ask once in a database, and let people act."""
+    """Ask once in a database, and apply these actions."""
 
     async def work() -> Ask:
         writer = SqliteDatabase(database)
@@ -320,7 +320,7 @@ DEE = ANN.evolve(id="U4", name="Dee")
 
 
 def voted(database: Path, *votes: tuple[Actor, Choose]) -> Ask:
-    """Two have to choose the same colour, and blue is a "no"."""
+    """Store an ask that needs two votes for the same colour; blue is a "no"."""
     later = utc_now() + timedelta(hours=1)
     policy = Policy(
         who=Who(people=(ANN, BEN, CID), groups=("G1",)),

@@ -1,4 +1,4 @@
-"""Whatever stands in ASKBACK_DATABASE_URL: no command shows a part of the password, and each fault is a sentence."""
+"""Any ASKBACK_DATABASE_URL: no command shows a part of the password, and each fault has a readable error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORMS = (
 )
 COMMANDS = (("doctor",), ("pending",), ("run",))
 WITH_ALL = 2
-"""So many passwords are tried with every command."""
+"""The number of passwords that are tried with every command."""
 
 
 def parts(password: str) -> set[str]:
@@ -61,7 +61,7 @@ def run(launcher: Launcher, folder: Path, url: str, *command: str) -> tuple[int,
 @pytest.mark.parametrize("form", FORMS, ids=["in front of the host", "as an option", "one slash", "no slash", "words"])
 def test_no_part_of_a_password_is_shown_by_any_command(launcher: Launcher, tmp_path: Path, form: str) -> None:
     for number, password in enumerate(PASSWORDS):
-        # Each with one command, and each command with the worst: they read the same setting.
+        # Each password with one command, and every command with the worst ones, as all read the same setting.
         for command in COMMANDS if number < WITH_ALL else COMMANDS[number % len(COMMANDS) :][:1]:
             code, said = run(launcher, tmp_path, form.format(password), *command)
             assert not [part for part in parts(password) if part in said], (password, said)
@@ -94,7 +94,7 @@ def test_no_word_of_libpq_about_the_url_is_shown(password: str) -> None:
             assert not {"Zq7", "Xw9"} & parts(str(refusal))
             assert refusal.__cause__ is None
             continue
-        # What is understood is understood as it was meant: nothing of it has become a host, which is shown.
+        # If a URL is accepted, it has its intended meaning: no part of the password became the host, which is shown.
         assert told["host"] == "127.0.0.1", told
         assert told["port"] == "1"
 

@@ -38,7 +38,7 @@ COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=C
 
 @pytest.fixture
 def url(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A database with askback's tables, which the commands are told of."""
+    """The URL of a database with askback's tables, which the commands use."""
     for name in os.environ:
         if name.startswith(("ASKBACK_", "SLACK_", "DISCORD_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
@@ -61,7 +61,7 @@ def refused(*arguments: str) -> str:
 
 
 def stored(url: str) -> Ask:
-    """Ask once, in a process that has ended by now."""
+    """Ask once, as a process that has ended by now."""
 
     async def work() -> Ask:
         database = PostgresDatabase(PostgresAddress.read(url), connections=1)
@@ -206,7 +206,7 @@ def test_what_the_server_says_at_the_door_has_its_next_step(said: str, to_do: st
 
 @pytest.mark.parametrize("missing", ["psycopg", "procrastinate"])
 def test_without_the_extra_it_says_what_to_install(url: str, missing: str) -> None:
-    """In a process of its own, in which there is no such package."""
+    """It runs in a separate process without that package."""
     code = f"import sys; sys.modules[{missing!r}] = None; from askback.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "cancel", "x"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2

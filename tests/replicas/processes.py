@@ -1,4 +1,4 @@
-"""Processes of the engine on one PostgreSQL database, and what a test does with them."""
+"""Processes of the engine on one PostgreSQL database, and a test's ways to control them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Process:
         while line := await self._reader.readline():
             answer = json.loads(line)
             waiting = self._expect(answer.pop("number"))
-            if not waiting.cancelled():  # else whoever waited has given up, and says so
+            if not waiting.cancelled():  # else the caller has given up, and reports it
                 waiting.set_result(answer)
         for waiting in self._answers.values():
             if not waiting.done():
@@ -86,7 +86,7 @@ class Process:
 
 
 class Replicas:
-    """What a test has: processes, the database beside them, and the model that they call."""
+    """A test's processes, the database, and the model that they call."""
 
     def __init__(self, folder: Path, url: str, services: Services, launcher: Launcher, stack: AsyncExitStack) -> None:
         self._launcher = launcher
@@ -96,7 +96,7 @@ class Replicas:
         self._stack = stack
 
     async def start(self, **settings: float) -> Process:
-        """Start a process. `ahead`: the seconds by which its clock is wrong; `latency`: those that a card takes."""
+        """Start a process. `ahead`: seconds by which its clock is wrong; `latency`: seconds to post a card."""
         process = await Process.start(self.folder, self.services.anthropic_url, self._launcher, **settings)
         self._stack.push_async_callback(process.kill)
         return process
@@ -119,7 +119,7 @@ class Replicas:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     async def until(self, holds: Callable[[], object], within: float = WITHIN) -> float:
-        """Wait until this holds; returns how many seconds that took."""
+        """Wait until this holds; return the seconds it took."""
         began = time.monotonic()
         while not holds():
             log = (self.folder / "replicas.log").read_text()[-6000:]

@@ -1,6 +1,6 @@
-"""One of several processes: the engine of `core_engine`, ordered about by lines of JSON on standard input.
+"""One of several processes: the engine of `core_engine`, controlled by lines of JSON on standard input.
 
-`python replica.py FOLDER MODEL_URL`. What it posts stands in a file of the folder that all of them read.
+`python replica.py FOLDER MODEL_URL`. Its posts are in a file of the folder, which all of the processes read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Remote:
 
 
 class Messages(dict[str, Posted]):
-    """What is posted, by whichever process."""
+    """The messages of all processes."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Messages(dict[str, Posted]):
 
 
 class SharedBoard(Board):
-    """The board as several processes see it."""
+    """The board that several processes share."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Replica:
         return await getattr(self, order.pop("do"))(**order)
 
     async def answer(self, ids: list[str], by: str, index: int, again: bool = False) -> dict[str, Any]:
-        """Answer these asks. `again`: whoever is refused by the database tries once more, as people do."""
+        """Answer these asks. With `again`, retry answers that the database refused, as people do."""
         free, won, told, refused = asyncio.Semaphore(AT_ONCE), list[str](), list[str](), 0
         began = time.perf_counter()
 
@@ -164,7 +164,7 @@ class Replica:
 
 
 def set_clock(ahead: float) -> None:
-    """Let the wall clock of this process go by so many seconds more than the machine's."""
+    """Move the wall clock of this process ahead of the machine's by that many seconds."""
     now = clock.now
     clock.now = lambda: now() + round(ahead * clock.SECOND)
 

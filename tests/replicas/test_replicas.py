@@ -1,4 +1,4 @@
-"""Two processes on one PostgreSQL database: what they promise together, whatever happens to one of them."""
+"""Two processes on one PostgreSQL database keep their promises together, even if one of them fails."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def replicas(postgres_url: str, tmp_path: Path, launcher: Launcher) -> Asy
 
 
 async def asked(store: Store, count: int, approval: Approval | None = None) -> list[str]:
-    """So many open asks, each in a place of its own."""
+    """Store N open asks, each in its own place; return their ids."""
     now = utc_now()
     policy = Policy(who=Who(anyone=True), approval=approval)
 
@@ -51,7 +51,7 @@ async def asked(store: Store, count: int, approval: Approval | None = None) -> l
 
 
 async def outcomes(store: Store, ids: list[str]) -> Counter[tuple[str, str]]:
-    """How often each answer was given, and by whom."""
+    """Return how often each person gave each answer."""
     found = [await store.get(ask_id) for ask_id in ids]
     assert all(ask is not None and ask.outcome is not None for ask in found)
     return Counter((ask.outcome.by.name, ask.outcome["colour"].choices[0].label) for ask in found)  # type: ignore[union-attr]
@@ -130,14 +130,14 @@ async def test_a_turn_of_a_process_that_is_killed_is_taken_over_and_every_call_i
     assert (await first.order("write", text="hello", key="1"))["new"]
     await replicas.until(lambda: [one for one in replicas.posts() if "Let me" in one["text"]])
     second = await replicas.start()
-    # Somebody else's turn stands still, and this process does not begin it a second time.
+    # The other process's turn is stalled, and this process does not begin it a second time.
     assert (await second.order("write", text="are you there?", key="2"))["new"]
     assert not (await second.order("write", text="hello", key="1"))["new"]
     await first.kill()
     async with replicas.store() as store:
         killed = time.monotonic()
         (ask,) = await eventually(lambda: store.pending(HERE))
-        # What is over before anybody saw it is never posted.
+        # An ask that is settled before anyone saw it is never posted.
         await replicas.until(lambda: any(one["name"] == ask.id for one in replicas.posts()))
         print(f"taken over after {time.monotonic() - killed:.1f} s")
         assert time.monotonic() - killed < 20
@@ -187,7 +187,7 @@ async def test_whoever_waits_in_one_process_hears_of_the_answer_in_another(repli
     assert heard["at"] - answered < (8 if deaf else 2), "it looks by itself every 3 s"
 
 
-# What happens to the server
+# Failures of the server
 
 
 @pytest.fixture
@@ -197,13 +197,13 @@ def restartable() -> Iterator[Restartable]:
 
 
 async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) -> None:
-    """Traffic from both sides while something is done to the database: nothing acked is lost, and all goes on."""
+    """Generate traffic on both processes during a failure of the database: work continues, and acks hold."""
     model = replicas.services.model
     model.script(turn("Let me think about that.", question("A or B?", "A", "B")), turn("Well chosen."))
     first, second = await asyncio.gather(replicas.start(), replicas.start())
     async with replicas.store() as store:
         ids = await asked(store, 300)
-        # What goes on for good; a delivery that is under way at this moment ends by itself.
+        # The permanent tasks; a delivery in progress ends normally.
         before = [
             [name for name in (await one.order("tasks"))["names"] if not name.startswith("askback deliver ")]
             for one in (first, second)
@@ -219,7 +219,7 @@ async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) 
         back = time.monotonic()
         assert not set(left["won"]) & set(right["won"])
         told = await outcomes(store, ids)
-        # An answer whose commit was in doubt was repeated, and then told as over: it counts all the same.
+        # An answer whose commit was in doubt was repeated, and then refused as late; it still counts.
         assert told["Ann", "Green"] >= len(left["won"])
         assert told["Ben", "Blue"] >= len(right["won"])
         assert told.total() == len(ids)
@@ -235,7 +235,7 @@ async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) 
         def cards() -> int:
             return sum(one["name"] == ask.id for one in replicas.posts())
 
-        # What is answered before it was posted has no card, and needs none.
+        # An ask that is answered before it was posted has no card, and needs none.
         await replicas.until(cards)
         await first.order("answer", ids=[ask.id], by="Ann", index=0, again=True)
         await replicas.until(lambda: len(model.log) == 2)

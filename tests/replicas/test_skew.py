@@ -1,4 +1,4 @@
-"""Processes whose clocks are minutes apart: leases and deadlines go by the database's clock."""
+"""Processes whose clocks differ by minutes: leases and deadlines use the database's clock."""
 
 from __future__ import annotations
 

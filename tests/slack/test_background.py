@@ -1,4 +1,4 @@
-"""What is done behind acks: it neither ends the connection nor outlives it."""
+"""Work after an ack neither ends the connection nor outlives it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_what_does_not_end_in_time_is_ended() -> None:
 
 
 async def test_what_was_to_begin_when_the_connection_broke_off_is_ended_without_a_warning() -> None:
-    """Warnings are errors here: a coroutine that nobody awaited would be one."""
+    """Warnings are errors here, so a coroutine that is never awaited would fail the test."""
 
     async def never_begins() -> None:
         raise AssertionError("it was cancelled before")

@@ -1,4 +1,4 @@
-"""Slack is called as its own SDK calls it: a server that takes the one takes the other."""
+"""The bot calls Slack as its own SDK does, so that a server for one also works for the other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Answered:
 
 
 class Recorder(AsyncWebClient):
-    """The SDK's client, up to where it would send."""
+    """The SDK's client, up to the point where it would send."""
 
     def __init__(self) -> None:
         super().__init__(token="xoxb-1")

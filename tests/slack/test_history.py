@@ -1,4 +1,4 @@
-"""What is read out of the messages of a thread in Slack."""
+"""The parsed messages of a thread in Slack."""
 
 from __future__ import annotations
 

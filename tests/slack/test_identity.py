@@ -1,4 +1,4 @@
-"""Who the bot is in Slack, which of what it finds there is its own, and whom it belongs to."""
+"""The bot's identity in Slack, its own messages, and its owner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answered:
 
 
 class Answering(AsyncWebClient):
-    """The SDK's client, up to where it would send."""
+    """The SDK's client, up to the point where it would send."""
 
     def __init__(self, **data: Any) -> None:
         super().__init__(token="xoxb-1")
@@ -47,7 +47,7 @@ def posted(user: str, ts: str, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("theirs", "found"), [("UBOT", "1.1"), ("UOTHER", "1.2")])
 async def test_a_message_of_another_app_under_the_name_of_ours_is_not_ours(theirs: str, found: str) -> None:
-    """Whoever reads the metadata of a card can write the same: to change that message would be refused for ever."""
+    """Anyone who reads a card's metadata can write the same; changing such a message would fail permanently."""
     slack = api(messages=[posted(theirs, "1.1", "ask"), posted("UBOT", "1.2", "ask")])
     platform = SlackPlatform(slack, Names(slack), Groups(slack), "UBOT")
     assert await platform.find(PLACE, "ask") == (MessageRef(channel="C1", id=found),)

@@ -1,4 +1,4 @@
-"""Ids of controls and blocks: read back exactly, and nothing foreign is taken for ours."""
+"""Ids of controls and blocks: they are read back exactly, and foreign ones are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Socket Mode when the other end hangs, refuses, or goes: a line comes back, and no ack gets lost in between."""
+"""Socket Mode when the other end hangs, refuses, or disappears: the bot reconnects, and no ack is lost in between."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from askback_slack.lines import Ack, Lines
 
 
 class Slack:
-    """The other end of the lines, which does what a test tells it to."""
+    """The other end of the connections, controlled by a test."""
 
     def __init__(self) -> None:
         self.url = ""
         self.sockets: list[web.WebSocketResponse] = []
         self.acks: list[tuple[int, str]] = []
-        """By which socket each ack came."""
+        """The socket and the envelope of each ack."""
         self.greets = True
         self.addresses = 0
         self.before: list[Callable[[], Awaitable[None]]] = []
-        """What happens at the next questions for an address, one after the other."""
+        """Callbacks for the next requests for an address, one after the other."""
 
     async def address(self) -> str:
         self.addresses += 1
@@ -59,7 +59,7 @@ class Slack:
 
 async def until(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110 - whatever it is
+        while not holds():  # noqa: ASYNC110 - any condition
             await asyncio.sleep(0.005)
 
 
@@ -97,7 +97,7 @@ async def test_the_next_line_is_open_before_the_old_one_goes(slack: Slack, reaso
         await until(lambda: lines.is_connected)
         await slack.send(0, type="disconnect", reason=reason)
         await until(lambda: len(slack.sockets) == 2 and lines.is_connected)
-        # What still comes by the old one is taken, and acked.
+        # An event on the old socket is still handled, and acked.
         await slack.event(0, "old")
         await slack.event(1, "new")
         await until(lambda: len(slack.acks) == 2)
@@ -130,7 +130,7 @@ async def test_an_ack_that_a_silent_line_swallowed_is_sent_again(slack: Slack) -
     async with running(slack) as lines:
         await until(lambda: lines.is_connected)
         (line,) = lines._lines
-        # As after the last answer to a ping: sent, and nobody knows whether it arrived.
+        # As after the last answer to a ping: it was sent, and its arrival is unknown.
         await line.send(json.dumps({"envelope_id": "swallowed"}))
         await until(lambda: slack.acks)
         line.cut()
@@ -264,7 +264,7 @@ async def test_draining_acks_what_came_in_and_closes(slack: Slack) -> None:
 
 
 async def test_a_line_is_told_apart_from_a_wall(slack: Slack) -> None:
-    """Something that answers the address, and is no Socket Mode."""
+    """The test's server answers the address, but does not speak Socket Mode."""
     good, slack.url = slack.url, slack.url.replace("/link", "/wall")
     async with running(slack) as lines:
         await until(lambda: slack.addresses >= 2)

@@ -1,4 +1,4 @@
-"""The text field: whole, within Slack's limits, and what comes back is read tolerantly."""
+"""The text field: complete, within Slack's limits, and submissions are read tolerantly."""
 
 from __future__ import annotations
 

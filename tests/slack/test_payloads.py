@@ -1,4 +1,4 @@
-"""Who did something in Slack: the same person in each payload about them, whichever of their teams it names."""
+"""The actor in Slack: the same person in each payload about them, for any team that it names."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_thread_of_a_shared_channel_is_one_place_whichever_side_writes() -> No
 
 @pytest.mark.parametrize("kind", ["message", "app_mention"])
 def test_what_somebody_has_slackbot_write_is_nobodys_message(kind: str) -> None:
-    """A reminder that mentions the bot: whoever set it would not be among those whose request it is."""
+    """Slackbot posts such a reminder, so its real author would be missing among the requesters."""
     assert written(message(type=kind, user="USLACKBOT", text="Reminder: <@UBOT> deploy"), "UBOT", ALONE) is None
 
 
@@ -91,7 +91,7 @@ def test_what_somebody_has_slackbot_write_is_nobodys_message(kind: str) -> None:
 
 
 def changed(before: str, after: str, **more: Any) -> dict[str, Any]:
-    """A message_changed event of ada's message; `more` goes into the message."""
+    """Return a message_changed event of ada's message; `more` goes into the message."""
     about = {"type": "message", "user": "U1", "ts": "1.2", "thread_ts": "1.0", "team": "T1"}
     event = {
         "type": "message",

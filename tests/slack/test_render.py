@@ -340,7 +340,7 @@ def test_the_notification_says_what_it_leaves_off() -> None:
 
 
 def whole(at: Interview, messages: tuple[render.SlackMessage, ...]) -> None:
-    """Every text of the step stands in the messages, unbroken where one run can hold it."""
+    """Check that the messages contain every text of the step, unbroken if one run can hold it."""
     runs = said(messages)
     rich = [block for message in messages for block in message.blocks if block["type"] == "rich_text"]
     everything = "".join(strings(rich))

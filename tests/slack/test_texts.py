@@ -1,4 +1,4 @@
-"""Texts are literal; prose mentions nobody and is cut where it hurts least."""
+"""Texts are literal; prose mentions no one and is cut where it hurts least."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_text_without_direction_controls_is_left_alone() -> None:
 
 
 def leaks(text: str) -> bool:
-    """Whether what follows the text, in its last line, would still stand in one of its directions (UAX #9, X1-X8)."""
+    """Return True if following text on the last line would inherit one of its directions (UAX #9, X1-X8)."""
     stack: list[str] = []
     for character in text.rpartition("\n")[2]:
         kind = unicodedata.bidirectional(character)
@@ -71,7 +71,7 @@ def test_directions_end_with_the_text(text: str) -> None:
 
 @given(st.text(st.sampled_from(BIDI + "ab א")))
 def test_nothing_leaves_its_isolation(text: str) -> None:
-    """On one line: the first isolation ends with the very last character, and not before."""
+    """On one line, the first isolation must end with the very last character, and not before."""
     made = texts.isolated(text)
     if made == text:
         return

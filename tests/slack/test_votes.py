@@ -1,4 +1,4 @@
-"""A decision of several people on Slack's card: all of it, within the limits, and without calling anybody again."""
+"""A decision of several people on Slack's card: complete, within the limits, and without repeated mentions."""
 
 from __future__ import annotations
 

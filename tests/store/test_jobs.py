@@ -1,4 +1,4 @@
-"""The agent's turns as jobs: what a database that is away at the wrong moment must not leave behind."""
+"""The agent's turns as jobs: an outage of the database at the wrong moment leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_turns_that_an_earlier_release_left_in_its_queue_are_taken_by_thei
 async def test_a_process_that_was_forgotten_while_it_was_held_up_is_known_again(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    """Else a script beside it would take it for gone, and open a second connection in its place."""
+    """Otherwise a parallel script would consider it dead, and open a second connection."""
     (tmp_path / URL_FILE).write_text(postgres_url)
     address = PostgresAddress.read(postgres_url)
 
@@ -189,7 +189,7 @@ async def test_what_others_tell_is_heard_again_after_a_fault_and_health_shows_a_
 
 
 class Healthy:
-    """A database with which nothing is wrong."""
+    """A database without any defect."""
 
     def defect(self) -> None:
         return None

@@ -1,4 +1,4 @@
-"""The files of the database: who may read them, and who works on them."""
+"""The files of the database: their permissions, and the lock of the working process."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_second_process_is_told_which_one_works_already(tmp_path: Path):
         assert f"Another askback already works on this database (process {holder.pid}, lock file" in second.stderr
         assert "Stop it first" in second.stderr
 
-        # The kernel lets go, even so, and the number that is left in the file deceives nobody.
+        # The kernel still releases the lock, and the stale number in the file misleads no process.
         holder.send_signal(signal.SIGKILL)
         holder.wait()
     assert (tmp_path / "askback.db.lock").read_text() == f"{holder.pid}\n"
@@ -177,7 +177,7 @@ def test_a_file_that_somebody_else_planted_where_anybody_may_is_refused(tmp_path
     path = tmp_path / "askback.db"
     path.touch(0o666)
     os.chown(path, 12345, 12345)
-    create_private(path)  # root may look after the files of others
+    create_private(path)  # root may access the files of others
     tmp_path.chmod(0o1777)
     with pytest.raises(OperatorError, match="belongs to another user"):
         create_private(path)

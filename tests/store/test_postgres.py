@@ -1,4 +1,4 @@
-"""What the database promises about transactions on PostgreSQL, on a real server, with real threads."""
+"""The database's promises about transactions on PostgreSQL, on a real server, with real threads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COLOUR = Form(questions=(Question(id="colour", prompt="Which colour?", options=L
 NO_LIMITS = Limits(seconds_between_asks=0, pending_per_place=1000)
 JOBS = text("SELECT count(*) FROM procrastinate_jobs WHERE lock = :it AND status = 'todo'")
 ROUNDS = 15
-"""How often something is tried that may go wrong when two do it in the same instant."""
+"""Attempts for each race between two simultaneous operations."""
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ def add(name: str) -> Callable[[Connection], str]:
 
 
 def names(url: str) -> set[str]:
-    """What is committed, as another connection sees it."""
+    """Return the committed names, as another connection sees them."""
     with psycopg.connect(url) as other:
         return {name for (name,) in other.execute("SELECT name FROM meta WHERE name <> 'procrastinate'")}
 
@@ -90,7 +90,7 @@ def terminate(url: str, number: int) -> None:
 
 
 class Gate:
-    """Stands in a thread of the database until it is let through."""
+    """A work that blocks a thread of the database until it is released."""
 
     def __init__(self) -> None:
         self._reached = threading.Event()
@@ -286,13 +286,13 @@ async def test_a_text_with_a_nul_in_it_is_kept_but_for_that(database: PostgresDa
     assert texts == ["a\ufffdb", "c"]
 
 
-# A server that is away, and what is said of it
+# A server that is away, and the error about it
 
 
 async def test_a_server_that_is_away_is_said_in_a_sentence_and_comes_back(
     postgres_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Away: it takes no connection to this database, and has ended those that there were."""
+    """Away means that it accepts no connection to this database, and has closed the existing ones."""
     name = PostgresAddress.read(postgres_url).shown.rpartition("/")[2].partition("?")[0]
     admin = psycopg.connect(postgres_url.replace(name, "postgres"), autocommit=True)
     async with opened(postgres_url, patience=0.5) as database:
@@ -362,7 +362,7 @@ async def test_a_database_of_a_newer_askback_is_refused_and_left_alone(postgres_
     assert found == ("0099_from_tomorrow",)
 
 
-# Two processes in the same instant
+# Two processes at the same instant
 
 
 def heard(key: str, words: str = "hello", place: Place = HERE) -> Heard:
@@ -387,7 +387,7 @@ async def begun(store: Store, conversation_id: str) -> Turn | None:
 
 
 async def clicked(store: Store, ask: Ask, by: Actor, index: int) -> bool:
-    """Whether it counted."""
+    """Return True if the click counted."""
     action = Action(ask_id=ask.id, actor=by, at=utc_now(), turn=ask.interview.turn, deed=Choose(index=index))
     acted = await store.decide(ask.id, lambda found: decided(found, action, admits=lambda *_: False), action=action)
     assert acted.settled != isinstance(acted.answer, Notice)
@@ -395,7 +395,7 @@ async def clicked(store: Store, ask: Ask, by: Actor, index: int) -> bool:
 
 
 async def waiting(store: Store, number: int, **call: Any) -> tuple[str, int, Ask]:
-    """A conversation whose model has asked, and waits."""
+    """Make a conversation whose model has asked, and waits."""
     place = HERE.evolve(thread=f"waits {number}")
     received = await store.receive(heard("1", place=place), begin=True)
     assert received is not None

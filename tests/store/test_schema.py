@@ -1,4 +1,4 @@
-"""The tables, and how a database comes to have them."""
+"""The tables, and the ways in which a database gets them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from askback.store.sqlite.database import SqliteDatabase
 
 
 class NotingCursor(sqlite3.Cursor):
-    """Notes what is executed, be it by SQLAlchemy or past it."""
+    """A cursor that records executed statements, from SQLAlchemy or around it."""
 
     def execute(self, statement: str, values: Any = (), /) -> NotingCursor:
         assert isinstance(self.connection, Noting)
@@ -42,7 +42,7 @@ class NotingCursor(sqlite3.Cursor):
 
 
 class Noting(sqlite3.Connection):
-    """See its cursor."""
+    """A connection with that cursor."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -89,7 +89,7 @@ def test_the_migrations_and_the_tables_in_the_code_agree(connection: Connection)
         connection, opts={"version_table": VERSION_TABLE, "compare_server_default": True}
     )
     assert compare_metadata(context, schema.metadata) == []
-    # The comparison above knows neither checks nor the WHERE of an index nor AUTOINCREMENT.
+    # The comparison above covers neither checks nor the WHERE of an index nor AUTOINCREMENT.
     migrated = definitions(connection)
     other = create_engine("sqlite://")
     with other.connect() as fresh:
@@ -101,7 +101,7 @@ def test_the_migrations_and_the_tables_in_the_code_agree(connection: Connection)
 
 
 def definitions(connection: Connection) -> dict[str, set[str]]:
-    """What SQLite was told for each table and index, part by part: a column that came later stands last."""
+    """Return SQLite's definition of each table and index, part by part, as a later column is always last."""
     rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
     return {
         name: {" ".join(part.split()) for part in re.split(r",(?![^()]*\))|\n\)$|(?<!\n)\)$", sql) if part.strip()}
@@ -243,7 +243,7 @@ def test_on_postgresql_the_migrations_and_the_tables_in_the_code_agree_and_keep_
 
 
 def sample(table: str, column: Mapping[str, Any]) -> object:
-    """Something that may stand in a column."""
+    """Return a valid value for a column."""
     if column["name"] in {"role", "status", "state"}:
         return {"role": "user", "status": "open", "state": "open"}[column["name"]]
     return "x" if isinstance(column["type"], Text) else False if isinstance(column["type"], Boolean) else 1
@@ -293,7 +293,7 @@ ONE = frozenset({"slack"})
 @pytest.mark.parametrize(
     ("look", "indexes"),
     [
-        # A message is heard, a question asked, a turn taken: however many are open, and lie there, elsewhere.
+        # A received message, a question, a turn: their cost must not depend on the number of rows elsewhere.
         (lambda connection: asks.pending(connection, HERE), ["ix_asks_place_key_status"]),
         (lambda connection: asks.open_in(connection, HERE), ["ix_asks_place_key_status"]),
         (lambda connection: asks.latest_post(connection, HERE), ["ix_asks_place_key_post_after"]),
@@ -335,7 +335,7 @@ ONE = frozenset({"slack"})
             ["ix_outbox_leased_until_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
         ),
         (lambda connection: outbox.text_waits(connection, "c", "prose:c:1"), ["ix_outbox_conversation_id"]),
-        # It runs before whatever people click meanwhile.
+        # It runs before the clicks that arrive meanwhile.
         (
             lambda connection: retention.prune(connection, NOW, 20),
             [
@@ -362,5 +362,5 @@ def test_what_the_store_does_all_the_time_reads_no_table_through(
     used = {word for step in plan for word in step.split()}
     assert used.issuperset(indexes), plan
     tables = set(schema.metadata.tables)
-    # "SCAN conversations USING INDEX …" reads an index that holds only what is wanted.
+    # "SCAN conversations USING INDEX …" reads an index that holds only the wanted rows.
     assert not [step for step in plan if step.split()[:1] == ["SCAN"] and tables & {step.split()[-1]}], plan

@@ -1,4 +1,4 @@
-"""What the writer promises about transactions, on a real file and with real threads."""
+"""The writer's promises about transactions, on a real file and with real threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def opened(path: Path, **limits: Any) -> AsyncIterator[SqliteDatabase]:
 
 @pytest.fixture
 async def writer(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    # A batch that takes in whatever is there: how fast the machine is must not decide a test.
+    # A batch takes every waiting work, so that the machine's speed cannot decide a test.
     async with opened(tmp_path / "askback.db", batch_seconds=60) as writer:
         yield writer
 
@@ -45,7 +45,7 @@ def add(name: str) -> Callable[[Connection], str]:
 
 
 def names(path: Path) -> list[str]:
-    """What is committed, as another connection sees it."""
+    """Return the committed names, as another connection sees them."""
     with sqlite3.connect(path) as other:
         found = [name for (name,) in other.execute("SELECT name FROM meta ORDER BY rowid")]
     other.close()
@@ -53,7 +53,7 @@ def names(path: Path) -> list[str]:
 
 
 class Gate:
-    """A work that stands in the writer's thread until it is let through."""
+    """A work that blocks the writer's thread until it is released."""
 
     def __init__(self, then: Callable[[Connection], Any] = lambda connection: None) -> None:
         self.then = then
@@ -80,7 +80,7 @@ def submit(writer: SqliteDatabase, work: Callable[[Connection], Any], **options:
 
 
 async def submitted() -> None:
-    """Let the tasks that were made put their works into the queue."""
+    """Let the existing tasks put their works into the queue."""
     await asyncio.sleep(0)
 
 
@@ -124,7 +124,7 @@ async def test_nobody_is_told_before_the_commit(writer: SqliteDatabase):
     await submitted()
     holding.open()
     await gate.reached()
-    # The first one ran, and the batch it is in stands still in the second.
+    # The first one ran, and its batch is blocked in the second.
     assert ran.is_set()
     assert names(writer.path) == []
     await asyncio.sleep(0)
@@ -152,7 +152,7 @@ async def test_one_that_raises_is_undone_alone_and_hears_it_itself(writer: Sqlit
 
 
 async def test_one_that_raises_is_told_after_the_commit_as_well(writer: SqliteDatabase):
-    # What it saw may be another work's, which is not committed yet.
+    # It may have seen another work's change, which is not committed yet.
     def refused(connection: Connection) -> None:
         raise LookupError(connection.execute(select(func.count()).select_from(meta)).scalar_one())
 
@@ -260,8 +260,8 @@ async def test_a_deadline_drops_a_work_that_has_not_started(writer: SqliteDataba
 
 
 async def test_a_deadline_takes_a_work_that_ran_out_of_its_batch_again(writer: SqliteDatabase):
-    # The caller is told while its work still stands in the thread, and that is final. Those that shared
-    # its batch, before it and after it, run again without it.
+    # The caller gets the error while its work is still in the thread, and that is final. The works of its batch, before
+    # it and after it, run again without it.
     gate, before, after = Gate(add("late")), Gate(add("before")), Gate(add("after"))
     before.open()
     after.open()
@@ -285,7 +285,7 @@ async def test_a_deadline_holds_even_if_the_event_loop_stands_still(writer: Sqli
     gate = Gate(add("late"))
     task = submit(writer, gate, within=1.0)
     await gate.reached()
-    # The loop is blocked: no timer fires. The thread looks at the clock itself before it commits.
+    # The loop is blocked, so no timer fires. The thread checks the clock itself before it commits.
     threading.Event().wait(1.1)
     gate.open()
     settled = Gate()

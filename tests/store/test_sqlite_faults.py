@@ -1,4 +1,4 @@
-"""What the writer does when the database, another process or the machine fails it."""
+"""The writer's behaviour when the database, another process or the machine fails."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def names(path: Path) -> list[str]:
 
 
 async def together(writer: SqliteDatabase, *works: Callable[[Connection], Any]) -> list[Any]:
-    """What comes of works that share one batch: they are in the queue before the first one is let through."""
+    """Return the results of works that share one batch: all are queued before the first one is released."""
     reached, gate = threading.Event(), threading.Event()
 
     def holding(connection: Connection) -> None:
@@ -70,7 +70,7 @@ async def together(writer: SqliteDatabase, *works: Callable[[Connection], Any]) 
 
 
 def orphan(connection: Connection) -> None:
-    """Fails at the COMMIT and not before: a reference to nothing, whose check was put off until then."""
+    """Fail only at the COMMIT: the check of an invalid reference is deferred until then."""
     connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
     row = {"conversation_id": "nowhere", "seq": 0, "role": "user", "content": "[]", "created_at": 0}
     connection.execute(insert(transcript), row)
@@ -110,7 +110,7 @@ async def test_a_full_database_refuses_what_does_not_fit_and_takes_what_does(wri
 
 @contextmanager
 def no_file_larger_than(size: int) -> Iterator[None]:
-    """The kernel refuses to let any file of this process grow beyond `size`."""
+    """Make the kernel refuse to let any file of this process grow beyond `size` bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -139,7 +139,7 @@ async def test_a_disk_that_takes_no_more_fails_the_commit_and_nothing_else(write
 async def test_a_work_with_which_sqlite_ends_the_transaction_costs_the_others_nothing(
     writer: SqliteDatabase, swallowed: bool
 ):
-    # SQLite does so by itself after some errors, a full disk for one; or when told to, as here.
+    # SQLite rolls back automatically after some errors, such as a full disk; or on request, as here.
     def ends_it(connection: Connection) -> None:
         try:
             connection.exec_driver_sql("INSERT OR ROLLBACK INTO meta VALUES ('twice', ''), ('twice', '')")
@@ -156,7 +156,7 @@ async def test_a_work_with_which_sqlite_ends_the_transaction_costs_the_others_no
 
 @contextmanager
 def write_lock(path: Path) -> Iterator[None]:
-    """What another program does that writes to the same file."""
+    """Hold the write lock, like another program that writes to the same file."""
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
@@ -170,7 +170,7 @@ async def test_another_process_that_keeps_the_database_makes_it_busy_for_all_who
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     async with opened(tmp_path / "askback.db", lock_seconds=0.5) as writer:
-        # Where the level lets it, the making of the tables is logged, too.
+        # Depending on the level, the creation of the tables is logged, too.
         caplog.clear()
         with write_lock(writer.path):
             works = (writer.run(add(str(number))) for number in range(100))
@@ -178,7 +178,7 @@ async def test_another_process_that_keeps_the_database_makes_it_busy_for_all_who
             assert {type(result) for result in results} == {StoreBusy}
             assert "another process keeps it locked" in str(results[0])
             assert not any(isinstance(result, StoreError) and result.in_doubt for result in results)
-            # All at once: one after the other they would wait for a minute.
+            # All at once; one after the other they would wait for a minute.
             assert [getattr(record, "action", None) for record in caplog.records] == ["begin_failed"]
         await writer.run(add("later"))
         assert names(writer.path) == ["later"]
@@ -260,7 +260,7 @@ def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path):
         stored = names(path)
         assert set(acknowledged) <= set(stored)
         assert len(acknowledged) == len(set(acknowledged))
-        # At most what was under way in that moment.
+        # At most the work in flight at that moment.
         assert len(stored) - len(acknowledged) <= 32 * 4
     assert len(acknowledged) > 4000
 

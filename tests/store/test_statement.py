@@ -1,4 +1,4 @@
-"""What goes past SQLAlchemy finds, changes and complains as if it had not."""
+"""Statements that bypass SQLAlchemy find, change and fail like those that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand in ASKBACK_DATABASE_URL."""
+"""The valid values of ASKBACK_DATABASE_URL."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ MODAL = {
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
-    """Returns as soon as it is so: for what the bot hears, of which the page knows nothing."""
+    """Wait until the condition holds, for events at the bot that the page does not show."""
     end = time.monotonic() + PATIENCE / 1000
     while not condition():
         assert time.monotonic() < end, f"not within {PATIENCE / 1000:g} s: {what}"
@@ -91,9 +91,9 @@ async def settled(page: Any) -> None:
 
 
 async def asking(bot, seen: list[dict[str, Any]]) -> asyncio.Event:
-    """A bot that asks when it is mentioned, and settles its card with what was chosen or written.
+    """Set up a bot that asks when it is mentioned, and settles its card with the choice or the text.
 
-    It takes its time over a choice, until the event is set.
+    After a choice it waits until the returned event is set.
     """
     decided = asyncio.Event()
 

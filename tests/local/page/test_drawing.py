@@ -1,4 +1,4 @@
-"""Whatever comes is drawn as Slack draws it, and hostile text is only text."""
+"""The page draws everything as Slack does, and hostile text is only text."""
 
 from __future__ import annotations
 

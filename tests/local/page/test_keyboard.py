@@ -25,7 +25,7 @@ async def test_a_whole_conversation_by_keyboard(bot, open_page, tmp_path) -> Non
     await keys.type("It should be small.")
     await keys.press("Enter")
 
-    # The thread opens by itself, ready to write in; the card is before its composer.
+    # The thread opens automatically, ready to write in; the card is before its composer.
     thread = page.locator(".thread")
     await expect(thread.get_by_role("button", name="Something else…")).to_be_visible()
     await expect(thread.locator("textarea")).to_be_focused()
@@ -154,7 +154,7 @@ async def test_menus_by_keyboard(bot, client, open_page) -> None:
     await keys.press("Enter")
     await expect(menus.nth(2)).to_have_text("abc 1")
     await acts(3)
-    assert asked[-1] == "abc"  # and not at each letter, unless the typing rested there
+    assert asked[-1] == "abc"  # and not at each letter, unless the typing paused there
 
     await keys.press("Tab")
     await keys.press("Enter")

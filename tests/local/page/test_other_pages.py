@@ -1,4 +1,4 @@
-"""A page on another port of this machine neither writes as people, nor shows the workspace in a frame."""
+"""A page on another port of this machine can neither write as people, nor show the workspace in a frame."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ document.title = "done";
 
 @pytest.fixture
 async def elsewhere(services: Services) -> AsyncIterator[str]:
-    """The address of a page of somebody else's on this machine."""
+    """The address of a foreign page on this machine."""
 
     async def page(request: web.Request) -> web.Response:
         del request
@@ -66,7 +66,7 @@ async def test_another_page_writes_nothing_and_shows_nothing(services: Services,
         assert await framed.query_selector("textarea") is None
         assert "chrome-error" in framed.url
         assert not [one for one in services.workspace.messages.values() if "planted" in one.text]
-        # The page itself can still be opened, also by a link from elsewhere.
+        # The page itself can still be opened, also by a link from another page.
         await page.evaluate(f"location.href = '{services.url}/'")
         await page.wait_for_selector(".main textarea")
         await browser.close()

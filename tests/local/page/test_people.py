@@ -1,4 +1,4 @@
-"""Several people on the page, and what each of them is told."""
+"""Several people on the page, and the messages for each of them."""
 
 from __future__ import annotations
 

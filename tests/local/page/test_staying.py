@@ -1,4 +1,4 @@
-"""What people have half done stays as it is, whatever comes in meanwhile."""
+"""Unfinished inputs of people stay as they are when events arrive."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_drafts_menus_and_ticks_survive_what_happens_meanwhile(bot, client
     assert values["several"]["menu"]["selected_option"]["value"] == "sq"
     assert values["note"]["text"]["value"] == "half a no"
 
-    # Nor does a modal lose what is half written, when the messages or the modal itself change.
+    # A half-written modal keeps its text, when the messages or the modal itself change.
     await page.get_by_role("button", name="Something else…").click()
     await page.get_by_label("Your answer").fill("half an ans")
     await client.chat_postMessage(channel="C0GENERAL", text="and again")
@@ -83,7 +83,7 @@ async def test_the_newest_message_stays_in_sight_until_somebody_scrolls_up(clien
     await in_sight(7)
     await say(8)
     await in_sight(8)
-    # Something grows after a scroll, and before the page is told of that scroll.
+    # Something grows after a scroll, and before the page receives that scroll's event.
     await log.evaluate(
         """log => {
             log.querySelector(".message:last-child").style.paddingBottom = "300px";
