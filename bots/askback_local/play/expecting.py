@@ -19,7 +19,7 @@ __all__ = ["Missing", "Seen", "missing", "said"]
 
 @dataclass(frozen=True)
 class Seen:
-    """What one person sees in a conversation, and what the player remembers of it."""
+    """One person's view of a conversation, and the player's memory of it."""
 
     scene: Scene
     place: Place
@@ -39,7 +39,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Missing:
-    """What is not there; `final` when waiting will not bring it."""
+    """An unmet expectation; `final` is True if waiting cannot help."""
 
     text: str
     final: bool = False

@@ -83,7 +83,7 @@ class Platform(Protocol):
         ...
 
     def dismiss(self, person: str, notice: Message) -> Request | None:
-        """Build a request to dismiss a private notice that replaces a dialog; None if the platform has no such notices."""
+        """Build a request to dismiss a private notice that replaces a dialog; None if there are none."""
         ...
 
     def refusals(self, calls: Sequence[JsonObject], scene: Scene, forgiven: Collection[str]) -> list[str]:

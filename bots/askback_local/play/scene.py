@@ -22,7 +22,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Person:
-    """A person to act as; `names` holds every name that selects the person."""
+    """A person to act as; `names` holds all texts that select the person, including the id."""
 
     id: str
     name: str

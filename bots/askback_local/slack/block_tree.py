@@ -11,7 +11,7 @@ from askback_local.json_values import JsonObject, as_object, as_text, copied_all
 
 @dataclass(frozen=True)
 class Placed:
-    """An element and the block it stands in."""
+    """An element and the block that contains it."""
 
     block: JsonObject
     element: JsonObject

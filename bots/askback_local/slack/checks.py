@@ -12,7 +12,7 @@ from . import limits
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing Slack would refuse, and where it is."""
+    """A problem that Slack would refuse, and its location."""
 
     message: str
     pointer: str
@@ -23,7 +23,7 @@ class Problem:
 
 @dataclass
 class Problems:
-    """Everything that is wrong: Slack names it all at once."""
+    """All problems found, because Slack reports them together."""
 
     found: list[Problem] = field(default_factory=list[Problem])
 

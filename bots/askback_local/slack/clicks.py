@@ -20,7 +20,7 @@ NO_OPTIONS = "{name} sent no usable options"
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """An element in front of a person: in a message (channel and ts) or in a modal (view_id)."""
+    """An element that a person sees: in a message (channel and ts) or in a modal (view_id)."""
 
     person: str
     block_id: str

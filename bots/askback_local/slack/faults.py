@@ -41,7 +41,7 @@ class Faults:
 
     @property
     def active(self) -> dict[int, Fault]:
-        """What is switched on now, by id."""
+        """The active faults by id."""
         return dict(self._active)
 
     def add(self, fault: Fault) -> int:
