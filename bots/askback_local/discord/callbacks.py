@@ -191,7 +191,7 @@ class Callbacks:
         if request.parts["webhook_id"] != self._guild.app.id:
             raise DiscordRefusalError(10015)
         done = self._guild.done_by_token(request.parts["webhook_token"])
-        # Before the initial response there is no webhook behind the token.
+        # The token has a webhook only after the initial response.
         if done is None or not done.acked:
             raise DiscordRefusalError(10015)
         if self._guild.clock.time() - done.issued > limits.TOKEN_SECONDS:

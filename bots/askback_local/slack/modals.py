@@ -21,7 +21,7 @@ TROUBLE = "We had some trouble connecting. Try again?"
 
 @dataclass(frozen=True)
 class Submitted:
-    """What became of a submission: errors by block_id when the modal stays open because of them."""
+    """The result of a submission; the modal stays open because of `errors`, which are by block_id."""
 
     interaction: Interaction | None
     errors: dict[str, str]

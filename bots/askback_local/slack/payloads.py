@@ -33,7 +33,7 @@ def _heading(workspace: Workspace, kind: str, person: Person) -> JsonObject:
 def message_object(
     workspace: Workspace, message: Message, *, with_metadata: bool = False, blocks: list[JsonObject] | None = None
 ) -> JsonObject:
-    """A message as the API and the payloads show it."""
+    """Return a message as the API and the payloads show it."""
     shown: JsonObject = {
         "type": "message",
         "user": message.user,

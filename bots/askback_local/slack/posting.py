@@ -26,7 +26,7 @@ class Posting:
         self._socket = socket
 
     def post(self, message: Message) -> Message:
-        """Post a message; a bot in the channel is notified, also of its own messages."""
+        """Post a message; a bot in the channel is notified, even of messages that it posted."""
         self._workspace.put_message(message)
         if message.ephemeral_to is None and self._heard(message.channel):
             channel = self._workspace.channels[message.channel]

@@ -24,7 +24,7 @@ NOT_CONNECTED = "{name} is not connected"
 
 @dataclass(frozen=True)
 class Ack:
-    """What came back for one envelope."""
+    """The answer to one envelope."""
 
     acked: bool
     ms: float | None = None
@@ -34,7 +34,7 @@ class Ack:
 
 @dataclass
 class _Waiting:
-    """An envelope on its way."""
+    """An envelope that waits for its ack."""
 
     kind: str
     sent_at: float

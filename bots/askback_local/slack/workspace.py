@@ -65,9 +65,7 @@ class Workspace(Revisions):
         self.interactions: deque[Interaction] = deque(maxlen=KEPT_INTERACTIONS)
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
-        self.largest_page = (
-            limits.LARGEST_PAGE
-        )  # the largest page of a list, whatever the bot asks for: Slack may send less
+        self.largest_page = limits.LARGEST_PAGE  # even if the bot asks for more entries: Slack may send fewer
         self.hears_stop = True  # True if the app subscribes to agent_session_stopped
         self._statuses: dict[tuple[str, str], Status] = {}
         self._sessions: dict[tuple[str, str], Session] = {}
