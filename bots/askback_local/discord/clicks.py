@@ -31,7 +31,7 @@ class Delivery:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A component in front of a person.
+    """A component that a person sees.
 
     `components` is the message as the person still sees it; None means its current version.
     """
@@ -79,7 +79,7 @@ class DiscordClicks:
         return await self._tell("component", person, place, target.message, data, delivery)
 
     async def submit(self, person: str, custom_id: str, values: JsonObject, delivery: Delivery) -> Done:
-        """Submit the modal in front of a person.
+        """Submit the modal that a person has open.
 
         Raises:
             PersonError: there is none, or Discord's client would keep it open.
@@ -108,7 +108,7 @@ class DiscordClicks:
         return done
 
     def dismiss(self, person: str) -> None:
-        """Close the modal in front of a person; the bot is not notified.
+        """Close the modal that a person has open; the bot is not notified.
 
         Raises:
             PersonError: there is none.

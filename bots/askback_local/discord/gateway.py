@@ -1,4 +1,4 @@
-"""The gateway: delivers events and interactions to the bot, and lets it resume after a drop."""
+"""The gateway: delivers events and interactions to the bot, and resumes its session after a drop."""
 
 import asyncio
 import contextlib

@@ -14,7 +14,7 @@ from .values import Permission, Place, Post
 
 
 def _approved() -> None:
-    """Approve every body, because there is no document."""
+    """Approve every body, because no document is given."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Intent(IntFlag):
     MESSAGE_CONTENT = 1 << 15
 
 
-KNOWN_INTENTS = 0b11_0011_1111_1111_1111_1111_1111  # [dd events/gateway]: 0 to 16, 20, 21, 24 and 25 are given out
+KNOWN_INTENTS = 0b11_0011_1111_1111_1111_1111_1111  # [dd events/gateway]: 0 to 16, 20, 21, 24 and 25 are assigned
 PRIVILEGED = Intent.GUILD_MEMBERS | Intent.GUILD_PRESENCES | Intent.MESSAGE_CONTENT
 
 
@@ -214,7 +214,7 @@ class Post:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenModal:
-    """A modal in front of a person, and the place where it was opened."""
+    """A modal that a person has open, and the place where it was opened."""
 
     person: str
     modal: JsonObject

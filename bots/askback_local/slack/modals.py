@@ -21,7 +21,7 @@ TROUBLE = "We had some trouble connecting. Try again?"
 
 @dataclass(frozen=True)
 class Submitted:
-    """The result of a submission; the modal stays open because of `errors`, which are by block_id."""
+    """The result of a submission; `errors`, by block_id, keep the modal open."""
 
     interaction: Interaction | None
     errors: dict[str, str]
@@ -67,7 +67,7 @@ class Modals:
         """Press Cancel, or with `everything` the cross that closes the whole stack; None means that nothing is sent.
 
         Raises:
-            PersonError: that modal is not in front of the person.
+            PersonError: that modal is not the topmost one of the person.
         """
         who, view = self._top(person, view_id)
         stack = self._workspace.stack(who.id)

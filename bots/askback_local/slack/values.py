@@ -111,7 +111,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenView:
-    """A modal in front of a person; `view` is the object that Slack's API returns for it."""
+    """A modal that a person has open; `view` is the object that Slack's API returns for it."""
 
     id: str
     person: str

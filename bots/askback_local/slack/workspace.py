@@ -171,7 +171,7 @@ class Workspace(Revisions):
     # views
 
     def stack(self, person_id: str) -> list[OpenView]:
-        """Return the modals in front of a person, the topmost last."""
+        """Return the modals that a person has open, the topmost last."""
         return [view for view in self.views if view.person == person_id]
 
     def view(self, view_id: str) -> OpenView | None:
