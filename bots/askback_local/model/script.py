@@ -120,7 +120,7 @@ def turn(
     usage: Usage | None = None,
     compact: str | None = None,
 ) -> Turn:
-    """Return a turn with its parts in the order in which the model says them.
+    """Return a turn from its parts; the model says the joined texts first, then makes the tool calls.
 
     Example: `turn("Let me ask.", call("question", questions=[…]))`.
 
