@@ -1,6 +1,6 @@
-"""A workspace on this machine: what a bot needs from Slack and from the model, for trying and for testing.
+"""A local workspace for trials and tests: everything that a bot needs from Slack, Discord and the model.
 
-It imports neither askback nor a bot: what works here was not written to fit.
+It imports neither askback nor a bot, so that it cannot be adapted to them by accident.
 """
 
 from .services import Services as services  # noqa: N813 - the entry point `askback.local` names it so

@@ -1,4 +1,4 @@
-"""Files that people put beside a message: what a platform tells of them is their name, their kind and their size."""
+"""Files that people attach to a message; a platform reports only their name, type and size."""
 
 import mimetypes
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from .json_values import JsonObject, as_text
 
-MOST = 10  # Discord takes ten files in a message [dd resources/message]; Slack's client takes as many
+MOST = 10  # Discord allows ten files per message [dd resources/message]; Slack's client allows as many
 LONGEST_NAME = 255
 PLAIN_SIZE = 1_024
 LARGEST = 10 * 2**20
@@ -15,26 +15,26 @@ LARGEST = 10 * 2**20
 
 @dataclass(frozen=True)
 class Attached:
-    """A file that somebody attaches; only its name has to be given."""
+    """A file that a person attaches; only its name is required."""
 
     name: str
     size: int = PLAIN_SIZE
 
     @property
     def mimetype(self) -> str:
-        """As the name says it, which is how clients find it out."""
+        """The MIME type guessed from the name, as clients guess it."""
         return mimetypes.guess_type(self.name)[0] or "application/octet-stream"
 
 
 class NoFileError(ValueError):
-    """What was given is no file that could be attached; the message says why."""
+    """The given value is not a file that can be attached; the message gives the reason."""
 
 
 def read_attached(value: JsonValue) -> tuple[Attached, ...]:
-    """A name, or an object with `name` and `size`, or a list of these; None is no file.
+    """Read a name, an object with `name` and `size`, or a list of these; None means no files.
 
     Raises:
-        NoFileError: a name is missing, or there are too many.
+        NoFileError: a name or a size is invalid, or there are more than `MOST` files.
     """
     given = [] if value is None else value if isinstance(value, list) else [value]
     if len(given) > MOST:

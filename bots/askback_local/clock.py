@@ -1,4 +1,4 @@
-"""Time, as something that can be handed in: tests move it by hand instead of sleeping."""
+"""A replaceable clock: tests advance the time by hand instead of sleeping."""
 
 import asyncio
 import time
@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What this package needs to know about time."""
+    """The clock functions that this package needs."""
 
     def time(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -18,7 +18,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The time of the machine."""
+    """The machine's clock."""
 
     def time(self) -> float:
         return time.time()
@@ -28,7 +28,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """Time that stands still until `advance` is called."""
+    """A clock that moves only when `advance` is called."""
 
     def __init__(self, start: float = 1_760_000_000.0) -> None:
         self._now = start
@@ -56,14 +56,14 @@ class ManualClock:
                 self._sleepers.remove(entry)
 
     def advance(self, seconds: float) -> None:
-        """Move time forward and wake whoever slept long enough."""
+        """Move the time forward and wake the sleepers that are due."""
         self._now += seconds
         for due, future in list(self._sleepers):
             if due <= self._now and not future.done():
                 future.set_result(None)
 
     async def until_sleeping(self, count: int = 1) -> None:
-        """Return when at least `count` sleepers wait; then `advance` cannot come too early."""
+        """Return when at least `count` sleepers wait, so that `advance` cannot come too early."""
         while sum(not future.done() for _, future in self._sleepers) < count:
             arrival: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._arrivals.append(arrival)
@@ -71,7 +71,7 @@ class ManualClock:
 
 
 async def done_within(clock: Clock, future: asyncio.Future[bool], seconds: float) -> bool:
-    """Whether `future` was done before the clock moved on by `seconds`."""
+    """Return True if `future` was done before the clock advanced by `seconds`."""
     if not future.done():
         sleeper = asyncio.ensure_future(clock.sleep(seconds))
         try:

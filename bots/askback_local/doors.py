@@ -1,4 +1,4 @@
-"""The people's doors: the JSON API through which the page and a scenario player act as people."""
+"""The JSON API through which the page and the scenario player act as people."""
 
 import json
 from dataclasses import asdict
@@ -23,7 +23,7 @@ _fault: TypeAdapter[Fault] = TypeAdapter(Fault)
 
 
 def state_object(workspace: Workspace) -> JsonObject:
-    """Everything the page shows."""
+    """Return everything that the page shows."""
     messages = [workspace.message(*key) for key in list(workspace.messages)]
     return {
         "revision": workspace.revision,
@@ -96,7 +96,7 @@ def _interaction(interaction: Interaction) -> JsonObject:
 
 
 def _outcome(interaction: Interaction | None) -> JsonObject:
-    """What an act answers: None means that nothing had to be sent."""
+    """Return the answer to a person's act; None means that nothing had to be sent."""
     if interaction is None:
         return {"ok": True, "interaction": None}
     if interaction.error is not None:
@@ -117,7 +117,7 @@ class Doors:
         self._modals = modals
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount."""
+        """Return the routes to mount."""
         return [
             web.get("/people/state", self._state),
             web.get("/people/events", self._events),
@@ -270,10 +270,10 @@ class Doors:
 
 
 def attached(body: JsonObject) -> tuple[Attached, ...]:
-    """The files that a person wants to send along.
+    """Return the files that a person wants to attach.
 
     Raises:
-        PersonError: they are none.
+        PersonError: a file is invalid, or there are too many.
     """
     try:
         return read_attached(body.get("files"))
@@ -282,7 +282,7 @@ def attached(body: JsonObject) -> tuple[Attached, ...]:
 
 
 def polite(handler: Handler) -> Handler:
-    """A person's mistake is an answer, not a failure."""
+    """Answer a person's mistake with its error and code instead of failing the request."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         try:

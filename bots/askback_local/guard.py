@@ -1,4 +1,4 @@
-"""Who may talk to the services: this machine, and no web page from elsewhere."""
+"""Access control for the services: only this machine, and no web page of another origin."""
 
 import ipaddress
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ _json: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name means this machine and nothing else."""
+    """Return True if a host name is `localhost` or a loopback address."""
     if host.lower() == "localhost":
         return True
     try:
@@ -33,16 +33,17 @@ def _host_of(value: str) -> str:
 
 @web.middleware
 async def same_origin_only(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what another page or a rebound name could send: it carries its own Host or Origin.
+    """Reject requests with a foreign Host or Origin, as other pages and rebound names send them.
 
-    A page on another port of this machine is another page: whatever is developed or previewed there.
+    A page on another port of this machine is foreign too: any project may be served there.
     """
     origin, host = request.headers.get("Origin"), request.headers.get("Host", "")
     if not is_loopback(_host_of(host)):
         return web.json_response({"ok": False, "error": "host_not_loopback"}, status=403)
     if origin is not None and origin.lower() != f"http://{host.lower()}":
         return web.json_response({"ok": False, "error": "other_origin"}, status=403)
-    # An image or a link elsewhere carries no Origin, but browsers mark it; only the page itself may be linked to.
+    # Images and links on other sites send no Origin, but browsers mark them. Other sites may link only to the page
+    # itself.
     elsewhere = request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
     if elsewhere and request.path != "/":
         return web.json_response({"ok": False, "error": "other_site"}, status=403)
@@ -50,11 +51,11 @@ async def same_origin_only(request: web.Request, handler: Handler) -> web.Stream
 
 
 async def read_object(request: web.Request) -> JsonObject:
-    """The JSON object in a request, one megabyte at most.
+    """Return the JSON object in a request of at most one megabyte.
 
     Raises:
-        web.HTTPRequestEntityTooLarge: it is larger.
-        web.HTTPBadRequest: it is no JSON object.
+        web.HTTPRequestEntityTooLarge: the body is larger.
+        web.HTTPBadRequest: the body is not a JSON object.
     """
     data = b""
     async for chunk in request.content.iter_any():

@@ -1,4 +1,4 @@
-"""What the tools of a demo really did: each says so here, once for each time that it ran."""
+"""A log of the demo's tool runs: each tool adds one entry every time it runs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .json_values import JsonObject
 __all__ = ["Ledger"]
 
 LONGEST: Final = 1_000
-"""Entries that are kept."""
+"""Maximum number of entries; further ones are refused."""
 
 _ENTRY: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
 class Ledger:
-    """The list, and the two doors to it."""
+    """The entries, and the routes to write and read them."""
 
     def __init__(self) -> None:
         self.entries: list[JsonObject] = []
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount: tools write, players read."""
+        """Return the routes to mount: tools write, players read."""
         return [web.post("/ran", self._write), web.get("/log/ran", self._read)]
 
     async def _write(self, request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""What can be waited for: a state that counts its changes."""
+"""A state that counts its changes, so that others can wait for the next one."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Self
 
 
 class Revisions:
-    """A counter of changes, with people who wait for the next one."""
+    """A counter of changes; callers can wait for the next change."""
 
     def __init__(self) -> None:
         self.revision = 0
@@ -14,7 +14,7 @@ class Revisions:
         self._waiters: set[asyncio.Future[None]] = set()
 
     def touch(self) -> None:
-        """Tell whoever waits that something changed."""
+        """Count a change and wake everyone who waits."""
         self.revision += 1
         for waiter in list(self._waiters):
             if not waiter.done():
@@ -22,7 +22,7 @@ class Revisions:
         self._waiters.clear()
 
     async def changed_since(self, revision: int) -> int:
-        """The revision, as soon as it is not `revision` any more (or all is over)."""
+        """Return the revision as soon as it differs from `revision`, or after `close`."""
         while self.revision == revision and not self.closed:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.add(waiter)
@@ -33,7 +33,7 @@ class Revisions:
         return self.revision
 
     async def until(self, condition: Callable[[Self], object], *, within: float = 10.0) -> None:
-        """Return as soon as `condition` holds; it is looked at after each change.
+        """Return as soon as `condition` holds; it is checked after each change.
 
         Raises:
             TimeoutError: it did not hold within that many (real) seconds.
@@ -43,6 +43,6 @@ class Revisions:
                 await self.changed_since(self.revision)
 
     def close(self) -> None:
-        """Let go of everyone who waits for a change."""
+        """Mark the state as closed and wake everyone who waits for a change."""
         self.closed = True
         self.touch()

@@ -1,4 +1,4 @@
-"""Everything a bot needs from outside, on one port of this machine: Slack, the Messages API, and the page."""
+"""The services that a bot needs, on one local port: Slack, Discord, the Messages API, and the page."""
 
 import asyncio
 import time
@@ -33,13 +33,13 @@ from .ledger import Ledger
 from .model import api as model_api
 
 PORT = 8800
-LARGEST_BODY = 32 * 2**20  # what the Messages API takes; the people's doors take one megabyte
+LARGEST_BODY = 32 * 2**20  # the limit of the Messages API; the people's routes take one megabyte
 PAGE_POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
 BUILT_IN = ("tour.toml", "pipeline.toml")
-"""What is played where no file is given."""
+"""The scenarios to play if no file is given."""
 _SCENARIOS = Path(str(files("askback_local") / "scenarios"))
 _PAGE = Path(str(files("askback_local") / "page"))
 
@@ -47,7 +47,7 @@ _PAGE = Path(str(files("askback_local") / "page"))
 class Services:
     """The services on this machine, as an async context manager.
 
-    Only a loopback address can be bound: these services trust whoever reaches them.
+    Only a loopback address can be bound, because these services trust every client.
     """
 
     def __init__(
@@ -62,7 +62,11 @@ class Services:
         guild: Guild | None = None,
         discord_openapi: Path | None = None,
     ) -> None:
-        """Put the services together; `port` 0 takes any free one."""
+        """Create the services; port 0 takes any free one.
+
+        Raises:
+            ValueError: `host` is not a loopback address.
+        """
         if not is_loopback(host):
             raise ValueError(f"{host!r} is not a loopback address: these services are for this machine only")
         self._host = host
@@ -82,11 +86,11 @@ class Services:
         self.ledger = Ledger()
         self._runner: web.AppRunner | None = None
         self.date_ahead: float | None = None
-        """By how many seconds the Date header of every answer is ahead; None: as it is."""
+        """Seconds by which the Date header of every answer is ahead; None leaves it unchanged."""
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The page's URL."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}"
 
@@ -97,12 +101,12 @@ class Services:
 
     @property
     def discord_api_url(self) -> str:
-        """What stands for https://discord.com/api/v10."""
+        """The local replacement for https://discord.com/api/v10."""
         return self.discord.api_url(self.url)
 
     @property
     def discord_gateway_url(self) -> str:
-        """What stands for wss://gateway.discord.gg."""
+        """The local replacement for wss://gateway.discord.gg."""
         return self.discord.gateway_url(self.url)
 
     @property
@@ -112,7 +116,7 @@ class Services:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The settings by which a bot finds these services instead of the real ones."""
+        """The environment variables that point a bot at these services instead of the real ones."""
         bot = self.workspace.bot
         return {
             "SLACK_BOT_TOKEN": bot.token,
@@ -139,7 +143,11 @@ class Services:
         await self.stop()
 
     async def start(self) -> None:
-        """Begin to listen."""
+        """Start to listen.
+
+        Raises:
+            OSError: the address or port is not available.
+        """
         runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=1.0)
         await runner.setup()
         try:
@@ -160,7 +168,7 @@ class Services:
             await runner.cleanup()
 
     def trouble(self, scenario: Path) -> str | None:
-        """Why a scenario file cannot be played, line by line; None if it can."""
+        """Return the problems of a scenario file, one per line; None if it can be played."""
         try:
             load(scenario)
         except ScenarioError as error:
@@ -168,19 +176,19 @@ class Services:
         return None
 
     def platforms(self, scenario: Path | None) -> tuple[str, ...]:
-        """Where a scenario, the built-in ones if none is given, wants to be played: by the names of the bots."""
+        """Return the bot names of the platforms that a scenario wants; None means the built-in scenarios."""
         return tuple(dict.fromkeys(name for played in _scenarios(scenario) for name in played.platforms))
 
     def tools(self, scenario: Path | None) -> tuple[str, ...]:
-        """The tools that its model calls by name."""
+        """Return the names of the tools that the scenario's model calls."""
         return tuple(dict.fromkeys(name for played in _scenarios(scenario) for name in played.tools))
 
     def approvals(self, scenario: Path | None) -> dict[str, str]:
-        """The bot's settings for who decides about the tools that need approval."""
+        """Return the bot's settings for tool approval: approvers, quorum and reasons."""
         return {name: value for played in _scenarios(scenario) for name, value in self._approvals(played).items()}
 
     async def play(self, scenario: Path | None, out: Callable[[str], None], platforms: Collection[str]) -> list[str]:
-        """Play it in here, on those of these platforms that it wants; returns what was wrong."""
+        """Play a scenario on those of the given platforms that it wants; return the problems found."""
         connected = {"slack": self.socket.connected, "discord": self.discord.gateway.connected}
         problems: list[str] = []
         for number, played in enumerate(_scenarios(scenario)):
@@ -246,7 +254,7 @@ async def _with_page_policy(request: web.Request, handler: Handler) -> web.Strea
     if (request.path == "/" or request.path.startswith("/page/")) and not response.prepared:
         response.headers["Content-Security-Policy"] = PAGE_POLICY
         response.headers["X-Content-Type-Options"] = "nosniff"
-        # For browsers that do not know frame-ancestors: in a frame, people could be made to click what they do not see.
+        # For browsers without frame-ancestors: a frame could trick people into clicking controls that they do not see.
         response.headers["X-Frame-Options"] = "DENY"
         response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"

@@ -1,1 +1,1 @@
-"""Discord on this machine: a guild, its REST API and gateway, and what people do in it."""
+"""A local Discord: a guild, its REST API and gateway, and the acts of its people."""

@@ -1,4 +1,4 @@
-"""Message bodies: the fields each operation takes, and what is left of them when they are good."""
+"""Message bodies: the fields of each operation, and the checked result."""
 
 from dataclasses import dataclass
 
@@ -62,7 +62,7 @@ _fields: dict[str, Rule] = {
     "content": string(limits.CONTENT),
     "embeds": array(_embed, most=limits.EMBEDS),
     "allowed_mentions": _allowed,
-    "components": anything,  # checked below: it depends on the flags
+    "components": anything,  # checked below, because its rule depends on the flags
     "flags": integer(),
     "attachments": array(_attachment, most=10),
 }
@@ -92,7 +92,7 @@ SHAPES: dict[str, Rule] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """What a message is to say. None: as it was."""
+    """The content of a message; None leaves a field unchanged."""
 
     content: str | None = None
     components: tuple[JsonObject, ...] | None = None
@@ -103,10 +103,10 @@ class Wording:
 
 
 def read_wording(operation: str, body: JsonObject, *, old: Post | None = None, path: Path = ()) -> Wording:
-    """A message body, checked.
+    """Check a message body and return its content.
 
     Raises:
-        DiscordRefusalError: 50035, with every fault; 50006.
+        DiscordRefusalError: 50035, with every fault; 50006, for an empty message.
     """
     found = Found()
     SHAPES[operation](body, path, found)
@@ -167,7 +167,7 @@ def _check_not_empty(wording: Wording, old: Post | None) -> None:
 
 
 def allowed_ids(allowed: JsonObject | None, name: str, mentioned: list[str], *, default: bool) -> tuple[str, ...]:
-    """Which of the mentioned ones are really told."""
+    """Return those of the mentioned ids that are really notified."""
     if allowed is None:
         return tuple(mentioned) if default else ()
     if name in texts(allowed.get("parse")):

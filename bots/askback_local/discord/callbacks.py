@@ -99,7 +99,7 @@ class Callbacks:
 
     @staticmethod
     def _checked_defer(body: JsonObject) -> None:
-        """A deferred message has no content yet, and only EPHEMERAL can be decided for it."""
+        """Check the fields of a deferred response; only its EPHEMERAL flag has an effect."""
         found = Found()
         path: Path = ("data",)
         for name in body:
@@ -149,13 +149,13 @@ class Callbacks:
     # later messages
 
     def follow_up(self, request: Request) -> Reply:
-        """execute_webhook: another message, or what a deferred one was to be."""
+        """execute_webhook: another message, or the content of a deferred one."""
         done = self._answered(request)
         wording = read_wording("execute_webhook", request.body)
         request.approve()
         deferred = self._guild.posts.get(done.original or "") if done.callback == DEFER else None
         if deferred is not None and deferred.flags & Flag.LOADING:
-            # As edit-original does; whether it is ephemeral was decided by the deferral [dd create-followup-message].
+            # As edit-original does; the deferral decided about ephemeral [dd create-followup-message].
             newer = self._writer.newer(deferred, wording, files=request.files)
             return Reply(post_object(self._guild, self._posting.change(replace(newer, edited=None))))
         post = self._answer(done, wording, request.files)
@@ -191,7 +191,7 @@ class Callbacks:
         if request.parts["webhook_id"] != self._guild.app.id:
             raise DiscordRefusalError(10015)
         done = self._guild.done_by_token(request.parts["webhook_token"])
-        # Before the initial response there is no webhook behind the token.
+        # The token has a webhook only after the initial response.
         if done is None or not done.acked:
             raise DiscordRefusalError(10015)
         if self._guild.clock.time() - done.issued > limits.TOKEN_SECONDS:

@@ -1,4 +1,4 @@
-"""How bodies are checked: small rules, put together; every fault has Discord's wording and a place."""
+"""Small rules that together check bodies; every fault has Discord's wording and a path."""
 
 from collections.abc import Callable, Mapping
 
@@ -45,7 +45,7 @@ def integer(least: int = -(2**63), most: int = 2**63 - 1) -> Rule:
 
 
 def one_of(*values: str | int) -> Rule:
-    """One of some values."""
+    """One of the given values."""
 
     def rule(value: JsonValue, path: Path, found: Found) -> None:
         if isinstance(value, bool) or value not in values:
@@ -56,7 +56,7 @@ def one_of(*values: str | int) -> Rule:
 
 
 def snowflake(value: JsonValue, path: Path, found: Found) -> None:
-    """An id."""
+    """An id: digits, as a string or a number."""
     digits = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) < 21):
         found.add(path, "NUMBER_TYPE_COERCE", f'Value "{value}" is not snowflake.')
@@ -83,7 +83,7 @@ def array(item: Rule, *, most: int, least: int = 0) -> Rule:
 def shape(required: Mapping[str, Rule], optional: Mapping[str, Rule]) -> Rule:
     """An object with these fields and no others. Optional fields may be null.
 
-    Discord itself ignores what it does not know; here it is refused, because it is a mistake of whoever sent it.
+    Discord itself ignores unknown fields. They are refused here, because they are mistakes of the sender.
     """
 
     def rule(value: JsonValue, path: Path, found: Found) -> None:
@@ -104,7 +104,7 @@ def shape(required: Mapping[str, Rule], optional: Mapping[str, Rule]) -> Rule:
 
 
 def by_type(rules: Mapping[int, Rule]) -> Rule:
-    """An object whose `type` says which rule it follows."""
+    """An object whose `type` selects its rule."""
 
     def rule(value: JsonValue, path: Path, found: Found) -> None:
         if not isinstance(value, dict):
@@ -132,4 +132,4 @@ def every(*rules: Rule) -> Rule:
 
 
 def anything(value: JsonValue, path: Path, found: Found) -> None:
-    """No rule: a field whose content nobody here depends on."""
+    """Accept any value, for fields on which nothing here depends."""

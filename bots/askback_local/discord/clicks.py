@@ -1,4 +1,4 @@
-"""What people do with components and modals: click, choose, submit, dismiss."""
+"""The acts of people with components and modals: click, choose, submit, dismiss."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ MODAL_FAILED = "Something went wrong. Try again."
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """How an interaction reaches the bot: how often, and how long after the click."""
+    """The delivery of an interaction to the bot: the number of times, and the seconds after the click."""
 
     times: int = 1
     late: float = 0.0
@@ -31,7 +31,10 @@ class Delivery:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A component in front of a person. `components` is the message as they still see it; without, as it stands."""
+    """A component that a person sees.
+
+    `components` is the message as the person still sees it; None means its current version.
+    """
 
     person: str
     channel: str
@@ -41,7 +44,7 @@ class Target:
 
 
 class DiscordClicks:
-    """People's clicks and submissions. Each waits until the bot has answered, three seconds at most."""
+    """Clicks and submits for people; each act waits for the bot's answer, three seconds at most."""
 
     def __init__(self, guild: Guild, gateway: Gateway) -> None:
         self._guild = guild
@@ -52,7 +55,7 @@ class DiscordClicks:
         """Press a button.
 
         Raises:
-            PersonError: Discord's client would not let them.
+            PersonError: Discord's client would not allow it.
         """
         person, place, component = self._find(target)
         if component.get("type") != Kind.BUTTON:
@@ -65,7 +68,7 @@ class DiscordClicks:
         """Choose in a menu.
 
         Raises:
-            PersonError: Discord's client would not let them.
+            PersonError: Discord's client would not allow it.
         """
         person, place, component = self._find(target)
         if not is_select(component):
@@ -76,7 +79,7 @@ class DiscordClicks:
         return await self._tell("component", person, place, target.message, data, delivery)
 
     async def submit(self, person: str, custom_id: str, values: JsonObject, delivery: Delivery) -> Done:
-        """Submit the modal in front of a person.
+        """Submit the modal that a person has open.
 
         Raises:
             PersonError: there is none, or Discord's client would keep it open.
@@ -105,7 +108,7 @@ class DiscordClicks:
         return done
 
     def dismiss(self, person: str) -> None:
-        """Close the modal in front of a person; the bot is told nothing.
+        """Close the modal that a person has open; the bot is not notified.
 
         Raises:
             PersonError: there is none.
@@ -114,10 +117,10 @@ class DiscordClicks:
         self._guild.close_modal(self._modal(closer, None))
 
     async def raw(self, payload: JsonObject, delivery: Delivery) -> Done:
-        """Dispatch an interaction as it is, with an id and a token of its own.
+        """Dispatch an interaction unchanged, except for a new id and token.
 
         Raises:
-            PersonError: nobody here did it.
+            PersonError: its user is not a person here.
         """
         user = as_object(as_object(payload.get("member")).get("user")) or as_object(payload.get("user"))
         person = known_person(self._guild, as_text(user.get("id")))

@@ -1,4 +1,4 @@
-"""Which components a message may carry, legacy and V2."""
+"""The rules for the components of a message, legacy and V2."""
 
 from collections.abc import Iterator
 
@@ -71,7 +71,7 @@ option = shape(
 
 
 def check_options(value: JsonValue, path: Path, found: Found) -> None:
-    """Values stand once, and there are neither more defaults nor higher bounds than the options allow."""
+    """Check that values are unique, that the bounds fit the options, and that not too many are default."""
     select = as_object(value)
     options = objects(select.get("options"))
     seen: set[str] = set()
@@ -96,7 +96,7 @@ def check_options(value: JsonValue, path: Path, found: Found) -> None:
 
 
 def bound(component: JsonObject, name: str, default: int) -> int:
-    """A number of a component, with what stands for it when it is left out."""
+    """Return a number of a component, or `default` if it is missing."""
     value = component.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else default
 
@@ -175,7 +175,7 @@ _v2 = array(by_type({**_inside, Kind.CONTAINER: _container}), most=limits.COMPON
 
 
 def each_component(value: JsonValue, path: Path = ()) -> Iterator[tuple[JsonObject, Path]]:
-    """Every component of a message or a modal, from the outside in, with its place."""
+    """Yield every component of a message or a modal, from the outside in, with its path."""
     for index, entry in enumerate(as_list(value)):
         if isinstance(entry, dict):
             yield from _down(entry, (*path, index))
@@ -191,7 +191,7 @@ def _down(component: JsonObject, path: Path) -> Iterator[tuple[JsonObject, Path]
 
 
 def check_custom_ids(value: JsonValue, path: Path, found: Found) -> None:
-    """No custom_id and no id stands twice."""
+    """Check that every custom_id and every id is unique."""
     seen: set[str] = set()
     numbers: set[int] = set()
     for component, where in each_component(value, path):
@@ -209,7 +209,7 @@ def check_custom_ids(value: JsonValue, path: Path, found: Found) -> None:
 
 
 def check_message_components(value: JsonValue, path: Path, found: Found, *, v2: bool) -> None:
-    """The components of a message."""
+    """Check the components of a message."""
     (_v2 if v2 else _legacy)(value, path, found)
     check_custom_ids(value, path, found)
     if not v2:
@@ -225,7 +225,7 @@ def check_message_components(value: JsonValue, path: Path, found: Found, *, v2: 
 
 
 def numbered(value: JsonValue) -> list[JsonObject]:
-    """Components as Discord gives them back: each with an `id`, those left out counted up."""
+    """Return components as Discord does: each has an `id`, and missing ids are counted up."""
     taken = [component.get("id") for component, _ in each_component(value)]
     components = objects(value)
     following = 0

@@ -1,4 +1,4 @@
-"""One gateway connection: what is sent on it, and what comes in."""
+"""One gateway connection: its queue of frames, and the messages that it receives."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ class CloseError(Exception):
 
 @dataclass(eq=False)
 class Connection:
-    """One socket of the bot. Frames are queued, so that whoever dispatches never waits for the network."""
+    """One socket of the bot; frames are queued, so that a dispatch never waits for the network."""
 
     request: web.Request
     socket: web.WebSocketResponse
@@ -39,22 +39,22 @@ class Connection:
         self.frames.put_nowait(frame)
 
     def freeze(self) -> None:
-        """Fall silent: nothing is read, sent or closed any more, as where a network swallows the packets."""
+        """Stop reading, sending and closing, as if a network swallowed the packets."""
         self.frozen = True
         transport = self.request.transport
         if isinstance(transport, asyncio.ReadTransport):
             transport.pause_reading()
 
     def cut(self) -> None:
-        """Lose the connection without a goodbye."""
+        """Cut the connection without a close frame."""
         if self.request.transport is not None:
             self.request.transport.abort()
 
     def read(self, data: str | bytes, now: float) -> tuple[int, JsonObject]:
-        """The opcode and the body of what the bot sent.
+        """Return the opcode and the body of a message from the bot.
 
         Raises:
-            CloseError: too often, too large, or no JSON.
+            CloseError: there are too many messages, or this one is too large or not JSON.
         """
         self.received.append(now)
         while self.received[0] < now - limits.GATEWAY_WINDOW:
@@ -73,5 +73,5 @@ class Connection:
 
 
 def frame(operation: int, data: JsonValue = None) -> JsonObject:
-    """A frame that is no event."""
+    """Return a frame that is not an event."""
     return {"op": operation, "d": data, "s": None, "t": None}

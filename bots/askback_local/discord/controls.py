@@ -18,7 +18,7 @@ _NESTED = ("components", "component", "accessory")
 
 
 def controls(components: Sequence[JsonObject]) -> tuple[Control, ...]:
-    """Every control that can be used, in the order in which they are drawn."""
+    """Return every control that can be used, in the order in which they are drawn."""
     found: list[Control] = []
     for component, label in _each(components, ""):
         control = _control(component, label)
@@ -28,7 +28,7 @@ def controls(components: Sequence[JsonObject]) -> tuple[Control, ...]:
 
 
 def button_label(button: JsonObject) -> str:
-    """What stands on a button."""
+    """Return the text on a button, or its emoji."""
     return as_text(button.get("label")) or as_text(as_object(button.get("emoji")).get("name"))
 
 
@@ -82,7 +82,7 @@ def _kind(component: JsonObject) -> Kind | None:
 
 
 def _with_pages(found: Sequence[Control]) -> Iterator[Control]:
-    """A menu takes 25 entries on Discord: arrows below it lead to the pages before and after."""
+    """Add page buttons: a menu takes 25 entries on Discord, and arrows below it lead to other pages."""
     for number, control in enumerate(found):
         after = found[number + 1 : number + 3]
         before = next((one for one in after if one.label == _BEFORE), None)

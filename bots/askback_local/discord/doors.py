@@ -1,4 +1,4 @@
-"""The people's doors of Discord: the JSON API through which the page and a scenario player act as people."""
+"""The people's routes of Discord: the JSON API through which the page and a scenario player act as people."""
 
 import json
 from dataclasses import asdict, replace
@@ -36,7 +36,7 @@ class DiscordDoors:
         self._clicks = clicks
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount."""
+        """Return the routes to mount."""
         root = "/people/discord"
         return [
             web.get(f"{root}/state", self._state),
@@ -139,7 +139,7 @@ class DiscordDoors:
         return web.json_response({"ok": True, "id": self._guild.faults.add(fault)})
 
     def _act(self, kind: str, body: JsonObject) -> web.StreamResponse:
-        """What happens once and at once."""
+        """Carry out an act that happens once and immediately."""
         resumable = body.get("resumable") is not False
         if kind == "drop_gateway":
             self._gateway.drop(resumable=resumable)
@@ -179,7 +179,7 @@ def _target(body: JsonObject) -> Target:
 
 
 def _delivery(body: JsonObject) -> Delivery:
-    """`twice`: the same interaction two times; `late`: so many seconds after the click."""
+    """Read `twice`, which sends the same interaction two times, and `late`, the seconds after the click."""
     late = body.get("late")
     seconds = float(late) if isinstance(late, int | float) and not isinstance(late, bool) else 0.0
     return Delivery(times=2 if body.get("twice") is True else 1, late=seconds)

@@ -1,4 +1,4 @@
-"""Discord's messages in plain text: what a person reads, line by line."""
+"""Discord's messages in plain text, line by line, as a person reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HANGING = "   "
 
 
 def drawn(components: Sequence[JsonObject], names: Names) -> list[str]:
-    """All lines of these components, with their controls where they stand."""
+    """Return all lines of these components, with their controls in position."""
     lines: list[str] = []
     for component in components:
         match component.get("type"):
@@ -39,7 +39,7 @@ def drawn(components: Sequence[JsonObject], names: Names) -> list[str]:
 
 
 def body(components: Sequence[JsonObject], names: Names) -> str:
-    """What there is to read, without the controls."""
+    """Return the readable text, without the controls."""
     lines: list[str] = []
     for component in components:
         nested = objects(component.get("components"))
@@ -53,7 +53,7 @@ def body(components: Sequence[JsonObject], names: Names) -> str:
 
 
 def _row(row: JsonObject) -> list[str]:
-    """Its buttons; those that cannot be pressed in brackets of their own."""
+    """Return the row's buttons in one line; disabled ones are in round brackets."""
     found = objects(row.get("components"))
     if any(one.get("type") != Kind.BUTTON for one in found):
         return pictured(controls([row]))
@@ -77,7 +77,7 @@ def _text(component: JsonObject, names: Names) -> list[str]:
 
 
 def _words(markdown: str, names: Names) -> list[str]:
-    """The lines of a text; what belongs to a numbered option hangs below its number."""
+    """Return the lines of a text; the further lines of a numbered option are indented."""
     if not markdown:
         return []
     if not _OPTION.match(markdown):

@@ -1,4 +1,4 @@
-"""Discord's faults: what goes wrong on purpose, so that tests can ask for it by name."""
+"""Discord's faults that tests can cause by name."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -28,7 +28,7 @@ class DiscordFault:
 
     kind: DiscordFaultKind
     operation: str = "*"
-    times: int | None = 1  # None: until it is removed
+    times: int | None = 1  # None means until it is removed
     status: int = 500
     code: int = 0
     message: str = "Internal Server Error"
@@ -39,7 +39,7 @@ class DiscordFault:
 
 
 class DiscordFaults:
-    """The faults that are switched on. They are used up in the order they were added."""
+    """The active faults, used up in the order in which they were added."""
 
     def __init__(self) -> None:
         self._active: dict[int, DiscordFault] = {}
@@ -47,11 +47,11 @@ class DiscordFaults:
 
     @property
     def active(self) -> dict[int, DiscordFault]:
-        """What is switched on now, by id."""
+        """The active faults by id."""
         return dict(self._active)
 
     def add(self, fault: DiscordFault) -> int:
-        """Switch a fault on; the id removes it again."""
+        """Activate a fault and return its id, which `remove` takes."""
         self._last_id += 1
         self._active[self._last_id] = fault
         return self._last_id
@@ -78,15 +78,15 @@ class DiscordFaults:
         return self.add(fault)
 
     def remove(self, fault_id: int) -> None:
-        """Switch one fault off."""
+        """Deactivate a fault."""
         self._active.pop(fault_id, None)
 
     def clear(self) -> None:
-        """Switch every fault off."""
+        """Deactivate every fault."""
         self._active.clear()
 
     def take(self, kind: DiscordFaultKind, operation: str = "*") -> DiscordFault | None:
-        """The first fault that applies, used up once."""
+        """Return the first fault that applies and use it up once; None if there is none."""
         for fault_id, fault in self._active.items():
             if fault.kind == kind and fault.operation in ("*", operation):
                 if fault.times is not None:

@@ -1,4 +1,4 @@
-"""What people enter and choose: whether Discord's client would let them, and how it is told to the bot."""
+"""People's entries and choices: the checks of Discord's client, and the data that the bot receives."""
 
 from pydantic import JsonValue
 
@@ -13,15 +13,15 @@ INPUT_LENGTH = 4_000
 
 
 def fields_of(modal: JsonObject) -> list[JsonObject]:
-    """The fields of a modal: what has a custom_id."""
+    """Return the fields of a modal: the components with a custom_id."""
     return [one for one, _ in each_component(modal.get("components")) if one.get("custom_id") is not None]
 
 
 def component_in(components: list[JsonObject], custom_id: str) -> JsonObject:
-    """The component of a message by its custom_id.
+    """Return the component of a message by its custom_id.
 
     Raises:
-        PersonError: it is not there, or cannot be used.
+        PersonError: it does not exist, or it is disabled.
     """
     for component, _ in each_component([*components]):
         if component.get("custom_id") == custom_id:
@@ -32,10 +32,10 @@ def component_in(components: list[JsonObject], custom_id: str) -> JsonObject:
 
 
 def check_choice(guild: Guild, select: JsonObject, values: list[str]) -> None:
-    """Whether these values can be chosen.
+    """Check that a person can choose these values.
 
     Raises:
-        PersonError: they cannot.
+        PersonError: a value is not offered, or their number is wrong.
     """
     name = as_text(select.get("custom_id"))
     least, most = bound(select, "min_values", 1), bound(select, "max_values", 1)
@@ -60,13 +60,13 @@ def _offered(guild: Guild, select: JsonObject) -> list[str]:
 
 
 def defaults_of(field: JsonObject) -> list[str]:
-    """The values that are chosen from the start."""
+    """Return the values that are chosen initially."""
     chosen = [as_text(entry.get("value")) for entry in objects(field.get("options")) if entry.get("default") is True]
     return chosen or [as_text(entry.get("id")) for entry in objects(field.get("default_values"))]
 
 
 def entered(guild: Guild, field: JsonObject, value: JsonValue) -> JsonObject:
-    """A field of a modal as a submission tells it. None: the person left it as it was.
+    """Return a field of a modal as a submission contains it; a `value` of None means that it is unchanged.
 
     Raises:
         PersonError: Discord's client would keep the modal open.
@@ -106,5 +106,5 @@ def _check_length(field: JsonObject, text: str, *, required: bool) -> None:
 
 
 def is_select(component: JsonObject) -> bool:
-    """Whether a component of a message takes values."""
+    """Return True if a component of a message takes values."""
     return component.get("type") in SELECTS

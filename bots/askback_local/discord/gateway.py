@@ -1,4 +1,4 @@
-"""The gateway: how events and interactions reach the bot, and how it comes back after a drop."""
+"""The gateway: delivers events and interactions to the bot, and resumes its session after a drop."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ class Gateway:
 
     @property
     def connections(self) -> int:
-        """How many sockets are open and identified."""
+        """The number of sockets that are open, identified and not frozen."""
         return sum(connection.session is not None and not connection.frozen for connection in self._connections)
 
     async def connected(self) -> None:
@@ -45,22 +45,25 @@ class Gateway:
         await self._ready.wait()
 
     def serve_at(self, url: str) -> None:
-        """Where sockets are opened, for READY."""
+        """Set the URL of new sockets, which READY contains."""
         self._url = url
 
     # dispatching
 
     def dispatch(self, kind: str, data: JsonObject) -> None:
-        """Send an event that belongs to no channel, to every session that asked for it."""
+        """Send an event without a channel to every session that asked for it."""
         self._dispatch(kind, data, dm=None)
 
     def dispatch_in(self, place: Place, kind: str, data: JsonObject) -> None:
-        """Send an event that happened in a channel the bot sees."""
+        """Send an event of a channel, if the bot sees the channel."""
         if sees(self._guild, place):
             self._dispatch(kind, data, dm=place.kind == "dm")
 
     def dispatch_post(self, kind: str, post: Post, data: JsonObject) -> None:
-        """Send a message; without the intent for content, what does not concern the bot arrives empty."""
+        """Send a message, if the bot sees its channel.
+
+        Without the intent for content, messages that do not concern the bot arrive empty.
+        """
         place = self._guild.places[post.channel]
         if not sees(self._guild, place):
             return
@@ -70,7 +73,7 @@ class Gateway:
         if self._guild.faults.take("lose", kind):
             return
         self._forget_old()
-        # An interaction belongs to no intent, and to a guild or a direct message all the same.
+        # An interaction needs no intent, but its guild or direct message decides about the shard.
         private = "guild_id" not in data if kind == "INTERACTION_CREATE" else dm is True
         guild = None if private else self._guild.id
         times = 2 if self._guild.faults.take("replay", kind) else 1
@@ -89,7 +92,7 @@ class Gateway:
     # faults
 
     def drop(self, *, resumable: bool = True) -> None:
-        """Cut every socket; without `resumable` the sessions are gone too."""
+        """Cut every socket; without `resumable` the sessions are dropped too."""
         for connection in list(self._connections):
             connection.cut()
             self._leave(connection)
@@ -97,12 +100,12 @@ class Gateway:
             self._sessions.clear()
 
     def freeze(self) -> None:
-        """Let every socket fall silent; new ones work, and a session that is resumed there goes on."""
+        """Freeze every open socket; new ones work, and can resume the sessions."""
         for connection in self._connections:
             connection.freeze()
 
     def reconnect(self) -> None:
-        """Ask every socket to go and come back (opcode 7), as Discord does when it deploys."""
+        """Ask every socket to reconnect (opcode 7), as Discord does when it deploys."""
         for connection in self._connections:
             connection.send(frame(RECONNECT))
 
@@ -114,7 +117,7 @@ class Gateway:
                 self._sessions.pop(connection.session.id, None)
 
     def spare(self) -> None:
-        """Tell the sessions of now nothing more, as where what is on its way to them is late."""
+        """Send nothing more to the present sessions, as if their events were late."""
         for session in self._sessions.values():
             session.spared = True
 
@@ -127,7 +130,7 @@ class Gateway:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Serve one connection until it closes."""
-        # The library asks for compression in the query; plain frames are fine with it.
+        # The library asks for compression in the query, but it accepts plain frames.
         socket = web.WebSocketResponse(max_msg_size=64 * 1024)
         await socket.prepare(request)
         connection = Connection(request, socket)
@@ -149,13 +152,13 @@ class Gateway:
         while (queued := await connection.frames.get()) is not None:
             if connection.frozen:
                 continue
-            # A lost socket is noticed by its reader; the session keeps what was not sent.
+            # The reader notices a lost socket; the session keeps the unsent events.
             with contextlib.suppress(ConnectionError, RuntimeError):
                 await connection.socket.send_str(json.dumps(queued))
 
     async def _read(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
-        # Heartbeats come by the bot's real timer, so they are missed by real time and not by the guild's clock.
+        # The bot's heartbeats follow a real timer, so their timeout uses real time and not the guild's clock.
         beat = loop.time()
         while True:
             patience = beat + self._heartbeat_seconds * 1.5 - loop.time()
@@ -307,7 +310,7 @@ class Gateway:
 
 
 def _shard(told: JsonValue) -> tuple[int, int] | None:
-    """The number and the count of a shard; None: they are none."""
+    """Return the number and the count of a shard; None if they are invalid."""
     if told is None:
         return 0, 1
     numbers = [part for part in as_list(told) if isinstance(part, int) and not isinstance(part, bool)]

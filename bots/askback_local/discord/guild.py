@@ -1,4 +1,4 @@
-"""The guild: people, roles, channels, threads, messages, modals, and what happened. Everything else acts on it."""
+"""The guild: people, roles, channels, threads, messages, modals, and the history. Everything else acts on it."""
 
 import secrets
 from collections import deque
@@ -48,7 +48,7 @@ KEPT_CALLS = 5_000
 class Guild(Revisions):
     """The state of one guild with one bot in it.
 
-    `faults` says what goes wrong on purpose, `log` holds the bot's requests, `clock` is the time.
+    `faults` holds the faults to cause, `log` holds the bot's requests, and `clock` gives the time.
     """
 
     def __init__(self, *, clock: Clock | None = None, app: App | None = None, name: str = "Local") -> None:
@@ -59,7 +59,7 @@ class Guild(Revisions):
         self.name = name
         self.faults = DiscordFaults()
         self.windows = dict(WINDOWS)
-        """The rate limit of each operation that has one of its own."""
+        """Rate limits by operation, for operations that do not have the default one."""
         self.log: deque[Call] = deque(maxlen=KEPT_CALLS)
         everyone = Role(self.id, "@everyone", int(MEMBER_PERMISSIONS))
         self.roles: dict[str, Role] = {
@@ -71,7 +71,7 @@ class Guild(Revisions):
         self.places: dict[str, Place] = {place.id: place for place in CHANNELS}
         self.posts: dict[str, Post] = {}
         self.files: dict[str, bytes] = {}
-        """What the bot attached to messages, by the attachment's id."""
+        """The contents of the files that the bot attached to messages, by the attachment's id."""
         self.modals: dict[str, OpenModal] = {}
         self._done: dict[str, Done] = {}
         self._tokens: dict[str, str] = {}
@@ -83,7 +83,7 @@ class Guild(Revisions):
     # names
 
     def next_id(self) -> str:
-        """A snowflake: the time in milliseconds and a counter, and never given twice."""
+        """Return a new snowflake: it grows with the time in milliseconds, and is unique."""
         now = (int(self.clock.time() * 1000) - EPOCH) << 22
         self._last_id = max(now, self._last_id + 1)
         return str(self._last_id)
@@ -91,7 +91,7 @@ class Guild(Revisions):
     # people and channels
 
     def add_person(self, person: Member) -> None:
-        """Let someone join; they get a direct message with the bot."""
+        """Add a person, with a direct message to the bot."""
         self.people[person.id] = person
         place = Place(id=f"{int(person.id) + 200}", name=person.name, kind="dm", person=person.id)
         self.places[place.id] = place
@@ -103,17 +103,17 @@ class Guild(Revisions):
         self.touch()
 
     def member(self, user_id: str) -> Member | None:
-        """A person or the bot, by id."""
+        """Return a person or the bot by id; None if unknown."""
         return self.bot if user_id == self.bot.id else self.people.get(user_id)
 
     def person(self, name_or_id: str) -> Member | None:
-        """A person by id or by name."""
+        """Return a person by id or by name; None if unknown."""
         return self.people.get(name_or_id) or next(
             (person for person in self.people.values() if person.name == name_or_id), None
         )
 
     def place(self, name_or_id: str) -> Place | None:
-        """A channel or thread by id, a channel by name with or without #."""
+        """Return a channel or thread by id, or a channel by name with or without #; None if unknown."""
         return self.places.get(name_or_id) or next(
             (
                 place
@@ -124,15 +124,18 @@ class Guild(Revisions):
         )
 
     def dm(self, person_id: str) -> Place | None:
-        """The direct message of a person with the bot."""
+        """Return the direct message of a person with the bot; None if there is none."""
         return next((p for p in self.places.values() if p.kind == "dm" and p.person == person_id), None)
 
     def can_see(self, person_id: str, place: Place) -> bool:
-        """People are in every channel, and in their own direct message."""
+        """Return True if the person sees the place.
+
+        People are in every channel, and in their own direct message.
+        """
         return place.kind != "dm" or place.person == person_id
 
     def permissions(self, member: Member, place: Place | None = None) -> Permission:
-        """What a member may do, in a place or in the guild."""
+        """Return the permissions of a member, in a place or in the guild."""
         held = Permission(self.roles[self.id].permissions)
         for role_id in member.roles:
             held |= Permission(self.roles[role_id].permissions)
@@ -147,12 +150,12 @@ class Guild(Revisions):
     # messages
 
     def post(self, channel: str, message_id: str) -> Post | None:
-        """A message as it stands now."""
+        """Return a message in its current version; None if the channel does not have it."""
         found = self.posts.get(message_id)
         return found if found is not None and found.channel == channel else None
 
     def put_post(self, post: Post) -> Post:
-        """Post a message, or put a newer version in the place of an older one."""
+        """Post a message, or replace it with a newer version."""
         is_new = post.id not in self.posts
         self.posts[post.id] = post
         if is_new:
@@ -166,19 +169,19 @@ class Guild(Revisions):
         self.touch()
 
     def history(self, channel: str) -> list[Post]:
-        """What everyone sees in a channel, oldest first."""
-        # Ids only grow, so the messages stand in order.
+        """Return the messages that everyone sees in a channel, oldest first."""
+        # Ids only grow, so the messages are in order.
         return [post for post in self.posts.values() if post.channel == channel and post.ephemeral_to is None]
 
     # modals
 
     def open_modal(self, person: str, modal: JsonObject, done: Done) -> None:
-        """Put a modal in front of a person; another one that was there is gone."""
+        """Open a modal for a person; it replaces another one."""
         self.modals[person] = OpenModal(person=person, modal=modal, channel=done.channel, message=done.message)
         self.touch()
 
     def close_modal(self, modal: OpenModal) -> None:
-        """Take a modal away, unless another one has come in its place."""
+        """Close a modal, unless another one has replaced it."""
         if self.modals.get(modal.person) is modal:
             del self.modals[modal.person]
             self.touch()
@@ -186,7 +189,7 @@ class Guild(Revisions):
     # interactions
 
     def begin(self, kind: DoneKind, person: str, channel: str, message: str | None, custom_id: str) -> Done:
-        """Note that the bot is being told something, and give it a token for the answer."""
+        """Record that something is being sent to the bot, with a token for the answer."""
         done = Done(
             id=self.next_id(),
             token=f"aW50ZXJhY3Rpb246{secrets.token_urlsafe(90)}",
@@ -207,38 +210,38 @@ class Guild(Revisions):
 
     @property
     def done(self) -> list[Done]:
-        """What people did that the bot was told about, the oldest first."""
+        """The acts of people that were sent to the bot, oldest first."""
         return list(self._done.values())
 
     def update_done(self, done: Done) -> Done:
-        """Put a newer version of an interaction in the place of the older one."""
+        """Replace an interaction with a newer version."""
         if done.id in self._done:
             self._done[done.id] = done
         self.touch()
         return done
 
     def done_by_id(self, interaction_id: str) -> Done | None:
-        """An interaction by id."""
+        """Return an interaction by its id; None if unknown."""
         return self._done.get(interaction_id)
 
     def done_by_token(self, token: str) -> Done | None:
-        """An interaction by its token."""
+        """Return an interaction by its token; None if unknown."""
         return self._done.get(self._tokens.get(token, ""))
 
     def fail(self, done: Done, error: str) -> Done:
-        """Note that nothing good came back."""
+        """Record that an interaction failed."""
         newest = self.done_by_id(done.id) or done
         return self.update_done(replace(newest, acked=False, error=error))
 
     # typing
 
     def set_typing(self, channel: str, user: str) -> None:
-        """Somebody types, for the next ten seconds or until they send something."""
+        """Record that a member types, for the next ten seconds or until the next message."""
         self._typing[channel, user] = Typing(channel=channel, user=user, since=self.clock.time())
         self.touch()
 
     @property
     def typing(self) -> list[Typing]:
-        """Who is typing now."""
+        """The members who are typing now, with their channels."""
         now = self.clock.time()
         return [typing for typing in self._typing.values() if now - typing.since < limits.TYPING_SECONDS]

@@ -15,17 +15,17 @@ _INTENT_FLAGS = {
 
 
 def me_object(guild: Guild) -> JsonObject:
-    """The bot's own user."""
+    """Return the bot's own user."""
     return {**user_object(guild.bot), "verified": True, "mfa_enabled": False, "locale": "en-US", "email": None}
 
 
 def app_flags(guild: Guild) -> int:
-    """Which privileged intents are switched on for the application, as its flags say it."""
+    """Return the application's flags for the privileged intents that are enabled."""
     return sum(flag for intent, flag in _INTENT_FLAGS.items() if guild.app.privileged & intent)
 
 
 def application_object(guild: Guild) -> JsonObject:
-    """The bot's application."""
+    """Return the bot's application."""
     owner = next(iter(guild.people.values()))
     return {
         "id": guild.app.id,
@@ -56,7 +56,7 @@ def application_object(guild: Guild) -> JsonObject:
 
 
 def guild_object(guild: Guild) -> JsonObject:
-    """The guild as GET /guilds/{id} sends it."""
+    """Return the guild as GET /guilds/{id} sends it."""
     owner = next(iter(guild.people.values()))
     return {
         "id": guild.id,
@@ -105,7 +105,10 @@ def guild_object(guild: Guild) -> JsonObject:
 
 
 def guild_create(guild: Guild, members: list[Member]) -> JsonObject:
-    """The guild as GUILD_CREATE sends it. Without the members intent, `members` holds the bot alone."""
+    """Return the guild as GUILD_CREATE sends it.
+
+    Without the members intent, `members` holds the bot alone.
+    """
     places = list(guild.places.values())
     return {
         **guild_object(guild),

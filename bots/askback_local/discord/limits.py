@@ -1,4 +1,4 @@
-"""Discord's limits, in one table, each with the place it was read from.
+"""Discord's limits, in one table, each with its source.
 
 [dd] discord-api-docs, [spec] Discord's OpenAPI document, [err] a refusal of the live API that was published with its
 text, [own] chosen here.
@@ -54,12 +54,12 @@ TOKEN_SECONDS: Final = 900.0  # of an interaction's token [dd receiving-and-resp
 TYPING_SECONDS: Final = 10.0  # [dd resources/channel]
 
 # gateway
-HEARTBEAT_SECONDS: Final = 41.25  # what the live gateway says
-GATEWAY_BYTES: Final = 4_096  # of what a client sends [dd events/gateway]
+HEARTBEAT_SECONDS: Final = 41.25  # as the live gateway reports it
+GATEWAY_BYTES: Final = 4_096  # of a message from a client [dd events/gateway]
 GATEWAY_SENDS: Final = 120  # in 60 seconds [dd events/gateway]
 GATEWAY_WINDOW: Final = 60.0  # [dd events/gateway]
-KEPT_DISPATCHES: Final = 1_000  # [own] what RESUME can replay
-SESSION_SECONDS: Final = 180.0  # [own] how long a session without a connection can be resumed
+KEPT_DISPATCHES: Final = 1_000  # [own] the events that RESUME can replay
+SESSION_SECONDS: Final = 180.0  # [own] a session without a connection can be resumed for this time
 
 # REST
 BUCKET_REQUESTS: Final = 50  # [own] generous

@@ -10,7 +10,7 @@ from askback_local.play.moments import moment, since
 __all__ = ["Names", "read"]
 
 Names = Mapping[str, str]
-"""What is drawn for the ids of people, roles and channels: @ada, @release, #general."""
+"""The drawn names for the ids of people, roles and channels: @ada, @release, #general."""
 
 _INSIDE = r"(?:\\[\s\S]|[^\\])+?"
 _FENCE = re.compile(r"```(?:[a-z0-9_+\-.#]+\n)?\n?([\s\S]*?)\n?```", re.IGNORECASE)
@@ -37,7 +37,7 @@ _MARKED = ("bold", "under", "strike", "spoiler", "slanted", "italic", "link")
 
 
 def read(markdown: str, names: Names) -> str:
-    """The text as it is drawn; quotations are set in, and who is mentioned is named."""
+    """Return the text as it is drawn; quotations are indented, and mentions become names."""
     parts: list[str] = []
     end = 0
     for fence in _FENCE.finditer(markdown):

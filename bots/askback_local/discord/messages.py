@@ -1,4 +1,4 @@
-"""Messages over REST: create, read, edit, delete; and what a new message is made of."""
+"""Messages over REST: create, read, edit, delete; and the contents of a new message."""
 
 from dataclasses import replace
 
@@ -19,14 +19,14 @@ _SETTABLE = Flag.SUPPRESS_EMBEDS | Flag.SUPPRESS_NOTIFICATIONS | Flag.COMPONENTS
 
 
 class Writer:
-    """Makes messages out of wordings."""
+    """Makes messages from their wordings."""
 
     def __init__(self, guild: Guild, posting: Posting) -> None:
         self._guild = guild
         self._posting = posting
 
     def new(self, place: Place, wording: Wording, *, files: tuple[JsonObject, ...], by_interaction: bool) -> Post:
-        """A new message of the bot, not posted yet."""
+        """Return a new message of the bot, not posted yet."""
         post = Post(
             id=self._guild.next_id(),
             channel=place.id,
@@ -38,7 +38,7 @@ class Writer:
         return replace(self._worded(post, wording, files, everyone=not by_interaction), flags=int(flags))
 
     def newer(self, post: Post, wording: Wording, *, files: tuple[JsonObject, ...] = ()) -> Post:
-        """A newer version of a message. Once V2, always V2."""
+        """Return a newer version of a message; a V2 message stays V2."""
         newer = self._worded(post, wording, files, everyone=not post.webhook)
         flags = post.flags & ~Flag.LOADING
         if wording.flags is not None:
@@ -53,7 +53,8 @@ class Writer:
         allowed = wording.allowed
         users = [user for user in users if self._guild.member(user)]
         roles = [role for role in roles if role in self._guild.roles]
-        # By default a message tells everyone it mentions; the answer to an interaction tells users only [dd message].
+        # By default a message notifies everyone it mentions; the answer to an interaction notifies users only [dd
+        # message].
         may = Permission.MENTION_EVERYONE in self._guild.permissions(self._guild.bot) and everyone and all_of_them
         told = allowed is None or "everyone" in texts(allowed.get("parse"))
         kept = post.attachments if wording.attachments is None else self._attachments(post, wording)
@@ -149,7 +150,10 @@ class Messages:
         return Reply(json_list([self._shown(post) for post in posts]))
 
     def _shown(self, post: Post) -> JsonObject:
-        """Without the privileged intent, content that does not concern the bot is empty in the API as well."""
+        """Return a message as the bot may read it.
+
+        Without the privileged intent, content that does not concern the bot is empty in the API as well.
+        """
         shown = post_object(self._guild, post)
         if self._guild.app.privileged & Intent.MESSAGE_CONTENT:
             return shown
@@ -188,7 +192,7 @@ def _is_number(text: str) -> bool:
 
 
 def _paged(posts: list[Post], query: dict[str, str], count: int) -> list[Post]:
-    """The newest first, whatever they are counted from; `after` begins with the oldest that is newer."""
+    """Return one page, newest first; with `after` it ends with the oldest newer message."""
     if before := query.get("before"):
         return [post for post in posts if int(post.id) < int(before)][:count]
     if after := query.get("after"):

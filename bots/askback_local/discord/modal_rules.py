@@ -1,4 +1,4 @@
-"""What a modal may hold."""
+"""The rules for the contents of a modal."""
 
 from pydantic import JsonValue
 
@@ -100,7 +100,7 @@ _label = shape(
     {**_base, "description": string(limits.LABEL_DESCRIPTION, 1)},
 )
 _text = shape({**_type, "content": string(limits.TEXT_DISPLAYS, 1)}, _base)
-# Text inputs in action rows are deprecated and still taken [dd components/reference].
+# Text inputs in action rows are deprecated but still accepted [dd components/reference].
 _row = shape({**_type, "components": array(by_type({Kind.TEXT_INPUT: _old_input}), most=1, least=1)}, _base)
 _modal = shape(
     {
@@ -117,6 +117,6 @@ _modal = shape(
 
 
 def check_modal(value: JsonValue, path: Path, found: Found) -> None:
-    """A modal as `data` of callback 9."""
+    """Check a modal as `data` of callback 9."""
     _modal(value, path, found)
     check_custom_ids(as_object(value).get("components"), (*path, "components"), found)

@@ -13,12 +13,12 @@ JOINED = "2025-01-01T00:00:00.000000+00:00"
 
 
 def timestamp(seconds: float) -> str:
-    """A time in Discord's format."""
+    """Return a time in Discord's format."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
 
 
 def user_object(member: Member) -> JsonObject:
-    """A user."""
+    """Return a user object."""
     return {
         "id": member.id,
         "username": member.name,
@@ -38,7 +38,7 @@ def user_object(member: Member) -> JsonObject:
 
 
 def role_object(guild: Guild, role: Role) -> JsonObject:
-    """A role."""
+    """Return a role object."""
     tags: JsonObject = {"premium_subscriber": None} if role.boosts else {"bot_id": guild.app.id} if role.managed else {}
     return {
         "id": role.id,
@@ -59,7 +59,7 @@ def role_object(guild: Guild, role: Role) -> JsonObject:
 
 
 def member_object(member: Member, *, with_user: bool = True) -> JsonObject:
-    """A member of the guild; the one beside a message comes without its user."""
+    """Return a member of the guild; in a message, the member comes without its user."""
     plain: JsonObject = {
         "avatar": None,
         "banner": None,
@@ -77,7 +77,7 @@ def member_object(member: Member, *, with_user: bool = True) -> JsonObject:
 
 
 def channel_object(guild: Guild, place: Place) -> JsonObject:
-    """A channel, thread or direct message."""
+    """Return a channel, thread or direct message."""
     last = next((post.id for post in reversed(guild.history(place.id))), None)
     if place.kind == "dm":
         person = guild.people[place.person or ""]
@@ -116,7 +116,7 @@ def channel_object(guild: Guild, place: Place) -> JsonObject:
 
 
 def _thread_fields(guild: Guild, place: Place) -> JsonObject:
-    # The message that a thread hangs from is not counted [dd resources/channel].
+    # The starter message of a thread is not counted [dd resources/channel].
     count = sum(post.type != PostType.THREAD_STARTER for post in guild.history(place.id))
     created = timestamp((int(place.id) >> 22) / 1000 + 1_420_070_400)
     return {
@@ -136,7 +136,7 @@ def _thread_fields(guild: Guild, place: Place) -> JsonObject:
 
 
 def thread_member(place: Place, user_id: str) -> JsonObject:
-    """That somebody is in a thread."""
+    """Return the membership of a user in a thread."""
     return {
         "id": place.id,
         "user_id": user_id,
@@ -148,7 +148,7 @@ def thread_member(place: Place, user_id: str) -> JsonObject:
 
 
 def post_object(guild: Guild, post: Post) -> JsonObject:
-    """A message as the REST API sends it."""
+    """Return a message as the REST API sends it."""
     author = guild.member(post.author) or guild.bot
     mentioned = [guild.member(user_id) for user_id in post.mentions]
     shown: JsonObject = {
@@ -186,7 +186,7 @@ def post_object(guild: Guild, post: Post) -> JsonObject:
 
 
 def attachment_object(guild: Guild, name: str, size: int, kind: str) -> JsonObject:
-    """A file beside a message. Its addresses lead nowhere on this machine."""
+    """Return an attachment of a message; its URLs do not exist on this machine."""
     attachment_id = guild.next_id()
     path = f"attachments/0/{attachment_id}/{quote(name)}"
     return {
@@ -200,7 +200,7 @@ def attachment_object(guild: Guild, name: str, size: int, kind: str) -> JsonObje
 
 
 def post_object_without_reference(guild: Guild, post: Post) -> JsonObject:
-    """A message inside another one: what it refers to is not told again."""
+    """Return a message inside another one, without the message that it refers to."""
     shown = post_object(guild, post)
     shown.pop("referenced_message", None)
     return shown
@@ -218,13 +218,13 @@ def _referenced(guild: Guild, post: Post) -> Post | None:
 
 
 def concerns(guild: Guild, post: Post) -> bool:
-    """Whether the bot sees the content of a message without the privileged intent."""
+    """Return True if the bot sees the content of a message without the privileged intent."""
     place = guild.places[post.channel]
     return place.kind == "dm" or guild.bot.id in (post.author, *post.mentions)
 
 
 def without_content(guild: Guild, post: Post, shown: JsonObject) -> JsonObject:
-    """A message as an app without the privileged intent gets it, also where it refers to another one."""
+    """Return a message as an app without the privileged intent gets it, including the message that it refers to."""
     emptied: JsonObject = {"content": "", "embeds": [], "attachments": [], "components": []}
     seen = shown if concerns(guild, post) else {**shown, **emptied}
     referenced, inner = _referenced(guild, post), seen.get("referenced_message")
@@ -246,12 +246,12 @@ def _interaction_metadata(guild: Guild, post: Post) -> JsonObject:
 
 
 def owners(guild: Guild, place: Place) -> JsonObject:
-    """On whose behalf the app is here: the guild's, and in a direct message nobody's."""
+    """Return the owners of the app's installation: the guild, and none in a direct message."""
     return {"0": "0" if place.kind == "dm" else guild.id}
 
 
 def event_object(guild: Guild, post: Post) -> JsonObject:
-    """A message as the gateway sends it: with the guild and the author's membership."""
+    """Return a message as the gateway sends it: with the guild and the author's membership."""
     shown = post_object(guild, post)
     place = guild.places[post.channel]
     shown["channel_type"] = _TYPES[place.kind]
@@ -267,12 +267,12 @@ _TYPES = {"channel": TEXT_CHANNEL, "forum": FORUM, "thread": PUBLIC_THREAD, "dm"
 
 
 def sees(guild: Guild, place: Place) -> bool:
-    """Whether the bot sees a place at all."""
+    """Return True if the bot sees a place."""
     return place.kind == "dm" or Permission.VIEW_CHANNEL in guild.permissions(guild.bot, place)
 
 
 def typing_object(guild: Guild, place: Place, user_id: str) -> JsonObject:
-    """TYPING_START."""
+    """Return the data of TYPING_START."""
     member = guild.member(user_id)
     where: JsonObject = {"channel_id": place.id, "user_id": user_id, "timestamp": int(guild.clock.time())}
     if place.kind == "dm" or member is None:

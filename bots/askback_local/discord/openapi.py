@@ -1,4 +1,4 @@
-"""Discord's own OpenAPI document as a second opinion on every body that a bot sends."""
+"""Discord's own OpenAPI document, as a second check of every body that a bot sends."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .refusals import DiscordRefusalError, Fault
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-_LARGEST_NUMBER = 2**31 - 1  # what is larger is an id
-_LONGEST = 500  # of a sentence about what is wrong: the library quotes the value
+_LARGEST_NUMBER = 2**31 - 1  # larger numbers are ids
+_LONGEST = 500  # of an error text, because the library quotes the value
 
 
 class OpenApi:
@@ -27,7 +27,7 @@ class OpenApi:
         self._path = path
 
     def check(self, operation: str, body: JsonValue) -> None:
-        """Refuse what the document does not allow. What it does not describe passes.
+        """Refuse a body that the document does not allow; one that it does not describe passes.
 
         Raises:
             DiscordRefusalError: 50035.
@@ -43,7 +43,10 @@ class OpenApi:
 
 
 def _with_text_ids(value: JsonValue, *, attachment: bool = False) -> JsonValue:
-    """Ids as strings, as the document wants them; Discord takes numbers too, and discord.py sends them."""
+    """Return the body with ids as strings, as the document wants them.
+
+    Discord accepts numbers too, and discord.py sends them.
+    """
     if isinstance(value, dict):
         return {
             name: str(inner)
@@ -64,7 +67,7 @@ def _document(path: Path) -> JsonObject:
 
 @lru_cache(maxsize=4)
 def _bodies(path: Path) -> dict[str, JsonObject]:
-    """The schema of the JSON body of every operation, by operationId."""
+    """Return the schema of the JSON body of every operation, by operationId."""
     found: dict[str, JsonObject] = {}
     for item in as_object(_document(path).get("paths")).values():
         for description in as_object(item).values():
@@ -78,7 +81,7 @@ def _bodies(path: Path) -> dict[str, JsonObject]:
 
 @lru_cache(maxsize=256)
 def _validator(path: Path, operation: str) -> Validator | None:
-    # Imported here: only whoever names a document needs the library.
+    # Imported here, because the library is needed only with a document.
     from jsonschema_rs import Draft202012Validator
 
     schema = _bodies(path).get(operation)

@@ -1,4 +1,4 @@
-"""The Discord half of the services: its parts, put together."""
+"""The Discord part of the services, put together."""
 
 from pathlib import Path
 
@@ -17,10 +17,13 @@ GATEWAY = "/discord/gateway"
 
 
 class Discord:
-    """One guild with its REST API, its gateway and the doors for people."""
+    """One guild with its REST API, its gateway and the people's routes."""
 
     def __init__(self, guild: Guild, *, openapi: Path | None = None, gateway: Gateway | None = None) -> None:
-        """`openapi` is Discord's OpenAPI document; without it only the rules here are applied."""
+        """Create the parts.
+
+        `openapi` is Discord's OpenAPI document; None means that only the rules here apply.
+        """
         self.guild = guild
         self.gateway = gateway or Gateway(guild)
         self.posting = Posting(guild, self.gateway)
@@ -32,27 +35,27 @@ class Discord:
 
     @staticmethod
     def api_url(base: str) -> str:
-        """What stands for https://discord.com/api/v10."""
+        """Return the local replacement for https://discord.com/api/v10."""
         return base + ROOT
 
     @staticmethod
     def gateway_url(base: str) -> str:
-        """What stands for wss://gateway.discord.gg."""
+        """Return the local replacement for wss://gateway.discord.gg."""
         return base.replace("http", "ws", 1) + GATEWAY
 
     def serve_at(self, base: str) -> None:
-        """Where everything is reached: http://host:port."""
+        """Set the address of the services: http://host:port."""
         url = self.gateway_url(base)
         self.gateway.serve_at(url)
         self._rest.reading.serve_at(url)
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount."""
+        """Return the routes to mount."""
         gateway = [web.get(GATEWAY, self.gateway.handle), web.get(GATEWAY + "/", self.gateway.handle)]
         return [*self._rest.routes(), *gateway, *self._doors.routes()]
 
     async def close(self) -> None:
-        """Let go of everyone who waits, and end every connection."""
+        """Wake everyone who waits, and end every connection."""
         self.guild.close()
         await self.clicks.close()
         await self.gateway.close()

@@ -1,4 +1,4 @@
-"""INTERACTION_CREATE: what the bot is told when someone clicks, chooses or submits."""
+"""INTERACTION_CREATE: the data that the bot receives for a click, a choice or a submission."""
 
 from pydantic import JsonValue
 
@@ -14,7 +14,10 @@ IN_GUILD, IN_DM = 0, 1
 
 
 def interaction(guild: Guild, person: Member, place: Place, done: Done, data: JsonObject) -> JsonObject:
-    """The whole payload. In a guild it has the member with roles and permissions, in a direct message the user."""
+    """Return the whole payload.
+
+    In a guild it has the member with roles and permissions, in a direct message the user.
+    """
     channel = channel_object(guild, place)
     payload: JsonObject = {
         "id": done.id,
@@ -50,13 +53,13 @@ def interaction(guild: Guild, person: Member, place: Place, done: Done, data: Js
 
 def _message(guild: Guild, post: Post) -> JsonObject:
     shown = event_object(guild, post)
-    for name in ("member", "guild_id"):  # not told a second time
+    for name in ("member", "guild_id"):  # the payload has them already
         shown.pop(name, None)
     return shown
 
 
 def component_data(component: JsonObject, values: list[str] | None, resolved: JsonObject) -> JsonObject:
-    """`data` of a click or a choice."""
+    """Return the `data` of a click or a choice."""
     data: JsonObject = {
         "component_type": component.get("type"),
         "custom_id": component.get("custom_id"),
@@ -70,7 +73,7 @@ def component_data(component: JsonObject, values: list[str] | None, resolved: Js
 
 
 def resolved_data(guild: Guild, kind: object, values: list[str]) -> JsonObject:
-    """The people, roles and channels that were chosen in a select which fills itself."""
+    """Return the people, roles and channels that were chosen in a select that Discord fills."""
     if kind == Kind.STRING_SELECT:
         return {}
     found: dict[str, JsonObject] = {}
@@ -93,7 +96,7 @@ def _partial(member: Member) -> JsonObject:
 
 
 def modal_data(modal: JsonObject, answers: dict[str, JsonObject], resolved: JsonObject) -> JsonObject:
-    """`data` of a submission: the layout as it was sent, with what was entered in place of the fields."""
+    """Return the `data` of a submission: the layout as it was sent, with the entered values for its fields."""
     components = [_submitted(component, answers) for component in objects(modal.get("components"))]
     data: JsonObject = {"custom_id": modal.get("custom_id"), "components": [*components]}
     if resolved:

@@ -1,4 +1,4 @@
-"""What people do with a keyboard in Discord: write, edit, delete, moderate."""
+"""The acts of people at a keyboard in Discord: write, edit, delete, moderate."""
 
 import re
 from dataclasses import replace
@@ -16,10 +16,10 @@ _NAME = re.compile(r"(?<![\w<])@([A-Za-z0-9._-]+)")
 
 
 def known_person(guild: Guild, name_or_id: str) -> Member:
-    """A person by id or name.
+    """Return a person by id or name.
 
     Raises:
-        PersonError: there is nobody of that name.
+        PersonError: no person has that id or name.
     """
     person = guild.person(name_or_id)
     if person is None:
@@ -28,10 +28,10 @@ def known_person(guild: Guild, name_or_id: str) -> Member:
 
 
 def seen_place(guild: Guild, person: Member, name_or_id: str) -> Place:
-    """A channel, thread or direct message that person sees.
+    """Return a channel, thread or direct message that the person sees.
 
     Raises:
-        PersonError: there is none.
+        PersonError: it does not exist, or the person does not see it.
     """
     place = guild.place(name_or_id)
     if place is None or not guild.can_see(person.id, place):
@@ -40,10 +40,10 @@ def seen_place(guild: Guild, person: Member, name_or_id: str) -> Place:
 
 
 def seen_post(guild: Guild, person: Member, place: Place, message_id: str) -> Post:
-    """A message that person sees.
+    """Return a message that the person sees.
 
     Raises:
-        PersonError: there is none.
+        PersonError: it does not exist, or only another person sees it.
     """
     post = guild.post(place.id, message_id)
     if post is None or post.ephemeral_to not in (None, person.id):
@@ -52,7 +52,7 @@ def seen_post(guild: Guild, person: Member, place: Place, message_id: str) -> Po
 
 
 class DiscordPeople:
-    """People at their keyboards."""
+    """Carries out the acts of people at a keyboard."""
 
     def __init__(self, guild: Guild, posting: Posting) -> None:
         self._guild = guild
@@ -67,10 +67,10 @@ class DiscordPeople:
         *,
         files: tuple[Attached, ...] = (),
     ) -> Post:
-        """Post as a person. A typed @name becomes a mention, as Discord's client does it; files need no text.
+        """Post as a person; a typed @name becomes a mention, as in Discord's client. With files, the text may be empty.
 
         Raises:
-            PersonError: Discord's client would not let them.
+            PersonError: Discord's client would not allow it.
         """
         writer = known_person(self._guild, person)
         place = seen_place(self._guild, writer, channel)
@@ -89,12 +89,12 @@ class DiscordPeople:
         return self._posting.post(post)
 
     def edit(self, person: str, channel: str, message_id: str, content: str) -> Post:
-        """Change one's own message."""
+        """Change a person's own message."""
         post = self._worded(self._own(person, channel, message_id), content)
         return self._posting.change(replace(post, edited=self._guild.clock.time()))
 
     def delete(self, person: str, channel: str, message_id: str) -> None:
-        """Take back one's own message; what only oneself sees can be dismissed."""
+        """Delete a person's own message, or dismiss a message that only this person sees."""
         reader = known_person(self._guild, person)
         place = seen_place(self._guild, reader, channel)
         post = seen_post(self._guild, reader, place, message_id)
@@ -103,7 +103,7 @@ class DiscordPeople:
         self._posting.remove(post)
 
     def moderate(self, person: str, channel: str, *messages: str) -> None:
-        """Delete anybody's messages, as whoever manages messages may; several go at once."""
+        """Delete any person's messages, as moderators may; several are deleted at once."""
         moderator = known_person(self._guild, person)
         place = seen_place(self._guild, moderator, channel)
         posts = [seen_post(self._guild, moderator, place, message) for message in messages]

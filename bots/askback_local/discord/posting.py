@@ -1,4 +1,4 @@
-"""How messages come about: stored, shown to people, and told to the bot."""
+"""Stores messages, shows them to people, and notifies the bot."""
 
 import re
 from collections.abc import Iterable
@@ -25,7 +25,10 @@ class Posting:
         self._gateway = gateway
 
     def post(self, post: Post) -> Post:
-        """Post a message. The bot hears of its own ones too, but of no ephemeral one."""
+        """Post a message and notify the bot, even of messages that it posted, but not of ephemeral ones.
+
+        A message reopens an archived thread.
+        """
         self._guild.put_post(post)
         place = self._guild.places[post.channel]
         if place.archived:
@@ -35,7 +38,7 @@ class Posting:
         return post
 
     def change(self, post: Post) -> Post:
-        """Put a newer version in the place of an older one."""
+        """Replace a message with a newer version and notify the bot."""
         self._guild.put_post(post)
         if post.ephemeral_to is None:
             self._gateway.dispatch_post("MESSAGE_UPDATE", post, event_object(self._guild, post))
@@ -60,7 +63,7 @@ class Posting:
         self._guild.put_place(place)
         if starter is not None:
             self.change(replace(starter, flags=starter.flags | Flag.HAS_THREAD))
-            # What a thread begins with is a message of its own, empty, that points at the one it hangs from.
+            # A thread begins with an empty message that refers to the message from which it was started.
             self._guild.put_post(
                 Post(
                     id=self._guild.next_id(),
@@ -97,7 +100,7 @@ class Posting:
 
 
 def mentioned(content: str) -> tuple[list[str], list[str], bool]:
-    """Users, roles and whether everyone is mentioned; what stands in code mentions nobody."""
+    """Return the mentioned users and roles, and True if everyone is mentioned; mentions in code do not count."""
     text = _CODE.sub(" ", content)
     return _unique(_USER.findall(text)), _unique(_ROLE.findall(text)), _EVERYONE.search(text) is not None
 

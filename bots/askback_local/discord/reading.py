@@ -1,4 +1,4 @@
-"""What a bot reads over REST: itself, its application, the gateway, the guild, members and roles."""
+"""The read operations over REST: the bot, its application, the gateway, the guild, members and roles."""
 
 from askback_local.json_values import JsonObject, json_list
 
@@ -19,7 +19,7 @@ class Reading:
         self._gateway_url = ""
 
     def serve_at(self, gateway_url: str) -> None:
-        """Where the gateway is reached."""
+        """Set the URL of the gateway."""
         self._gateway_url = gateway_url
 
     def me(self, request: Request) -> Reply:
@@ -91,7 +91,7 @@ class Reading:
         return Reply(member_object(member))
 
     def search(self, request: Request) -> Reply:
-        """search_guild_members: those whose name begins so"""
+        """search_guild_members: members with a name that begins with the query"""
         self._check_guild(request)
         query, limit = request.query.get("query", "").casefold(), request.query.get("limit", "1")
         if not (query and limit.isdigit() and 1 <= int(limit) <= LARGEST_SEARCH):

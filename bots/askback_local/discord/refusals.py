@@ -1,4 +1,4 @@
-"""How Discord says no: an HTTP status, a code, a sentence, and for bodies what is wrong where."""
+"""Discord's refusals: an HTTP status, a code, a sentence, and the faults of a body with their paths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ REFUSALS: dict[int, tuple[int, str]] = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong with a body."""
+    """A fault of a body."""
 
     path: Path
     code: str
@@ -46,16 +46,16 @@ class Fault:
 
 @dataclass
 class Found:
-    """Everything that is wrong with a body: Discord names it all at once."""
+    """All faults of a body, because Discord reports them together."""
 
     faults: list[Fault] = field(default_factory=list[Fault])
 
     def add(self, path: Path, code: str, message: str) -> None:
-        """Note a fault."""
+        """Add a fault."""
         self.faults.append(Fault(path, code, message))
 
     def check(self) -> None:
-        """Refuse if anything was found.
+        """Refuse the body if there are faults.
 
         Raises:
             DiscordRefusalError: 50035.
@@ -65,7 +65,7 @@ class Found:
 
 
 class DiscordRefusalError(Exception):
-    """A refusal, as Discord words it."""
+    """A refusal in Discord's words."""
 
     def __init__(
         self, code: int, *, status: int | None = None, message: str | None = None, faults: Sequence[Fault] = ()
@@ -78,7 +78,7 @@ class DiscordRefusalError(Exception):
         super().__init__(f"{self.status} {self.code}: {self.message}")
 
     def answer(self) -> JsonObject:
-        """The body Discord would send."""
+        """Return the body that Discord would send."""
         body: JsonObject = {"message": self.message, "code": self.code}
         if self.faults:
             body["errors"] = error_tree(self.faults)
@@ -86,7 +86,7 @@ class DiscordRefusalError(Exception):
 
 
 def error_tree(faults: Sequence[Fault]) -> JsonObject:
-    """Faults by their place: {"components": {"0": {"_errors": […]}}}."""
+    """Return the faults by their path: {"components": {"0": {"_errors": […]}}}."""
     tree: JsonObject = {}
     for fault in faults:
         node = tree

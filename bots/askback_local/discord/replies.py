@@ -1,4 +1,4 @@
-"""What the REST API hears and answers: a request, an answer, and places that may be used."""
+"""The requests and answers of the REST API, and the checks of the places that a bot may use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from .values import Permission, Place, Post
 
 
 def _approved() -> None:
-    """No document is asked."""
+    """Approve every body, because no document is given."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request of the bot: the parts of its path, its query, its body and the files beside it.
+    """One request of the bot: the parts of its path, its query, its body and its files.
 
-    Whoever reads the body calls `approve` after its own rules and before it does anything: Discord's OpenAPI document
-    is asked then, and refuses by 50035 what the rules have missed.
+    The handler of the body calls `approve` after its rules and before any change. `approve` checks the body against
+    Discord's OpenAPI document, and refuses with 50035 a body that the rules have not refused.
     """
 
     operation: str
@@ -35,7 +35,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. None is no content."""
+    """An answer; a body of None means no content."""
 
     body: JsonValue = None
     status: int = 200
@@ -46,7 +46,7 @@ NOTHING = Reply(status=204)
 
 
 def known_place(guild: Guild, place_id: str) -> Place:
-    """A channel, thread or direct message the bot sees.
+    """Return a channel, thread or direct message that the bot sees.
 
     Raises:
         DiscordRefusalError: 10003, 50001.
@@ -60,7 +60,7 @@ def known_place(guild: Guild, place_id: str) -> Place:
 
 
 def need(guild: Guild, place: Place, *permissions: Permission) -> None:
-    """Refuse what the bot may not do there. In a direct message it may do everything.
+    """Refuse an act if the bot lacks a permission for it; in a direct message it may do everything.
 
     Raises:
         DiscordRefusalError: 50013.
@@ -71,7 +71,7 @@ def need(guild: Guild, place: Place, *permissions: Permission) -> None:
 
 
 def writable_place(guild: Guild, place_id: str) -> Place:
-    """A place where the bot may send messages.
+    """Return a place where the bot may send messages.
 
     Raises:
         DiscordRefusalError: 10003, 50001, 50008, 50013, 160005.
@@ -86,13 +86,17 @@ def writable_place(guild: Guild, place_id: str) -> Place:
 
 
 def check_not_locked(guild: Guild, place: Place) -> None:
-    """A thread that is archived and locked takes nothing; one that is only archived opens again by a message."""
+    """Refuse a message in a thread that is archived and locked; a message reopens one that is only archived.
+
+    Raises:
+        DiscordRefusalError: 160005.
+    """
     if place.archived and place.locked and Permission.MANAGE_THREADS not in guild.permissions(guild.bot, place):
         raise DiscordRefusalError(160005)
 
 
 def check_not_archived(place: Place) -> None:
-    """Messages in archived threads cannot be changed.
+    """Refuse to change a message in an archived thread.
 
     Raises:
         DiscordRefusalError: 50083.
@@ -102,7 +106,7 @@ def check_not_archived(place: Place) -> None:
 
 
 def known_post(guild: Guild, place: Place, message_id: str) -> Post:
-    """A message the bot can see: an ephemeral one is out of reach of the bot's token.
+    """Return a message that the bot can see; its token does not reach ephemeral ones.
 
     Raises:
         DiscordRefusalError: 10008.

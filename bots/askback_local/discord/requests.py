@@ -1,4 +1,4 @@
-"""The body of a request: JSON, or JSON beside files."""
+"""The body of a request: JSON, or JSON with files."""
 
 import json
 
@@ -14,10 +14,10 @@ from .refusals import DiscordRefusalError
 
 
 async def read_body(request: web.Request, guild: Guild) -> tuple[JsonObject, tuple[JsonObject, ...]]:
-    """The JSON object of a request, and its files as attachments.
+    """Return the JSON object of a request, and its files as attachments.
 
     Raises:
-        DiscordRefusalError: 40005, 50109.
+        DiscordRefusalError: 40005, if the body is too large; 50109, if it is not a JSON object.
     """
     if not request.can_read_body:
         return {}, ()

@@ -38,7 +38,7 @@ class _Route:
     operation: str
     handler: Callable[[Request], Reply]
     pattern: re.Pattern[str]
-    with_token: bool  # of the bot; interactions carry their own in the path
+    with_token: bool  # of the bot; interactions have theirs in the path
 
     @property
     def bucket(self) -> str:
@@ -108,7 +108,7 @@ class DiscordRest:
         ]
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount."""
+        """Return the routes to mount."""
         return [web.route("*", ROOT + "/{tail:.*}", self._handle)]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
@@ -141,7 +141,7 @@ class DiscordRest:
         return _response(reply, headers)
 
     def _find(self, request: web.Request) -> tuple[_Route | None, dict[str, str], bool]:
-        """The route, the parts of the path, and whether the path exists at all."""
+        """Return the route, the parts of the path, and True if the path exists at all."""
         path = request.path.removeprefix(ROOT).rstrip("/")
         known = False
         for route in self._routes:
@@ -186,7 +186,10 @@ class DiscordRest:
         self._guild.touch()
 
     def _limits(self, route: _Route, parts: dict[str, str]) -> dict[str, str]:
-        """The headers of a bucket. It counts; only one that refuses ever says that nothing is left."""
+        """Return the headers of a bucket and count the request.
+
+        Only a bucket that refuses requests ever reports that none are left.
+        """
         window, (since, used) = self._window(route), self._used(route, parts)
         used = min(used + 1, window.requests if window.refuses else window.requests - 1)
         self._windows[_key(route, parts)] = (since, used)
@@ -203,13 +206,13 @@ class DiscordRest:
         return self._guild.windows.get(route.operation, Window(limits.BUCKET_REQUESTS, limits.BUCKET_SECONDS))
 
     def _used(self, route: _Route, parts: dict[str, str]) -> tuple[float, int]:
-        """When the present window of a bucket began, and how many requests were made in it."""
+        """Return the start of the bucket's present window, and the number of requests in it."""
         now = self._guild.clock.time()
         since, used = self._windows.get(_key(route, parts), (now, 0))
         return (now, 0) if now - since >= self._window(route).seconds else (since, used)
 
     def _spent(self, route: _Route, parts: dict[str, str]) -> float | None:
-        """In how many seconds there is something left again. None: there is."""
+        """Return the seconds until a request is allowed again; None if one is allowed now."""
         window, (since, used) = self._window(route), self._used(route, parts)
         if not window.refuses or used < window.requests:
             return None
@@ -238,7 +241,7 @@ def _too_many(fault: DiscordFault) -> Reply:
     if fault.via:
         headers["Via"] = "1.1 google"
     else:
-        # What sits in front of Discord answers in its own words, and not in JSON.
+        # The proxy in front of Discord answers in its own words, and not in JSON.
         return Reply("error code: 1015", status=429, headers=headers)
     body: JsonValue = {
         "message": "You are being rate limited.",

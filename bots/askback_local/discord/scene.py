@@ -1,4 +1,4 @@
-"""Discord as the player knows it: its state as a scene, what people do there as requests, what it refused."""
+"""Discord for the player: its state as a scene, people's acts as requests, and the refused calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .values import Flag, PostType
 __all__ = ["Discord", "scene"]
 
 _WRITTEN = (PostType.DEFAULT, PostType.REPLY)
-"""Types of messages that somebody wrote: a message, and a reply."""
+"""Types of the messages that members write: a message, and a reply."""
 _TRY_AGAIN = "Try again"
 _ANSWERED_TWICE = (10062, 40060)
 _TOO_MANY = 429
@@ -37,7 +37,7 @@ class Discord:
         return scene(state)
 
     def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
-        # A thread has the id of the message that it hangs from.
+        # A thread has the id of the message from which it was started.
         where = place.root if place is not None and place.root is not None else channel
         return Request("write", {"person": person, "channel": where, "content": text, "files": [*files]})
 
@@ -70,7 +70,7 @@ class Discord:
         return Request("submit", {"person": person, "custom_id": dialog.id, "values": values})
 
     def close(self, person: str, dialog: Dialog) -> Request:
-        del dialog  # nobody has two in front of them
+        del dialog  # a person has at most one modal
         return Request("dismiss", {"person": person})
 
     def dismiss(self, person: str, notice: Message) -> Request | None:
@@ -85,7 +85,7 @@ class Discord:
             if not isinstance(status, int) or status < 400 or _forgiven(status, answer, forgiven):
                 continue
             if answer.get("code") in _ANSWERED_TWICE and _interaction(call) in answered:
-                continue  # told of it twice, the bot answered twice: the first answer is the one that counts
+                continue  # after a duplicate delivery the bot answers twice, and the first answer counts
             code = f" {answer['code']}" if answer.get("code") else ""
             sentence = as_text(answer.get("message")) or f"HTTP {status}"
             problems.append(f"Discord refused {call.get('operation')}:{code} {sentence}{_detail(answer)}")
@@ -93,7 +93,7 @@ class Discord:
 
 
 def scene(state: JsonObject) -> Scene:
-    """The guild's state as people see it."""
+    """Return the guild's state as people see it."""
     names = _names(state)
     parents = {as_text(one.get("id")): one.get("parent") for one in objects(state.get("channels"))}
     threads = {channel: as_text(parent) for channel, parent in parents.items() if parent}
@@ -115,7 +115,7 @@ def scene(state: JsonObject) -> Scene:
 
 
 def _works(state: JsonObject, threads: Mapping[str, str]) -> list[Work]:
-    """Where the bot types. A direct message has no threads, and is one conversation."""
+    """Return the places where the bot types; a direct message has no threads, and is one conversation."""
     bot = as_object(state.get("bot")).get("id")
     typing = [as_text(one.get("channel")) for one in objects(state.get("typing")) if one.get("user") == bot]
     return [Work(threads.get(where, where), where) for where in typing]
@@ -210,7 +210,7 @@ def _interaction(call: JsonObject) -> str:
 
 
 def _detail(answer: JsonObject) -> str:
-    """Where a body is wrong, and how."""
+    """Return the faults of a body, with their paths."""
     found = list(_errors(answer.get("errors"), ""))
     return f" ({'; '.join(found)})" if found else ""
 

@@ -1,4 +1,4 @@
-"""Gateway sessions: what was identified, what was sent to it, and which events it wants."""
+"""Gateway sessions: their intents, the events that they want, and the events that were sent."""
 
 import secrets
 from collections import deque
@@ -26,7 +26,7 @@ _IN_DM = {"TYPING_START": Intent.DIRECT_MESSAGE_TYPING}
 
 
 class Sink(Protocol):
-    """The connection a session has now."""
+    """The present connection of a session."""
 
     def send(self, frame: JsonObject) -> None:
         """Queue a frame."""
@@ -35,20 +35,20 @@ class Sink(Protocol):
 
 @dataclass(eq=False)
 class Session:
-    """One identified session. It outlives its connections; what they miss is kept for RESUME."""
+    """One identified session. It outlives its connections, and keeps the events that they miss for RESUME."""
 
     intents: int
     shard: tuple[int, int] = (0, 1)
-    """Which part of what happens it is told, and of how many parts."""
+    """The number of the session's shard, and the number of all shards."""
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     sequence: int = 0
     sink: Sink | None = None
-    left: float = 0.0  # when the last connection was lost
-    spared: bool = False  # whether it is told nothing more
+    left: float = 0.0  # time of the loss of the last connection
+    spared: bool = False  # True if no further event is sent to it
     sent: deque[JsonObject] = field(default_factory=lambda: deque[JsonObject](maxlen=limits.KEPT_DISPATCHES))
 
     def wants(self, kind: str, *, dm: bool | None) -> bool:
-        """Whether the intents ask for an event. `dm` is None when it belongs to no channel."""
+        """Return True if the intents ask for an event; `dm` is None for an event without a channel."""
         if dm is not None:
             by_kind = _IN_DM if dm else _IN_GUILD
             needed = by_kind.get(kind, Intent.DIRECT_MESSAGES if dm else Intent.GUILD_MESSAGES)
@@ -57,13 +57,13 @@ class Session:
         return self.intents & needed == needed
 
     def serves(self, guild: str | None) -> bool:
-        """Whether what happens in a guild, or in direct messages, is told to its shard."""
+        """Return True if the session's shard receives the events of a guild; None means direct messages."""
         number, count = self.shard
         # [dd events/gateway#sharding]
         return number == (0 if guild is None else (int(guild) >> 22) % count)
 
     def dispatch(self, kind: str, data: JsonObject) -> None:
-        """Number an event, keep it, and send it if somebody is there."""
+        """Number an event, keep it, and send it if there is a connection."""
         self.sequence += 1
         frame: JsonObject = {"op": 0, "t": kind, "s": self.sequence, "d": data}
         self.sent.append(frame)
@@ -71,7 +71,7 @@ class Session:
             self.sink.send(frame)
 
     def missed(self, sequence: int) -> list[JsonObject] | None:
-        """What was sent after `sequence`; None if that is not known any more."""
+        """Return the events after `sequence`; None if they are not kept any more, or `sequence` is too large."""
         if sequence > self.sequence:
             return None
         frames = [frame for frame in self.sent if _number(frame) > sequence]

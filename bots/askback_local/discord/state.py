@@ -1,4 +1,4 @@
-"""Everything the page shows of Discord, as one JSON object."""
+"""The page's view of Discord, as one JSON object."""
 
 from askback_local.json_values import JsonList, JsonObject, copied, copied_all, json_list
 
@@ -10,7 +10,7 @@ SHOWN_DONE = 500
 
 
 def state_object(guild: Guild) -> JsonObject:
-    """The guild as people see it."""
+    """Return the guild as people see it."""
     posts = sorted(guild.posts.values(), key=lambda post: int(post.id))
     return {
         "revision": guild.revision,

@@ -1,4 +1,4 @@
-"""Channels and threads over REST: read, create, archive, open again; typing; direct messages."""
+"""Channels and threads over REST: read, create, archive, reopen; typing; direct messages."""
 
 from dataclasses import replace
 
@@ -73,7 +73,7 @@ class Threads:
         if place.kind == "dm":
             raise DiscordRefusalError(50024)
         if place.kind == "channel":
-            raise DiscordRefusalError(50013)  # this bot manages no channels
+            raise DiscordRefusalError(50013)  # this bot does not manage channels
         found = Found()
         _thread_edit(body, (), found)
         found.check()
@@ -93,7 +93,12 @@ class Threads:
         return Reply(channel_object(self._guild, newer))
 
     def _check_may_change(self, place: Place, body: JsonObject) -> None:
-        """Opening a thread that is not locked takes the right to send; the rest its owner or MANAGE_THREADS [dd]."""
+        """Check that the bot may change a thread [dd].
+
+        To reopen an unlocked thread, it needs the permission to send. For other changes it has to own the thread, or
+        needs
+        MANAGE_THREADS; only the latter may change `locked` or a locked thread.
+        """
         if Permission.MANAGE_THREADS in self._guild.permissions(self._guild.bot, place):
             return
         opens = set(body) <= {"archived", "auto_archive_duration"} and body.get("archived") is False
@@ -116,7 +121,7 @@ class Threads:
         return Reply(shown)
 
     def from_message(self, request: Request) -> Reply:
-        """create_thread_from_message: the thread has the id of the message it starts from."""
+        """create_thread_from_message: the thread has the id of the message from which it was started."""
         place = self._parent(request)
         starter = known_post(self._guild, place, request.parts["message_id"])
         found = Found()

@@ -1,4 +1,4 @@
-"""What a Discord guild is made of: frozen values, replaced and never changed."""
+"""The values in a Discord guild; they are frozen, so that a change replaces them."""
 
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
@@ -39,7 +39,7 @@ MEMBER_PERMISSIONS = (
 
 
 class Intent(IntFlag):
-    """The gateway intents that decide about something here."""
+    """The gateway intents that have an effect here."""
 
     GUILDS = 1 << 0
     GUILD_MEMBERS = 1 << 1
@@ -51,7 +51,7 @@ class Intent(IntFlag):
     MESSAGE_CONTENT = 1 << 15
 
 
-KNOWN_INTENTS = 0b11_0011_1111_1111_1111_1111_1111  # [dd events/gateway]: 0 to 16, 20, 21, 24 and 25 are given out
+KNOWN_INTENTS = 0b11_0011_1111_1111_1111_1111_1111  # [dd events/gateway]: 0 to 16, 20, 21, 24 and 25 are assigned
 PRIVILEGED = Intent.GUILD_MEMBERS | Intent.GUILD_PRESENCES | Intent.MESSAGE_CONTENT
 
 
@@ -67,7 +67,7 @@ class Flag(IntFlag):
 
 
 class PostType(IntEnum):
-    """Message types: what somebody wrote, a reply, and what Discord itself puts there about threads."""
+    """Message types: a message, a reply, and Discord's own messages about threads."""
 
     DEFAULT = 0
     THREAD_CREATED = 18
@@ -111,12 +111,12 @@ SELECTS = (
 
 @dataclass(frozen=True)
 class Window:
-    """A rate limit: so many requests in so many seconds."""
+    """A rate limit: the number of requests in a number of seconds."""
 
     requests: int
     seconds: float
     refuses: bool = False
-    """Whether one too many is refused; otherwise the last one is never used up."""
+    """True if it refuses further requests; otherwise it never reports that none are left."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Role:
     name: str
     permissions: int = 0
     managed: bool = False
-    boosts: bool = False  # borne by whoever boosts the server: managed as well, and theirs
+    boosts: bool = False  # given to members who boost the server; it is reported as managed, too
 
 
 @dataclass(frozen=True)
@@ -149,17 +149,20 @@ class App:
     name: str = "askback"
     token: str = "local-discord-token"  # noqa: S105 - good on this machine only
     role: str = "1100000000000000101"
-    privileged: int = int(PRIVILEGED)  # the intents that are switched on in the developer portal
-    public: bool = False  # whether anybody may let the bot into a server, and not its owner alone
+    privileged: int = int(PRIVILEGED)  # the intents that are enabled in the developer portal
+    public: bool = False  # True if anyone, and not only its owner, may add the bot to a server
     clicks_url: str | None = None  # the interactions endpoint
-    shards: int = 1  # how many Discord recommends
-    least_shards: int = 1  # how many it insists on
-    sessions_left: int = 1000  # how often the bot may identify itself today
+    shards: int = 1  # the number that Discord recommends
+    least_shards: int = 1  # the smallest number that Discord accepts
+    sessions_left: int = 1000  # the number of times that the bot may still identify today
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A channel or forum of the guild, a thread, or a direct message. `denied` is what the bot may not do there."""
+    """A channel or forum of the guild, a thread, or a direct message.
+
+    `denied` holds the permissions that the bot does not have there.
+    """
 
     id: str
     name: str
@@ -176,7 +179,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """Another guild that the bot is in: it is there to be looked up, and nothing happens in it."""
+    """Another guild that the bot is in; it can be looked up, but it has no events."""
 
     id: str
     name: str
@@ -185,7 +188,7 @@ class Neighbour:
 
 @dataclass(frozen=True, kw_only=True)
 class Post:
-    """A message as it stands now."""
+    """A message in its current version."""
 
     id: str
     channel: str
@@ -211,7 +214,7 @@ class Post:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenModal:
-    """A modal in front of a person, and where it was opened."""
+    """A modal that a person has open, and the place where it was opened."""
 
     person: str
     modal: JsonObject
@@ -225,7 +228,7 @@ class OpenModal:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """One thing a person did that the bot was told about, and what became of it."""
+    """A person's act that is sent to the bot, and its result."""
 
     id: str
     token: str
@@ -244,7 +247,7 @@ class Done:
 
 @dataclass(frozen=True, kw_only=True)
 class Typing:
-    """Somebody is typing."""
+    """A member who is typing."""
 
     channel: str
     user: str

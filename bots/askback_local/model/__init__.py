@@ -1,1 +1,1 @@
-"""The Messages API on this machine: what the model says, what it was asked, and what went wrong on purpose."""
+"""A local Messages API: scripted turns, a log of the requests, and injected faults."""

@@ -1,6 +1,6 @@
-"""The Messages API on this machine: `POST /v1/messages`, streamed or whole, by the script of a `Model`.
+"""The local Messages API: `POST /v1/messages`, streaming or not, answered by the script of a `Model`.
 
-Point the anthropic client at the service's root (`base_url=` or `ANTHROPIC_BASE_URL`). Beside the API itself:
+Point the anthropic client at the service's root (`base_url=` or `ANTHROPIC_BASE_URL`). There are two more routes:
 `GET /log/model` lists every request and answer, and `POST /model/script` takes
 `{"scripts": [...], "faults": [...], "reset": true}` (see `script.py` for the shapes).
 """
@@ -30,7 +30,7 @@ _SECRET = ("authorization", "x-api-key", "cookie", "proxy-authorization")
 _LARGEST = 32 * 2**20
 _LOOK = 0.05
 _LONGEST_WAIT = 30.0
-_GLANCE = 0.2  # how soon a reader who has gone is noticed; news come at once
+_GLANCE = 0.2  # seconds until a reader that disconnected is noticed; new entries are sent at once
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ _FAULTS: dict[str, _Error] = {
 
 
 class _Orders(BaseModel):
-    """What a scenario tells the model on this machine."""
+    """The body of `POST /model/script`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -88,7 +88,7 @@ class _Orders(BaseModel):
 
 
 def routes(model: Model) -> list[web.RouteDef]:
-    """The routes of the Messages API, to be mounted at the root of a service."""
+    """Return the routes of the Messages API, to be mounted at the root of a service."""
     api = _Api(model)
     return [
         web.post("/v1/messages", api.messages),
@@ -104,7 +104,10 @@ class _Api:
         self._model = model
 
     async def log(self, request: web.Request) -> web.Response:
-        """Everything, or with `?after=N&wait=S` what was recorded after N, waited for S seconds at most."""
+        """Return the whole log, or with `?after=N&wait=S` the entries recorded after N.
+
+        The second form waits up to S seconds (30 at most) for the first such entry.
+        """
         if "after" not in request.query:
             return web.json_response([exchange.json() for exchange in self._model.log])
         try:
@@ -142,7 +145,7 @@ class _Api:
         return web.json_response(count, headers={"request-id": _request_id()})
 
     async def describe(self, request: web.Request) -> web.StreamResponse:
-        """What is known of one model [sdk types.ModelInfo]."""
+        """Describe one model [sdk types.ModelInfo]."""
         name = request.match_info["name"]
         if (error := self._stranger(request)) is None and name in self._model.unknown:
             error = _Error(404, "not_found_error", f"model: {name}", {"x-should-retry": "false"})
@@ -180,7 +183,7 @@ class _Api:
         )
         if fault is not None and not (fault.in_stream and body.get("stream")):
             if fault.in_stream:
-                # Without a stream nothing can break in its middle: the connection does.
+                # Without a stream, nothing can break in the middle, so the connection is closed instead.
                 self._model.record(replace(exchange, status=0, delivered=False))
                 _hang_up(request)
                 return web.Response(status=500)
@@ -192,7 +195,7 @@ class _Api:
         return web.json_response(answer.message, headers={"request-id": _request_id()})
 
     async def _begin(self, request: web.Request) -> tuple[Exchange, JsonValue]:
-        # Not request.read(): its limit is the application's, and histories grow long.
+        # Not request.read(), which applies the application's size limit: histories grow long.
         raw = await request.content.read()
         number, at = self._model.number()
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -205,7 +208,7 @@ class _Api:
         return exchange, body
 
     def _stranger(self, request: web.Request) -> _Error | None:
-        """Why whoever asks is not let in."""
+        """Return the error for missing or bad credentials or a missing version; None if there is none."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else ""
         key = request.headers.get("x-api-key", "")
@@ -262,7 +265,7 @@ class _Api:
                 await response.write(_sse(event))
             else:
                 delivered = True
-                # Before the end of the stream: who has read it whole may look into the log at once.
+                # Before the end of the stream: a client that has read it all may read the log at once.
                 self._model.heard(asked, answer)
             self._model.record(replace(exchange, status=200, answer=log, delivered=delivered))
             if request.transport is not None and not request.transport.is_closing():
@@ -273,7 +276,7 @@ class _Api:
         return response
 
     async def _events(self, answer: Answer) -> AsyncIterator[Object | None]:
-        """The events of an answer; `None` where its fault strikes."""
+        """Yield the events of an answer, and None at the point where its fault occurs."""
         message = answer.message
         left = answer.fault.after if answer.fault is not None else None
         usage = message["usage"]
@@ -294,7 +297,7 @@ class _Api:
             if block["type"] == "compaction":
                 empty: Object = {"type": "compaction", "content": None, "encrypted_content": None}
                 yield {"type": "content_block_start", "index": index, "content_block": empty}
-                # A summary comes in one piece [docs build-with-claude/compaction].
+                # A summary arrives in one piece [docs build-with-claude/compaction].
                 yield {"type": "content_block_delta", "index": index, "delta": {**block, "type": "compaction_delta"}}
                 yield {"type": "content_block_stop", "index": index}
                 continue
@@ -378,7 +381,10 @@ def _hang_up(request: web.Request) -> None:
 
 
 async def _stall(request: web.Request, seconds: float) -> None:
-    """Silence until the time is over or the client has gone, which aiohttp tells only on a write."""
+    """Stay silent until the time has passed or the client has disconnected.
+
+    It polls the connection, because aiohttp reports a disconnect only on a write.
+    """
     for _ in range(int(seconds / _LOOK) + 1):
         if request.transport is None or request.transport.is_closing():
             return

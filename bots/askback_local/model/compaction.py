@@ -1,7 +1,7 @@
-"""Compaction as the Messages API does it: when it is asked for, the block it leaves, and what counts after it.
+"""Compaction as in the Messages API: its request, its block, and the messages that count after it.
 
-A block carries, in the part that is opaque to clients, which script it belongs to and how far that had come: a client
-may leave out what stands before the block, and still hears the next turn.
+The opaque part of a block names its script and the position in it. A client may therefore omit everything
+before the block and still gets the next turn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLOCK = frozenset({"type", "content", "encrypted_content", "signature", "tool_c
 
 @dataclass(frozen=True)
 class Edit:
-    """What a request says about compaction: from how many tokens on, and whether to stop after it."""
+    """A request's compaction settings: the trigger in tokens, and True in `pause` to stop after it."""
 
     trigger: int
     pause: bool
@@ -37,7 +37,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Mark:
-    """Where in its script a conversation was when it was compacted. With `paused`, the turn was not said yet."""
+    """A conversation's position in its script at compaction; if `paused`, that turn was not said yet."""
 
     script: str
     turn: int
@@ -45,7 +45,7 @@ class Mark:
 
 
 def edit_in(body: Object) -> Edit | None:
-    """The edit of a checked request; None when it does not ask for compaction."""
+    """Return the compaction edit of a checked request; None if it does not ask for compaction."""
     management = body.get("context_management")
     edits = management.get("edits") if is_object(management) else None
     for edit in edits if isinstance(edits, list) else []:
@@ -57,19 +57,22 @@ def edit_in(body: Object) -> Edit | None:
 
 
 def block_of(summary: str, mark: Mark) -> Object:
-    """The block of a compaction that succeeded."""
+    """Return the block of a compaction that succeeded."""
     sealed = json.dumps([_digest(summary), mark.script, mark.turn, mark.paused]).encode()
     return {"type": "compaction", "content": summary, "encrypted_content": base64.b64encode(sealed).decode()}
 
 
 def kept(blocks: Sequence[Object]) -> int | None:
-    """Where in a message the block stands before which everything is dropped; one without content drops nothing."""
+    """Return the index of a message's last compaction block with content; None if there is none.
+
+    Everything before that block is dropped. A block without content drops nothing.
+    """
     found = [at for at, block in enumerate(blocks) if block.get("type") == "compaction" and block.get("content")]
     return found[-1] if found else None
 
 
 def mark_in(block: Object) -> Mark | None:
-    """What a block says about its script; None for one that came without its opaque part."""
+    """Return the mark in a block; None if its opaque part is missing or invalid."""
     sealed = block.get("encrypted_content")
     if not isinstance(sealed, str):
         return None
@@ -82,7 +85,7 @@ def mark_in(block: Object) -> Mark | None:
 
 
 def check_edits(body: Object, betas: frozenset[str]) -> None:
-    """Raises `Refused` for a `context_management` that the API would not take."""
+    """Raise `Refused` for a `context_management` that the API would reject."""
     if "context_management" not in body:
         return
     management = body["context_management"]
@@ -128,7 +131,7 @@ def _check_edit(edit: JsonValue, path: str, known: tuple[str, ...]) -> None:
 
 
 def check_block(block: Object, path: str, role: str, betas: frozenset[str]) -> None:
-    """Raises `Refused` for a compaction block that the API would not take back."""
+    """Raise `Refused` for a compaction block that the API would reject."""
     if BETA not in betas:
         raise Refused(
             f"{path}: Input tag 'compaction' found using 'type' does not match any of the expected tags: "

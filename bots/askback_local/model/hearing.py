@@ -1,4 +1,4 @@
-"""What the model heard: each tool call of its log, with the results that came back for it."""
+"""The tool calls in the model's log, each with the results that came back for it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Heard:
-    """A tool call that was delivered, and every different result that was sent for it."""
+    """A delivered tool call, and every distinct result that was sent for it."""
 
     id: str
     name: str
     input: JsonObject
     results: tuple[Result, ...]
     asked_again: bool
-    """The same request was made again, so this answer had been lost: nobody owes it a result."""
+    """True if a repeated request replaced this answer: it was lost, so its call needs no result."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class _Call:
 
 
 def hearing(log: Sequence[JsonObject]) -> tuple[Heard, ...]:
-    """The tool calls of a model's log in the order in which they were made; histories repeat, results do not."""
+    """Return the tool calls of a model's log in call order; repeated results count once."""
     calls: dict[str, _Call] = {}
     asked: list[str] = []
     for entry in log:
@@ -79,7 +79,7 @@ def hearing(log: Sequence[JsonObject]) -> tuple[Heard, ...]:
 
 
 def refusals(log: Sequence[JsonObject]) -> tuple[str, ...]:
-    """The requests that the Messages API refused of its own accord, in its words."""
+    """Return the error messages of the requests that the Messages API refused without an injected fault."""
     return tuple(
         as_text(as_object(as_object(entry.get("answer")).get("error")).get("message"))
         for entry in log

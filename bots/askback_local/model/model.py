@@ -1,4 +1,4 @@
-"""The model on this machine: which turn comes next, which fault, and what was asked and answered."""
+"""The local model: it chooses the next turn and fault, and logs requests and answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEPT = 5_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What is to be answered: a turn in full, and what goes wrong on the way."""
+    """An answer to send: a whole turn, and the fault on the way, if any."""
 
     message: Object
     fault: Fault | None
@@ -36,12 +36,12 @@ class Answer:
     turn: int
     beyond: bool = False
     raw: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is streamed as the input of a call, by its id, where that is not its input as JSON."""
+    """Raw text to stream as a call's input, by call id, if it differs from the input as JSON."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and its answer, as the log keeps them. Keys are never kept."""
+    """One request and its answer, as the log keeps them; API keys are never logged."""
 
     number: int
     at: str
@@ -76,10 +76,10 @@ class Exchange:
 
 
 class Model:
-    """Says its scripts, else asks its persona; remembers what it was told.
+    """Answers from its scripts, or else from its persona, and logs every exchange.
 
-    Which turn comes next is read from the request's own history (how often the assistant has spoken), so a
-    bot that crashed and asks again hears the same turn again, also from a model that was restarted.
+    The number of assistant turns in a request's history gives the next turn. A bot that crashed and asks again
+    therefore gets the same turn, even from a restarted model.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Model:
         self.chunk = chunk
         self.bad_keys: set[str] = set()
         self.unknown: set[str] = set()
-        """Names that no model has, when its description is asked for."""
+        """Model names whose description is answered with 404."""
         self.lifecycle = "active"
         self._scripts = list(scripts)
         self._faults: deque[Fault] = deque()
@@ -116,22 +116,25 @@ class Model:
         return frozenset(self._paused)
 
     def script(self, *turns: Turn, when: str = "", name: str = "") -> None:
-        """From now on conversations that begin with `when` hear these turns; the newest script wins."""
+        """Add a script for conversations whose first message contains `when`.
+
+        The longest match wins, and the newest of equal ones.
+        """
         self.add(Script(turns=turns, when=when, name=name))
 
     def add(self, script: Script) -> None:
-        """From now on this script; one that is played again meets its faults again."""
+        """Add a script; if its name was used before, its faults occur again."""
         name = script.name or script.when
         self._spent = Counter({place: spent for place, spent in self._spent.items() if place[0] != name})
         self._vanished = {place: seen for place, seen in self._vanished.items() if place[0] != name}
         self._scripts.append(script)
 
     def fail(self, *faults: Fault) -> None:
-        """The next requests, whichever they are, meet these faults, one after the other."""
+        """Queue faults for the next requests of any conversation, in this order."""
         self._faults.extend(faults)
 
     def reset(self) -> None:
-        """Forgets the scripts, the faults and the log; the persona stays."""
+        """Drop the scripts, the faults and the log; the persona stays."""
         self._scripts.clear()
         self._faults.clear()
         self._spent.clear()
@@ -141,7 +144,7 @@ class Model:
         self._log.clear()
 
     def answer(self, asked: Asked) -> Answer:
-        """The next turn for this request."""
+        """Return the next turn for this request."""
         script = self._script_of(asked)
         if script is None:
             said = self.persona(asked) if self.persona is not None else Turn(say=THE_END)
@@ -161,7 +164,10 @@ class Model:
         return Answer(message, fault, name, index, beyond, _raw(message, said))
 
     def heard(self, asked: Asked, answer: Answer) -> None:
-        """The answer went out whole: the same request, asked again, gets new ids, as from the real API."""
+        """Note that the answer was delivered in full.
+
+        The same request then gets new ids when asked again, as from the real API.
+        """
         self._delivered[asked.digest] += 1
         if answer.message["stop_reason"] == "pause_turn":
             self._paused.add(spoken(answer.message["content"]))
@@ -175,7 +181,7 @@ class Model:
             reader.set()
 
     async def since(self, number: int, within: float) -> tuple[Exchange, ...]:
-        """What was recorded after that exchange: at once, or as soon as there is something to tell."""
+        """Return the exchanges recorded after `number`; if there are none, wait up to `within` seconds for one."""
         reader = asyncio.Event()
         self._readers.add(reader)
         try:
@@ -188,16 +194,19 @@ class Model:
         return found
 
     def _after(self, number: int) -> tuple[Exchange, ...]:
-        # By the order in which they ended: a long answer is recorded after a short one that began later.
+        # In the order of their ends: a long answer is recorded after a short one that began later.
         return tuple(exchange for exchange in self._log if exchange.recorded > number)
 
     def number(self) -> tuple[int, str]:
-        """The number and time of a request that begins."""
+        """Return the number and time of a request that begins."""
         self._numbers += 1
         return self._numbers, datetime.now(UTC).isoformat(timespec="milliseconds")
 
     def _script_of(self, asked: Asked) -> Script | None:
-        """By what the conversation began with, which the client may have left out after a compaction."""
+        """Return the script of the compaction mark, or else the one for the first message.
+
+        After a compaction, a client may omit the first message.
+        """
         named = asked.mark.script if asked.mark is not None else None
         marked = [script for script in self._scripts if (script.name or script.when) == named]
         return marked[-1] if marked else self._script_for(asked.first_text)
@@ -208,7 +217,10 @@ class Model:
         return max(candidates, key=lambda script: len(_plain(script.when)), default=None)
 
     def _index(self, script: Script, asked: Asked) -> int:
-        """Walks the history along the script: bots may drop a refused turn, and a failed one never was."""
+        """Match the history with the script's turns and return the index of the next turn.
+
+        Bots may drop a refused turn, and a failed turn never arrived.
+        """
         mark = asked.mark
         index = 0 if mark is None else mark.turn
         for content in asked.turns if mark is None else asked.turns_since:
@@ -285,10 +297,10 @@ def _raw(message: Object, said: Turn) -> dict[str, str]:
 
 
 def _summary(asked: Asked, said: Turn, mark: Mark, edit: Edit | None) -> str | None:
-    """The summary with which this request is compacted; None when it is not."""
+    """Return the summary that compacts this request; None if it is not compacted."""
     before = asked.mark
     if edit is None or (before is not None and before.paused and before.turn == mark.turn and not asked.turns_since):
-        return None  # it was compacted just now, and goes on
+        return None  # it was compacted just now and continues
     if said.compact is not None:
         return said.compact
     return f"In short, it began with: {asked.first_text[:200]}" if asked.tokens >= edit.trigger else None
@@ -305,7 +317,7 @@ def _usage(read: int, written: int, said: Usage | None) -> Object:
 
 
 def _compacted(asked: Asked, said: Turn, summary: str, content: Sequence[JsonValue]) -> Object:
-    """The tokens of the compaction itself stand in its own iteration, and in no other number."""
+    """Return the usage of a compacted answer: only its own iteration counts the compaction's tokens."""
     compaction: Object = {"type": "compaction", **_usage(asked.tokens, tokens(summary), None)}
     if not content:
         return {**_usage(0, 0, None), "iterations": [compaction]}
@@ -315,7 +327,7 @@ def _compacted(asked: Asked, said: Turn, summary: str, content: Sequence[JsonVal
 
 
 def _plain(text: str) -> str:
-    """Words only: bots take mentions away, name the speaker and escape characters."""
+    """Reduce a text to its words: bots remove mentions, name the speaker and escape characters."""
     return " ".join(re.findall(r"\w+", re.sub(r"<[@#!][^>]*>", " ", text).casefold()))
 
 

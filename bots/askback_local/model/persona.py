@@ -1,6 +1,6 @@
-"""The scripted model of the demo: friendly, always the same, asks what a word in a message asks for.
+"""The demo's scripted model: friendly, deterministic, and it asks the question that a message's word selects.
 
-It reads what a real model would read (the tools on offer and their schemas, the history) and nothing else.
+Like a real model, it reads the offered tools, their schemas and the history, and nothing else.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ _UNANSWERED = (
     ("Nobody answered", "Nobody chose anything this time."),
 )
 _RUNS = "deploy"
-"""The tool that needs approval, where the bot offers it."""
+"""The tool that needs approval, if the bot offers it."""
 _RUN = re.compile(r"\b(approve|approval)\b", re.IGNORECASE)
 _RELEASE: Object = {"version": "1.4.2", "target": "staging"}
 _MENU = (
@@ -170,7 +170,7 @@ _MENU = (
 
 
 def persona(asked: Asked) -> Turn:
-    """The next turn of the demo's model."""
+    """Return the next turn of the demo's model."""
     results = [
         block for message in asked.news for block in _objects(message["content"]) if block["type"] == "tool_result"
     ]
@@ -226,7 +226,7 @@ def _ask(asked: Asked, topic: str) -> Turn:
 
 
 def _tool(asked: Asked, topic: str) -> Object | None:
-    """Thirty options fit better where the schema takes them."""
+    """Return the first offered asking tool that takes enough options, or else any; None if there is none."""
     offered = {str(tool.get("name")): tool for tool in asked.tools}
     known = [offered[name] for name in ASKING_TOOLS if name in offered]
     longest = max(len(question.options) for question in _QUESTIONS[topic])
@@ -235,13 +235,16 @@ def _tool(asked: Asked, topic: str) -> Object | None:
 
 
 def _most(tool: Mapping[str, JsonValue]) -> int | None:
-    """How many options a tool takes: models know that AskUserQuestion takes four, whatever its schema says."""
+    """Return the maximum number of options; None means unlimited.
+
+    Models know that AskUserQuestion takes four, even if its schema gives no limit.
+    """
     bound = _bound(tool, "maxItems")
     return 4 if bound is None and tool.get("name") == "AskUserQuestion" else bound
 
 
 def _bound(tool: Mapping[str, JsonValue], key: str) -> int | None:
-    """`minItems` or `maxItems` of `options`, wherever the schema says it, also behind a `$ref`."""
+    """Return `minItems` or `maxItems` of `options` from anywhere in the schema, also behind a `$ref`."""
 
     def find(value: JsonValue) -> int | None:
         if isinstance(value, list):
@@ -303,7 +306,7 @@ _INPUTS: dict[str, Callable[[tuple[_Question, ...]], Object]] = {
 
 
 def _in_words(result: str) -> str:
-    """What was answered, in words; what is not understood is repeated as it came."""
+    """Put a tool result into words; repeat it unchanged if it is not understood."""
     try:
         value: JsonValue = json.loads(result)
     except ValueError:
@@ -328,7 +331,7 @@ def _in_words(result: str) -> str:
 
 
 def _unanswered(result: str) -> str | None:
-    """Why there is no answer, where that is what a result says, with what was written about it."""
+    """Return the reason for a missing answer and the person's comment; None for other results."""
     said = next((words for sign, words in _UNANSWERED if sign in result), None)
     if said is None:
         return None

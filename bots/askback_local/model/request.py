@@ -1,4 +1,4 @@
-"""A request to the Messages API as a model reads it: what was said, what counts, what is new, how large it is."""
+"""A Messages API request as a model reads it: the turns so far, the context, the news, and the size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Asked:
 
     @property
     def context(self) -> tuple[Object, ...]:
-        """The messages that count: from the last compaction on."""
+        """The messages that count, from the last compaction on."""
         for at, message in reversed(list(enumerate(self.messages))):
             blocks = _objects(message.get("content"))
             first = kept(blocks)
@@ -43,24 +43,24 @@ class Asked:
 
     @property
     def mark(self) -> Mark | None:
-        """How far the conversation had come when it was compacted last."""
+        """The position in the script at the last compaction; None if there is none."""
         blocks = _objects(self.context[0].get("content"))
         return mark_in(blocks[0]) if kept(blocks[:1]) is not None else None
 
     @property
     def turns(self) -> tuple[JsonValue, ...]:
-        """What the model has said so far; a compaction alone is nothing said."""
+        """The model's turns so far; a compaction alone is not a turn."""
         contents = [message["content"] for message in self.messages if message["role"] == "assistant"]
         return tuple(content for content in contents if _says_something(content))
 
     @property
     def turns_since(self) -> tuple[JsonValue, ...]:
-        """What it has said since the conversation was compacted last."""
+        """The model's turns since the last compaction."""
         return Asked({**self.body, "messages": list(self.context)}).turns
 
     @property
     def tokens(self) -> int:
-        """How large the request is, for the model."""
+        """The estimated size of the request in tokens."""
         return tokens({**self.body, "messages": list(self.context)})
 
     @property
@@ -69,7 +69,7 @@ class Asked:
 
     @property
     def news(self) -> tuple[Object, ...]:
-        """What came from the user since the model spoke last."""
+        """The messages since the model's last turn."""
         news: list[Object] = []
         for message in reversed(self.messages):
             if message["role"] == "assistant":
@@ -82,7 +82,7 @@ class Asked:
         return hashlib.sha256(json.dumps(self.messages, sort_keys=True).encode()).hexdigest()
 
     def tool(self, name: str | None) -> str:
-        """The named tool, or the asking tool that this request offers."""
+        """Return `name` if given, or else the asking tool that this request offers."""
         if name is not None:
             return name
         offered = [str(tool.get("name")) for tool in self.tools]
@@ -93,7 +93,7 @@ class Asked:
 
 
 def texts(message: Mapping[str, JsonValue]) -> str:
-    """The text blocks of a message, without its tool results."""
+    """Return the text blocks of a message, without its tool results."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -102,7 +102,7 @@ def texts(message: Mapping[str, JsonValue]) -> str:
 
 
 def tokens(value: JsonValue | Mapping[str, JsonValue] | Sequence[JsonValue]) -> int:
-    """About as many as the real counter finds: four characters each."""
+    """Estimate the number of tokens at four characters each, close to the real counter."""
     return 1 + len(json.dumps(value, default=dict)) // 4
 
 

@@ -1,7 +1,7 @@
-"""What the Messages API refuses, in its own words.
+"""The requests that the Messages API refuses, with its error messages.
 
-The wordings are those that people quote from the real API; `messages.N` counts the messages as they were
-sent, although consecutive messages of one role are joined before they are judged, as the real one does.
+The messages are worded as people quote them from the real API. `messages.N` counts the messages as they were sent,
+although the API joins consecutive messages of one role before it checks them.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def check(
     paused: frozenset[str] = frozenset(),
     betas: frozenset[str] = frozenset(),
 ) -> None:
-    """Raises `Refused` for a body that the Messages API would not take, with these beta features.
+    """Raise `Refused` for a body that the Messages API would reject with these beta features.
 
-    `paused` holds what was `spoken` in answers that ended with `pause_turn`: only these may come last.
+    `paused` holds the result of `spoken` for each answer that ended with `pause_turn`. Only these may come last.
     """
     if not is_object(body):
         raise Refused("The request body is not valid JSON: expected an object")
@@ -99,7 +99,7 @@ def check(
 
 
 def spoken(content: JsonValue | Sequence[JsonValue]) -> str:
-    """What makes one answer the same as another: its text and the ids of its calls."""
+    """Return the identity of an answer: its text and the ids of its calls."""
     if isinstance(content, str):
         return content
     blocks = [block for block in content if is_object(block)] if isinstance(content, Sequence) else []
@@ -119,7 +119,7 @@ def _max_tokens(body: Object) -> None:
 
 
 def _remaining(messages: list[_Message]) -> list[_Message]:
-    """What counts: everything from the last compaction on."""
+    """Return the messages that count, from the last compaction on."""
     for at, message in reversed(list(enumerate(messages))):
         first = kept([block.value for block in message.blocks])
         if first is not None:
@@ -242,7 +242,7 @@ def _joined(messages: list[_Message]) -> list[_Message]:
 
 
 def _pairs(messages: list[_Message]) -> None:
-    """Each tool_use has its result at the start of the very next message, and nothing else has one."""
+    """Check that each tool_use has its result at the start of the next message, and that no other results exist."""
     seen: set[str] = set()
     called: list[str] = []
     for position, message in enumerate(messages):
@@ -282,7 +282,7 @@ def _pairs(messages: list[_Message]) -> None:
 
 
 def _answered(messages: list[_Message], position: int, called: list[str]) -> None:
-    """The results count only while they stand before everything else in the message."""
+    """Check that every call has a result; results count only at the start of the message."""
     leading: set[str] = set()
     for block in messages[position].blocks if position < len(messages) else ():
         if block.value.get("type") != "tool_result":
@@ -300,7 +300,7 @@ def _answered(messages: list[_Message], position: int, called: list[str]) -> Non
 def _prefill(messages: list[_Message], paused: frozenset[str]) -> None:
     last = messages[-1]
     if last.blocks and last.blocks[-1].value.get("type") == "compaction":
-        return  # a pause after a compaction goes on from there
+        return  # a pause after a compaction continues from there
     if last.role == "assistant" and spoken([block.value for block in last.blocks]) not in paused:
         raise Refused(
             "This model does not support assistant message prefill. The conversation must end with a user message."

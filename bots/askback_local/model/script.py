@@ -1,4 +1,4 @@
-"""What the model on this machine says: turns of text and tool calls, and the faults on the way."""
+"""The script of the local model: turns of text and tool calls, and their faults."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class ToolCall(_Value):
     tool: str | None = None
     input: dict[str, JsonValue]
     raw: str | None = None
-    """What is streamed as the input in the place of `input`, whether it is JSON or not."""
+    """Text to stream as the input instead of `input`; it may be invalid JSON."""
 
 
 class Fault(_Value):
-    """Something that goes wrong `times` times (counted over all conversations of a script), and then no more.
+    """A fault that occurs `times` times, counted over all conversations of a script.
 
     With `mid_stream`, the refusals (`overloaded`, `server_error` …) come as `event: error` inside a stream
-    that had begun well. `disconnect`, `stall` and `malformed` are always in mid stream.
-    The anthropic client repeats 429 and 5xx twice by itself: three `times` are needed to be heard.
+    that began well. `disconnect`, `stall` and `malformed` are always in mid stream.
+    The anthropic client retries 429 and 5xx twice automatically, so a bot sees the error from three `times` on.
     """
 
     kind: FaultKind
@@ -68,7 +68,7 @@ class Fault(_Value):
 
 
 class Usage(_Value):
-    """What a turn says that it used up; what is left out is counted, about four characters a token."""
+    """The token usage that a turn reports; omitted input and output counts are estimated at four characters a token."""
 
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
@@ -89,11 +89,11 @@ class Turn(_Value):
     fault: Annotated[Fault | None, BeforeValidator(_fault)] = None
     usage: Usage | None = None
     compact: str | None = Field(default=None, min_length=1)
-    """A summary with which the context is compacted before this turn, whatever its size, if the request allows it."""
+    """Summary that compacts the context before this turn, whatever its size, if the request allows it."""
 
     @property
     def empty(self) -> bool:
-        """A turn that is nothing but a fault: once that is over, the next turn is said in its place."""
+        """True if the turn is only a fault: after the fault, the model says the next turn instead."""
         return not self.say and not self.calls and self.stop is None
 
     @property
@@ -102,7 +102,7 @@ class Turn(_Value):
 
 
 class Script(_Value):
-    """Turns for the conversations whose first message contains `when`; without `when`, for all others."""
+    """Turns for the conversations whose first message contains `when`; an empty `when` fits all others."""
 
     turns: tuple[Turn, ...]
     when: str = ""
@@ -110,7 +110,7 @@ class Script(_Value):
 
 
 def call(tool: str | None, /, **arguments: JsonValue) -> ToolCall:
-    """`call("askQuestion", question="…", options=["a", "b"])`"""
+    """Return a tool call, as in `call("askQuestion", question="…", options=["a", "b"])`."""
     return ToolCall(tool=tool, input=arguments)
 
 
@@ -120,7 +120,13 @@ def turn(
     usage: Usage | None = None,
     compact: str | None = None,
 ) -> Turn:
-    """`turn("Let me ask.", call("question", questions=[…]))`, in the order in which a turn is said."""
+    """Return a turn from its parts; the model says the joined texts first, then makes the tool calls.
+
+    Example: `turn("Let me ask.", call("question", questions=[…]))`.
+
+    Raises:
+        ValueError: there is more than one fault.
+    """
     texts = [part for part in parts if isinstance(part, str)]
     faults = [part for part in parts if isinstance(part, Fault)]
     if len(faults) > 1:

@@ -1,4 +1,4 @@
-"""What the Messages API refuses in the tools of a request."""
+"""The Messages API's checks of the tools in a request."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_tools(value: JsonValue | None) -> None:
         if not is_object(tool):
             raise Refused(f"tools.{number}: Input should be a valid dictionary")
         if tool.get("type", "custom") not in ("custom", None):
-            continue  # the server's own tools: their schema is theirs
+            continue  # server tools have schemas that the client does not send
         path = f"tools.{number}.custom"
         for key in tool:
             if key not in _TOOL:
@@ -87,7 +87,7 @@ def _schema(schema: JsonValue, path: str) -> None:
 
 
 def _valid(schema: JsonValue) -> bool:
-    """The mistakes that are made: not the whole meta-schema."""
+    """Check for the usual mistakes only, not for the whole meta-schema."""
     if isinstance(schema, bool):
         return True
     if not is_object(schema):

@@ -1,1 +1,1 @@
-"""Plays scenarios through the people's doors, reads back what they see, and says what was wrong."""
+"""Plays scenarios through the people's routes, reads back the state, and reports the problems."""

@@ -1,4 +1,4 @@
-"""What people do in a scenario, done through the doors: each act waits for what it needs and for what comes of it."""
+"""The acts of people in a scenario: each waits for the control that it needs and for its effect."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Look = Callable[[Sequence[Control]], Control]
 
 @dataclass(frozen=True)
 class _Target:
-    """A control on a message, as it was when somebody decided to use it."""
+    """A control on a message, as it was when a person decided to use it."""
 
     message: Message
     control: Control
 
 
 class Acting:
-    """The hands of the people in a scenario."""
+    """Carries out the acts of the people in a scenario."""
 
     def __init__(self, stage: Stage, transcript: Transcript) -> None:
         self._stage = stage
@@ -48,16 +48,16 @@ class Acting:
         self._transcript = transcript
         self._filled: dict[str, list[tuple[Control, JsonValue]]] = {}
         self._submitted: dict[str, frozenset[Key]] = {}
-        """Who has submitted a dialog and done nothing else since, with the private notices there were before."""
+        """The private notices from before a person submitted a dialog, until that person does something else."""
         self._ticked: set[Key] = set()
-        """Cards on which something was ticked, and nothing pressed since."""
+        """Cards with an option that was ticked after the last press of a button."""
 
     def turns_away(self, person: str) -> None:
-        """Somebody does something else: what they have submitted is no concern of the next step."""
+        """Forget the person's last submit, because the person does something else now."""
         self._submitted.pop(person, None)
 
     async def press(self, step: Press, person: str, within: float) -> None:
-        """A button; or an entry of a menu, where a platform shows the same answers as one."""
+        """Press a button, or pick a menu entry if the platform shows the same answers as a menu."""
         self._submitted.pop(person, None)
 
         def look(found: Sequence[Control]) -> Control:
@@ -80,7 +80,7 @@ class Acting:
                 return
 
     async def pick(self, step: Pick | Tick, person: str, within: float) -> None:
-        """In the open dialog where that has such a control, else on a card."""
+        """Pick in the open dialog if it has such a control, or else on a card."""
         wanted, label = (step.pick, step.menu) if isinstance(step, Pick) else (step.tick, step.group)
         kinds, what = (_MENUS, "menu") if isinstance(step, Pick) else (_GROUPS, "group of checkboxes")
         verb = f"{'picks' if isinstance(step, Pick) else 'ticks'} {', '.join(wanted) or 'nothing'}"
@@ -122,7 +122,10 @@ class Acting:
         verb: str,
         within: float,
     ) -> None:
-        """A menu with pages: one is looked for from the first page on, several are chosen page by page."""
+        """Pick in a menu with pages.
+
+        A single entry is searched from the first page on; several entries are picked page by page.
+        """
         while _button(target, 0) is not None:
             target = await self._turned(step, target, person, 0, look, within)
         lacking = list(wanted)
@@ -173,7 +176,7 @@ class Acting:
 
     async def submit(self, person: str, within: float) -> None:
         if person in self._submitted:
-            with suppress(TooLate):  # said below
+            with suppress(TooLate):  # reported below
                 await self._until_dialog(person, lambda dialog: dialog is not None, within)
         dialog = self._dialog(person)
         before = frozenset(note.key for note in self._door.scene.notices(person))
@@ -186,7 +189,7 @@ class Acting:
     async def close(self, person: str, within: float) -> None:
         dialog, offered = self._door.scene.dialog(person), None
         if dialog is None and person in self._submitted:
-            with suppress(TooLate):  # said below
+            with suppress(TooLate):  # reported below
                 await self._door.until(lambda scene: self._offered(person, scene) is not None, within)
             offered = self._offered(person)
         self._submitted.pop(person, None)
@@ -199,7 +202,7 @@ class Acting:
         await self._done("closes the dialog", person, await self._door.act(request), within)
 
     async def _until_dialog(self, person: str, fits: Callable[[Dialog | None], bool], within: float) -> None:
-        """Waits for a dialog. One that was refused, and is offered again in a private notice, is opened from there."""
+        """Wait for a dialog, and reopen a refused one from the private notice that offers it again."""
 
         def there(scene: Scene) -> bool:
             return fits(scene.dialog(person)) or self._offered(person, scene) is not None
@@ -216,7 +219,7 @@ class Acting:
         self._transcript.show(self._door.scene, self._stage.heard())
 
     def _offered(self, person: str, scene: Scene | None = None) -> Message | None:
-        """The private notice that came in answer to what somebody has submitted, and opens the dialog again."""
+        """Return the private notice that followed a person's submit and can open the dialog again."""
         before = self._submitted.get(person)
         if before is None:
             return None
@@ -281,7 +284,7 @@ class Acting:
             self._stage.pressed = message.key
         if target.control.several:
             self._ticked.add(message.key)
-            return "done"  # nothing has to come of it before something is pressed
+            return "done"  # no effect is required until a button is pressed
         self._ticked.discard(message.key)
         try:
             await self._door.until(lambda scene: self._looks(scene, message, person) != before, within)
@@ -304,7 +307,7 @@ class Acting:
         after = None if before is None else self._door.scene.message(before.key)
         if before is None or after is None:
             return
-        if before.key in self._ticked:  # what was ticked before may be drawn only now
+        if before.key in self._ticked:  # earlier ticks may be rendered only now
             same_card = [control.label for control in before.controls] == [control.label for control in after.controls]
         else:
             same_card = before.picture == after.picture
@@ -312,7 +315,7 @@ class Acting:
             raise Wrong("the click should have been refused, but the card has changed")
 
     def _looks(self, scene: Scene, message: Message, person: str) -> str:
-        """Everything that a click can change for the one who clicked."""
+        """Return everything that a click can change for the person who clicked."""
         now = scene.message(message.key)
         there: list[JsonValue] = [one.key[1] for one in scene.messages if one.bot]
         dialogs = [repr(dialog) for dialog in scene.dialogs if dialog.person == person]
@@ -337,11 +340,11 @@ class Acting:
 
 
 def _on_page(control: Control, wanted: str, text: str) -> Choice | None:
-    """The entry that is meant, unless it may rather be one of another page."""
+    """Return the wanted entry, unless another page may have a better match."""
     found = ranked(control, wanted, text)
     return found[1] if found is not None and found[0] <= (EXACT if wanted.isdigit() else CUT) else None
 
 
 def _button(target: _Target, way: Literal[0, 1]) -> Control | None:
-    """The button to the page before (0) or to the next one (1)."""
+    """Return the button to the previous page (0) or to the next one (1); None if there is none."""
     return None if target.control.pages is None else target.control.pages[way]

@@ -1,4 +1,4 @@
-"""The controls of a message or a dialog, found by what a person sees on them."""
+"""The controls of a message or a dialog, found by their visible text."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _T = TypeVar("_T")
 Kind = Literal["button", "menu", "menu of several", "checkboxes", "radio buttons", "field", "overflow"]
 
 EXACT = 2
-"""Up to this rank, a text is what somebody looks for, and does not only begin like it."""
+"""Highest rank at which a text matches in full, not only at its beginning."""
 
 CUT = 4
-"""Up to this rank, it begins like it, or is cut where it still was like it."""
+"""Highest rank at which a text begins with the wanted one, or is a cut form of it."""
 
-# Direction marks, isolates and joiners, which a bot may put around hostile text: nobody sees or types them.
+# Direction marks, isolates and joiners, which bots may put around hostile text: people neither see nor type them.
 _UNSEEN = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A)])
 
 
 class NotFound(Exception):
-    """Nothing that a person sees carries that text; the message lists what is there."""
+    """No visible control carries that text; the message lists the ones that exist."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Control:
     kind: Kind
     label: str
     handle: JsonObject = field(default_factory=dict[str, JsonValue])
-    """What the platform knows it by."""
+    """The platform's identifiers for the control."""
     choices: tuple[Choice, ...] = ()
     searched: bool = False
     value: str = ""
     pages: tuple[Control | None, Control | None] | None = None
-    """Of a menu that is turned over like a book: the buttons to the page before and to the next one."""
+    """Buttons to the previous and the next page of a paged menu; None if the menu has no pages."""
 
     @property
     def several(self) -> bool:
@@ -60,12 +60,12 @@ class Control:
 
 
 def squeezed(text: str) -> str:
-    """A text for comparing: what is read, not how it is broken or written."""
+    """Return a text for comparison, without case, invisible characters and line breaks."""
     return " ".join(text.translate(_UNSEEN).casefold().split())
 
 
 def same(label: str, wanted: str) -> int | None:
-    """How well a text fits what somebody looks for: 0 is exact, `None` is not at all."""
+    """Return the rank of a label for the wanted text: 0 is exact; None if it does not match."""
     seen, sought = _plain(label), _plain(wanted)
     bare, bare_sought = _unnumbered(seen), _unnumbered(sought)
     if not sought:
@@ -85,7 +85,11 @@ def same(label: str, wanted: str) -> int | None:
 def find(
     found: Sequence[Control], wanted: str, *, kinds: Sequence[Kind], what: str, label: str | None = None
 ) -> Control:
-    """The control of those kinds that carries a text; for menus and groups, `label` may say which."""
+    """Return the control of those kinds that carries a text; for menus and groups, `label` may select one.
+
+    Raises:
+        NotFound: no such control exists.
+    """
     able = [control for control in found if control.kind in kinds]
     if kinds == ("button",) or kinds == ("field",) or label is not None:
         sought = wanted if label is None else label
@@ -105,7 +109,11 @@ def find(
 
 
 def chosen(control: Control, wanted: str, body: str) -> Choice:
-    """The entry that a person means, also by the number that it has in the text above."""
+    """Return the entry that a person means, also by its number in the text above.
+
+    Raises:
+        NotFound: no such entry exists.
+    """
     found = ranked(control, wanted, body)
     if found is None:
         listed = ", ".join(f"“{choice.label}”" for choice in control.choices) or "none"
@@ -114,7 +122,7 @@ def chosen(control: Control, wanted: str, body: str) -> Choice:
 
 
 def ranked(control: Control, wanted: str, body: str) -> tuple[int, Choice] | None:
-    """The entry that fits best, and how well it does."""
+    """Return the best matching entry with its rank; None if no entry matches."""
     fitting = [(rank, choice) for choice in control.choices if (rank := same(choice.label, wanted)) is not None]
     best = min(fitting, key=lambda pair: pair[0], default=None)
     if best is not None and best[0] <= EXACT:
@@ -126,7 +134,7 @@ def ranked(control: Control, wanted: str, body: str) -> tuple[int, Choice] | Non
             if number is not None and same(choice.label, number) in (0, EXACT):
                 return EXACT, choice
         if number is not None:
-            return None  # it is there, but not among these
+            return None  # the entry exists, but not among these
     return best
 
 
@@ -146,7 +154,7 @@ def _listed(found: Sequence[Control]) -> str:
 
 
 def _plain(text: str) -> str:
-    # Marks in front of a label (done, current) are no part of what it says.
+    # Marks in front of a label (done, current) are not part of its text.
     text = re.sub(r"^[●○✓✔☑•\s]+(?=\w)", "", text.translate(_UNSEEN))
     return " ".join(re.sub(r"\s*(\.\.\.|…)$", "…", text.strip()).casefold().split())
 

@@ -1,4 +1,4 @@
-"""The people's doors from outside: act as a person over HTTP, and hear of every change."""
+"""An HTTP client of the people's routes: it acts as a person and follows every change."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _LOOK_AGAIN = 1.0
 
 
 class TooLate(Exception):
-    """What was waited for did not come."""
+    """The awaited state did not occur in time, or the services went away."""
 
 
 class Doorway:
-    """One visitor of the services on this machine, who looks at one platform."""
+    """A client of the local services that follows one platform."""
 
     def __init__(self, base_url: str, platform: Platform) -> None:
         self.platform = platform
@@ -61,31 +61,35 @@ class Doorway:
             await self._http.close()
 
     async def look(self) -> Scene:
-        """What there is to see now."""
+        """Return the current scene."""
         return self.platform.scene(as_object(await self._get(f"{self.platform.doors}/state")))
 
     async def api_log(self) -> list[JsonObject]:
-        """What the bot asked of the platform's API, and the answers."""
+        """Return the bot's calls of the platform's API, with the answers."""
         return objects(await self._get(self.platform.log))
 
     async def ran(self) -> list[JsonObject]:
-        """What the tools behind the bot did so far."""
+        """Return the log of the tool runs so far."""
         return objects(await self._get("/log/ran"))
 
     async def act(self, request: Request) -> JsonObject:
-        """Do something as a person."""
+        """Send a person's act and return the answer."""
         return await self._post(f"{self.platform.doors}/{request.door}", request.body)
 
     async def listen(self) -> None:
-        """Brings the model's log up to this moment: it is heard of in another way than the scene, perhaps later."""
+        """Bring the model's log up to date, because it arrives separately from the scene and perhaps later."""
         self._heard(objects(await self._get(f"/log/model?after={self._newest()}")))
 
     async def order(self, **body: JsonValue) -> JsonObject:
-        """Tell the model on this machine what to say."""
+        """Send orders to the local model, such as its scripts."""
         return await self._post("/model/script", body)
 
     async def until(self, condition: Callable[[Scene], bool], within: float) -> None:
-        """Returns when the condition holds for the scene; it is looked at after each change, and each second."""
+        """Return when the condition holds for the scene; it is checked after each change, and each second.
+
+        Raises:
+            TooLate: it did not hold within that many seconds, or the services went away.
+        """
         try:
             async with asyncio.timeout(within):
                 while True:
@@ -95,7 +99,7 @@ class Doorway:
                         return
                     if self._broken is not None:
                         raise TooLate(self._broken)
-                    # Some things end by time alone, and nobody tells: typing, a status.
+                    # Some states end by time alone and send no event: typing, a status.
                     with suppress(TimeoutError):
                         async with asyncio.timeout(_LOOK_AGAIN):
                             await self._changed.wait()
@@ -132,7 +136,7 @@ class Doorway:
         return max((_number(entry) for entry in self.model_log), default=0)
 
     def _heard(self, found: Sequence[JsonObject]) -> None:
-        """What is new of it: two may have asked at the same time."""
+        """Add the new entries only, because two requests may have fetched the same ones."""
         newest = self._newest()
         news = [entry for entry in found if _number(entry) > newest]
         if news:

@@ -1,4 +1,4 @@
-"""Controls in plain text, as they stand below each other."""
+"""Controls as plain text, one below the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 10
 
 
 def pictured(found: Sequence[Control]) -> list[str]:
-    """The lines of controls that stand together; buttons share the line of the first of them."""
+    """Return the lines of a group of controls; buttons share the line of the first of them."""
     lines: list[str] = []
     buttons = [control for control in found if control.kind == "button"]
     for control in found:
@@ -24,7 +24,7 @@ def pictured(found: Sequence[Control]) -> list[str]:
 
 
 def is_control(line: str) -> bool:
-    """Whether a line is one of those."""
+    """Return True if a line draws a control."""
     return line.startswith(("[ ", "[x]", "( )", "(•)", "    "))
 
 

@@ -1,4 +1,4 @@
-"""Whether what a scenario expects is there to be seen. Pure: over one state and what the model heard."""
+"""Checks a scenario's expectations, as pure functions of one scene and the model's tool calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Missing", "Seen", "missing", "said"]
 
 @dataclass(frozen=True)
 class Seen:
-    """What one person sees in a conversation, and what the player remembers of it."""
+    """One person's view of a conversation, and the player's memory of it."""
 
     scene: Scene
     place: Place
@@ -39,14 +39,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class Missing:
-    """What is not there; `final` when waiting will not bring it."""
+    """An unmet expectation; `final` is True if waiting cannot help."""
 
     text: str
     final: bool = False
 
 
 def said(seen: Seen) -> list[Message]:
-    """The bot's messages in the conversation, oldest first, without those that only one person sees."""
+    """Return the bot's messages in the conversation, oldest first, without those that only one person sees."""
     return [
         message
         for message in seen.scene.messages
@@ -55,7 +55,7 @@ def said(seen: Seen) -> list[Message]:
 
 
 def missing(expect: Expect, seen: Seen) -> list[Missing]:
-    """What of the expected is not there (yet)."""
+    """Return the expectations that are not met (yet)."""
     found: list[Missing] = []
     if expect.card or expect.controls or expect.without or expect.settled:
         found += _card(expect, seen)
@@ -112,7 +112,7 @@ def _says(wanted: Sequence[str], seen: Seen) -> list[Missing]:
 
 
 def _offer(wanted: Sequence[str], seen: Seen) -> list[Missing]:
-    """Buttons in one private notice."""
+    """Check that one private notice has all of these buttons."""
     offers = [[control.label for control in note.controls] for note in seen.notices if note.controls]
     if any(all(any(same(label, one) is not None for label in labels) for one in wanted) for labels in offers):
         return []
@@ -127,7 +127,7 @@ def _working(wanted: bool, seen: Seen) -> list[Missing]:
 
 
 def _texts(wanted: Sequence[str], there: Sequence[str], what: str) -> list[Missing]:
-    """All of the texts, in the same message."""
+    """Check that one message contains all of the texts."""
     if any(all(_in(one, text) for one in wanted) for text in there):
         return []
     listed = " and ".join(f"“{one}”" for one in wanted)
@@ -154,7 +154,7 @@ def _dialog(expect: Expect, seen: Seen) -> list[Missing]:
 
 
 def _field_error(wanted: str, seen: Seen) -> list[Missing]:
-    """Beside the field, or in a notice that offers the field again."""
+    """Check for an error next to the field, or in a notice that offers the field again."""
     dialog = seen.scene.dialog(seen.person)
     errors = [*dialog.errors] if dialog is not None else []
     errors += [note.text for note in seen.notices if note.retry is not None]
@@ -176,7 +176,7 @@ def _told(wanted: Told, seen: Seen) -> list[Missing]:
 
 
 def _differs(wanted: Told, result: Result) -> str | None:
-    """How a result differs from the expected one."""
+    """Return the difference between a result and the expected one; None if the result fits."""
     if wanted.text is not None and result.text != wanted.text:
         return f"expected\n  {wanted.text}\nbut the model was told\n  {result.text}"
     lacking = [text for text in wanted.contains if text not in result.text]

@@ -11,7 +11,7 @@ _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
 def moment(at: int) -> str:
-    """The date and the time, in the time zone of this machine."""
+    """Return the date and the time in the time zone of this machine."""
     try:
         return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):
@@ -19,7 +19,7 @@ def moment(at: int) -> str:
 
 
 def since(at: int) -> str:
-    """How long until then, or how long ago."""
+    """Return the time from now until `at`, or from `at` until now, in words."""
     apart = round(at - time.time())
     seconds, unit = next((pair for pair in _UNITS if abs(apart) >= pair[0]), _UNITS[-1])
     count = abs(apart) // seconds

@@ -1,4 +1,4 @@
-"""A platform as the player needs it. Pure: what there is to see is read, what people do is put into words."""
+"""The player's interface to a platform, as pure functions: they read scenes and build requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Platform", "Request"]
 
 @dataclass(frozen=True)
 class Request:
-    """Something that a person does: which of the people's doors, and what is said there."""
+    """A person's act: one of the people's routes, and the request body."""
 
     door: str
     body: JsonObject
@@ -29,63 +29,63 @@ class Platform(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The platform's display name."""
         ...
 
     @property
     def doors(self) -> str:
-        """The path under which people act."""
+        """The path of the people's routes."""
         ...
 
     @property
     def log(self) -> str:
-        """The path of what the bot asked of its API."""
+        """The path of the log of the bot's API calls."""
         ...
 
     def scene(self, state: JsonObject) -> Scene:
-        """What people see."""
+        """Return the scene that people see in this state."""
         ...
 
     def write(self, person: str, channel: str, text: str, place: Place | None, files: Sequence[str] = ()) -> Request:
-        """Write in a channel, or in a conversation that there is already; with files, by their names."""
+        """Build a request to write in a channel or in an existing conversation; `files` are file names."""
         ...
 
     def written(self, channel: str, answer: JsonObject) -> Key:
-        """The message that was written."""
+        """Return the key of the message that was written."""
         ...
 
     def click(self, person: str, message: Message, control: Control, chosen: Sequence[str] | None) -> Request:
-        """Press a button (nothing is chosen), or choose among what a control offers."""
+        """Build a request to press a button (`chosen` is None) or to choose among a control's options."""
         ...
 
     def click_late(self, person: str, message: Message, control: Control, chosen: Sequence[str] | None) -> Request:
-        """The same by somebody who still sees the message as it is given here."""
+        """Build the same request for a person who still sees the message as given here."""
         ...
 
     def stop(self, person: str, work: Work) -> Request:
-        """Press the platform's own Stop, where a work can be stopped by it."""
+        """Build a request to press the platform's own Stop; the work must be stoppable."""
         ...
 
     def search(self, person: str, message: Message, control: Control, query: str) -> Request:
-        """Type into a menu that is searched."""
+        """Build a request to type into a searched menu."""
         ...
 
     def found(self, control: Control, answer: JsonObject) -> Control:
-        """That menu with what was found."""
+        """Return that menu with the options that the search found."""
         ...
 
     def submit(self, person: str, dialog: Dialog, entered: Sequence[tuple[Control, JsonValue]]) -> Request:
-        """Send a dialog with what was entered."""
+        """Build a request to submit a dialog with these entries."""
         ...
 
     def close(self, person: str, dialog: Dialog) -> Request:
-        """Close a dialog."""
+        """Build a request to close a dialog."""
         ...
 
     def dismiss(self, person: str, notice: Message) -> Request | None:
-        """Put away a private notice that stands for a dialog; None where there are none."""
+        """Build a request to dismiss a private notice that replaces a dialog; None if there are none."""
         ...
 
     def refusals(self, calls: Sequence[JsonObject], scene: Scene, forgiven: Collection[str]) -> list[str]:
-        """Requests of the bot that the API refused, and that no bot has to reckon with."""
+        """Return the refused API calls of the bot, without those that any bot must expect and the forgiven ones."""
         ...

@@ -1,4 +1,4 @@
-"""Plays a scenario through the people's doors, and says what was wrong with what came of it."""
+"""Plays a scenario through the people's routes and reports the problems."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _PLATFORMS: Mapping[PlatformName, Platform] = {"slack": Slack(), "discord": Disc
 async def play(
     scenario: Scenario, base_url: str, out: Callable[[str], None], platforms: Collection[str] | None = None
 ) -> list[str]:
-    """Plays a scenario against the services at that address; the problems it met, none when all was well.
+    """Play a scenario against the services at that address; return the problems, empty if all was well.
 
-    It is played on each platform that it names in turn; only on those of `platforms`, if any are given. Their
-    bots have to be connected. `out` gets the transcript line by line: what was read back, nothing else.
+    It is played on each platform that it names, in turn; `platforms` limits them if given. Their bots have to be
+    connected. `out` gets the transcript line by line, which contains only data that was read back.
     """
     names: list[PlatformName] = [name for name in scenario.platforms if platforms is None or name in platforms]
     problems: list[str] = []
@@ -85,7 +85,7 @@ class _Player:
         self._talking = Talking(self._stage, transcript)
         self._ran_before = 0
         self._ran: list[JsonObject] | None = None
-        """What tools have to have done since, and nothing else; None: nobody asked."""
+        """The exact tool runs that the last such step expects; None if no step expects any."""
 
     async def play(self) -> list[str]:
         door, scenario = self._door, self._scenario
@@ -109,7 +109,7 @@ class _Player:
         return problems
 
     async def _steps(self) -> list[str]:
-        """All steps, or up to the first that goes wrong: what follows would only be wrong because of it."""
+        """Play the steps up to the first failure, because later failures would only be its consequences."""
         for number, step in self._scenario.steps:
             try:
                 await self._do(step)
@@ -166,7 +166,7 @@ class _Player:
             self._stage.since = self._said_at(step.says, person)
 
     async def _expect_ran(self, wanted: Sequence[Ran], within: float) -> None:
-        """Whether tools did just that since the play began. What comes too much later is found at the end."""
+        """Wait until the tools have run exactly so since the play began; later extra runs are found at the end."""
         self._ran = [run.model_dump(mode="json") for run in wanted]
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -176,14 +176,14 @@ class _Player:
             raise Wrong(wrong)
 
     async def _ran_wrong(self) -> str | None:
-        """What is wrong with what tools did, if anything is."""
+        """Return the difference between the actual and the expected tool runs; None if there is none."""
         found = (await self._door.ran())[self._ran_before :]
         if self._ran is None or found == self._ran:
             return None
         return f"tools ran as {json.dumps(found)}, and not as {json.dumps(self._ran)}"
 
     def _said_at(self, texts: Sequence[str], person: str) -> str:
-        """Where the bot said it: later expectations do not look further back."""
+        """Return the position of the bot's message, so that later expectations do not search before it."""
         seen = self._stage.seen(self._door.scene, person)
         for message in said(seen):
             alone = replace(seen.scene, messages=(message,))
@@ -192,7 +192,7 @@ class _Player:
         return seen.since
 
     async def _settle(self, *, finished: bool, known: set[str]) -> None:
-        """Gives what is under way its time: acks, last results, last card updates."""
+        """Wait for pending acks, last results and last card updates."""
 
         def quiet(scene: Scene) -> bool:
             self._stage.remember(scene)
@@ -200,7 +200,7 @@ class _Player:
             owed = finished and (unanswered(self._stage.heard()) or lost_cards(scene, self._stage.cards))
             return not waiting and not owed
 
-        with suppress(TooLate):  # the verdict says what is missing
+        with suppress(TooLate):  # the verdict reports the missing ones
             await self._door.until(quiet, self._scenario.within if finished else _LAST_ACKS)
         await self._door.listen()
 

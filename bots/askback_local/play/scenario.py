@@ -1,4 +1,4 @@
-"""Scenarios: what people do and what must come of it, as a file.
+"""Scenario files: the acts of people, and their expected results.
 
 `FORMAT_HELP` (scenarios/FORMAT.md) describes the format.
 """
@@ -48,7 +48,7 @@ _M = TypeVar("_M", bound="_Value")
 
 
 class ScenarioError(Exception):
-    """A scenario that cannot be played; the text says where and how to mend it."""
+    """A scenario that cannot be played; the text gives the place and the fix."""
 
 
 def _listed(value: object) -> object:
@@ -63,7 +63,7 @@ class _Value(BaseModel):
 
 
 class _Step(_Value):
-    """What every step may say: who, and how long to wait for it."""
+    """The fields of every step: the person, and the seconds to wait."""
 
     by: str | None = None
     within: float | None = Field(default=None, gt=0)
@@ -137,7 +137,7 @@ class Close(_Step):
 
 
 class Told(_Value):
-    """What the tool_result of the next tool call has to be."""
+    """The expected tool_result of the next tool call."""
 
     text: str | None = Field(default=None, alias="is")
     contains: Texts = ()
@@ -154,7 +154,7 @@ class Ran(_Value):
 
 
 class ApprovalRules(_Value):
-    """Who decides about the tools that need approval: by the names of people here."""
+    """The rules for tools that need approval; approvers are names of people here."""
 
     approvers: Texts = Field(min_length=1)
     quorum: int = Field(default=1, ge=1)
@@ -166,7 +166,7 @@ def _told(value: object) -> object:
 
 
 class Expect(_Step):
-    """What people or the model must come to see."""
+    """The state that people or the model must see."""
 
     card: Texts | None = None
     controls: Texts | None = None
@@ -245,7 +245,7 @@ class Scenario(_Value):
 
     @property
     def platforms(self) -> tuple[PlatformName, ...]:
-        """Where it is to be played."""
+        """The platforms to play it on."""
         return PLATFORMS if self.platform == "both" else (self.platform,)
 
     @property
@@ -256,7 +256,7 @@ class Scenario(_Value):
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     def played_on(self, name: str) -> Self:
-        """The same with scripts that are told apart from those of another platform."""
+        """Return a copy with script names that differ between platforms."""
         scripts = tuple(script.model_copy(update={"name": f"{script.name}, on {name}"}) for script in self.scripts)
         return self.model_copy(update={"scripts": scripts})
 
@@ -273,7 +273,11 @@ class _Head(_Value):
 
 
 def load(path: Path) -> Scenario:
-    """Reads a scenario from a file, whatever its name ends with."""
+    """Read a scenario from a file, whatever its extension.
+
+    Raises:
+        ScenarioError: the file cannot be read or played.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -284,7 +288,11 @@ def load(path: Path) -> Scenario:
 
 
 def parse(text: str, *, source: str = "scenario") -> Scenario:
-    """Reads a scenario from TOML or JSON, whichever it is."""
+    """Read a scenario from TOML or JSON, whichever it is.
+
+    Raises:
+        ScenarioError: the text is not a scenario that can be played.
+    """
     document = _document(text, source)
     steps = _sequence(document, ("step", "steps"), source)
     early = _sequence(document, ("model",), source)
@@ -324,7 +332,7 @@ def parse(text: str, *, source: str = "scenario") -> Scenario:
 
 
 def conversation_key(step: Write, place: str, by: str | None) -> str:
-    """What tells conversations apart: the channel, or whose direct message it is."""
+    """Return the key of a conversation: the channel, or the person of a direct message."""
     where = step.place or place
     return f"dm of {step.by or by}" if where == "dm" else where.removeprefix("#")
 

@@ -1,4 +1,4 @@
-"""What people see of a platform at one moment, in words that every platform shares."""
+"""People's view of a platform at one moment, in terms that all platforms share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .controls import Control, same
 __all__ = ["Channel", "Deed", "Dialog", "Key", "Message", "Person", "Place", "Scene", "Work", "stopper"]
 
 Key = tuple[str, str]
-"""What tells messages apart: where one stands, and its id there."""
+"""The key of a message: the id of its channel or thread, and its own id."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody to act as; `names` is everything that they go by."""
+    """A person to act as; `names` holds all texts that select the person, including the id."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Channel:
-    """Where people can write; `person` is whose direct message it is."""
+    """A place to write in; `person` is the person of a direct message."""
 
     id: str
     name: str
@@ -41,7 +41,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a conversation is: a channel, and in a channel the message that it began with."""
+    """A conversation: a channel, and the message that it began with; in a direct message, `root` is None."""
 
     channel: str
     root: str | None
@@ -55,7 +55,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Work:
-    """That the bot shows in a conversation that it is at work; `stoppable`: with a Stop of the platform's own."""
+    """A sign that the bot is at work in a conversation; `stoppable` means with the platform's own Stop."""
 
     channel: str
     root: str
@@ -64,7 +64,7 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message as people see it. `channel` and `root` say to which conversation it belongs."""
+    """A message as people see it; `channel` and `root` give its conversation."""
 
     key: Key
     channel: str
@@ -75,38 +75,38 @@ class Message:
     only_for: str | None = None
     unfinished: bool = False
     card: bool = False
-    """Whether it is more than running text: it is drawn in a frame."""
+    """True if it is drawn in a frame, because it is more than running text."""
     lines: tuple[str, ...] = ()
-    """Everything that is drawn, its controls included."""
+    """Everything that is drawn, including the controls."""
     text: str = ""
-    """What there is to read, without the controls."""
+    """The readable text, without the controls."""
     controls: tuple[Control, ...] = ()
     stop: Control | None = None
-    """A Stop that stands alone under what the bot is writing: it asks nothing, so it makes no card."""
+    """A Stop that is alone under the bot's text: it asks nothing, so it does not make a card."""
     retry: Control | None = None
-    """What opens a text field again that was refused; only where a platform cannot keep it open."""
+    """A control that reopens a refused text field; only on platforms that cannot keep the field open."""
     source: JsonObject = field(default_factory=dict[str, JsonValue])
-    """What the platform draws it from."""
+    """The platform's data from which the message is drawn."""
 
     @property
     def begins(self) -> bool:
-        """Whether it stands in the channel itself, and a conversation can hang below it."""
+        """True if it is in the channel itself, so that a conversation can begin with it."""
         return self.root == self.key[1]
 
     @property
     def live(self) -> bool:
-        """Whether it is the bot's, everybody sees it, and there is something to decide on it."""
+        """True if it is a message of the bot that everybody sees and that has controls."""
         return self.bot and self.only_for is None and bool(self.controls)
 
     @cached_property
     def picture(self) -> str:
-        """Differs when anything about its looks differs, also what a text does not show."""
+        """A text that differs whenever the look differs, also in details that the lines do not show."""
         return json.dumps(self.source, sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Dialog:
-    """A dialog in front of somebody."""
+    """A dialog that a person has open."""
 
     id: str
     person: str
@@ -122,7 +122,7 @@ class Dialog:
 
 @dataclass(frozen=True)
 class Deed:
-    """Something that a person did and the bot was told of."""
+    """A person's act of which the bot was notified."""
 
     id: str
     kind: str
@@ -131,12 +131,12 @@ class Deed:
     ack_ms: float | None = None
     error: str | None = None
     clicked: bool = True
-    """A click or a dialog; else a message."""
+    """True for a click or a dialog, False for a message."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that there is to see. Messages stand in the order in which they were sent."""
+    """Everything that people can see; messages are in the order in which they were sent."""
 
     bot: str
     people: tuple[Person, ...] = ()
@@ -146,39 +146,39 @@ class Scene:
     deeds: tuple[Deed, ...] = ()
     works: tuple[Work, ...] = ()
     threads: frozenset[str] | None = None
-    """The messages that a thread hangs from already; None where people can begin one anywhere."""
+    """Ids of the messages that have a thread already; None if people can begin one anywhere."""
 
     def name(self, person: str) -> str:
-        """What people call somebody."""
+        """Return a person's name, or the id if the person is unknown."""
         return next((one.name for one in self.people if one.id == person), person)
 
     def channel(self, channel: str) -> Channel:
-        """A channel by its id."""
+        """Return a channel by its id; an unknown one has its id as its name."""
         return next((one for one in self.channels if one.id == channel), Channel(channel, channel))
 
     def dialog(self, person: str) -> Dialog | None:
-        """The dialog in front of somebody."""
+        """Return the topmost dialog of a person; None if none is open."""
         return next((one for one in reversed(self.dialogs) if one.person == person), None)
 
     def deed(self, identifier: str) -> Deed | None:
-        """What somebody did, by its id."""
+        """Return an act by its id; None if unknown."""
         return next((one for one in self.deeds if one.id == identifier), None)
 
     def message(self, key: Key) -> Message | None:
-        """A message by its key."""
+        """Return a message by its key; None if unknown."""
         return next((one for one in self.messages if one.key == key), None)
 
     def notices(self, person: str) -> Sequence[Message]:
-        """What only that person sees."""
+        """Return the messages that only that person sees."""
         return [message for message in self.messages if message.only_for == person]
 
     @property
     def live(self) -> Sequence[Message]:
-        """The bot's messages that can be used."""
+        """The bot's messages that everybody sees and that have controls."""
         return [message for message in self.messages if message.live]
 
 
 def stopper(found: Sequence[Control]) -> Control | None:
-    """The Stop that is all there is to press."""
+    """Return the Stop button if it is the only control; None otherwise."""
     alone = found[0] if len(found) == 1 else None
     return alone if alone is not None and alone.kind == "button" and same(alone.label, "Stop") == 0 else None

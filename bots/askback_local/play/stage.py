@@ -1,4 +1,4 @@
-"""What a player knows while it plays: where people talk, which cards there were, what the model heard."""
+"""The state of a play: the conversations, the cards so far, and the model's tool calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Stage", "Wrong"]
 
 
 class Wrong(Exception):
-    """A step did not come to what it had to."""
+    """A step did not have the required result."""
 
 
 class Stage:
@@ -38,27 +38,31 @@ class Stage:
 
     @property
     def cards(self) -> Collection[Key]:
-        """The messages that have ever had controls."""
+        """The messages that had controls at some time."""
         return self._cards.keys()
 
     @property
     def here(self) -> Place:
-        """The conversation that goes on."""
+        """The current conversation.
+
+        Raises:
+            Wrong: no person has written yet.
+        """
         if self._place is None:
             raise Wrong('nobody has written anything yet: begin with a step write = "hello"')
         return self._place
 
     def go(self, key: str, place: Place, at: str) -> None:
-        """Somebody wrote there: what is said from now on counts."""
+        """Make a conversation the current one; texts of the bot count from `at` on."""
         self.places[key] = self._place = place
         self.since = at
 
     def look(self, person: str) -> None:
-        """Private notices that are there already will not count as new."""
+        """Mark a person's present private notices as known, so that they do not count as new."""
         self._notices[person] = frozenset(note.key for note in self.door.scene.notices(person))
 
     def remember(self, scene: Scene) -> None:
-        """Every version of every card in these conversations: late clicks are clicks on older ones."""
+        """Remember every version of every card in these conversations, because late clicks use older ones."""
         for message in scene.live:
             if any(place.holds(message) for place in self.places.values()):
                 versions = self._cards.setdefault(message.key, [])
@@ -66,7 +70,7 @@ class Stage:
                     versions.append(message)
 
     def usable(self, scene: Scene, person: str, *, late: bool) -> list[Message]:
-        """The messages that somebody can use, the newest first; with `late`, as they were before."""
+        """Return the messages that a person can use, newest first; with `late`, in all remembered versions."""
         here = self.here
         messages = [
             message
@@ -78,7 +82,7 @@ class Stage:
         return [message for message in messages if message.controls]
 
     def seen(self, scene: Scene, person: str) -> Seen:
-        """The scene as somebody sees it, with what is remembered."""
+        """Return the scene as a person sees it, with the memory of this play."""
         self.remember(scene)
         return Seen(
             scene=scene,
@@ -93,7 +97,7 @@ class Stage:
         )
 
     def log(self) -> list[JsonObject]:
-        """The model's log, without the conversations of others."""
+        """Return the model's log without other conversations."""
         names: set[JsonValue] = {script.name for script in self.scenario.scripts}
         return [
             entry
@@ -102,11 +106,15 @@ class Stage:
         ]
 
     def heard(self) -> tuple[Heard, ...]:
-        """The tool calls of this play, with their results."""
+        """Return the tool calls of this play, with their results."""
         return hearing(self.log())
 
     def person(self, name: str | None) -> str:
-        """The id of somebody, by id or name; of the first person where nobody is named."""
+        """Return a person's id, given an id or a name; None means the scenario's person, or the first one.
+
+        Raises:
+            Wrong: no person has that name.
+        """
         people = self.door.scene.people
         wanted = name or self.scenario.by
         for person in people:
@@ -116,7 +124,11 @@ class Stage:
         raise Wrong(f"nobody is called “{wanted}”; there is: {known}")
 
     def channel(self, name: str, person: str) -> Channel:
-        """A channel by id or name; `dm` is the direct message of that person."""
+        """Return a channel by id or name; `dm` is the direct message of that person.
+
+        Raises:
+            Wrong: no channel has that name.
+        """
         channels = self.door.scene.channels
         for channel in channels:
             own = channel.kind == "dm" and channel.person == person

@@ -1,4 +1,4 @@
-"""What people write in a scenario, and how they stop the bot: through the doors, in one conversation or another."""
+"""Writes and stops the bot for the people in a scenario, each in one conversation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DONE = ("element_not_found", "component_not_found", "nothing_to_stop")
 
 
 class Talking:
-    """The voices of the people in a scenario."""
+    """Writes, and presses Stop, for the people in a scenario."""
 
     def __init__(self, stage: Stage, transcript: Transcript) -> None:
         self._stage = stage
@@ -51,14 +51,14 @@ class Talking:
         self._stage.go(key, place, message.at if message is not None else "")
 
     async def _thread(self, root: str, within: float) -> None:
-        """Where the bot has to open threads, people write in one once it is there."""
+        """Wait for the thread, on platforms where the bot opens it."""
         try:
             await self._door.until(lambda scene: scene.threads is None or root in scene.threads, within)
         except TooLate as late:
             raise Wrong(f"the bot has opened no thread to write in ({late})") from None
 
     async def stop(self, person: str, within: float) -> None:
-        """Where the bot is at work in this conversation; what comes of it is for the steps that follow."""
+        """Press Stop where the bot is at work in this conversation; later steps check the effect."""
         here = self._stage.here
 
         def found(scene: Scene) -> Request | None:
@@ -86,7 +86,11 @@ class Talking:
 async def noted(
     door: Doorway, transcript: Transcript, what: str, person: str, answer: JsonObject, within: float
 ) -> None:
-    """Prints what was done, with what the platform says about its acknowledgement."""
+    """Print a person's act, with the bot's acknowledgement of it.
+
+    Raises:
+        Wrong: the platform refused the act.
+    """
     if "code" in answer:
         raise Wrong(str(answer.get("error")))
     identifier = as_text(answer.get("interaction"))

@@ -1,4 +1,4 @@
-"""A conversation as people saw it, in plain text: only what was read back from the services."""
+"""A conversation as people saw it, in plain text, from data that was read back from the services."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Transcript:
         self._out(f"\n✓ {text}")
 
     def did(self, text: str) -> None:
-        """What a person did, which the state shows only by its consequences."""
+        """Print an act of a person, because the state shows only its consequences."""
         self._out(f"    » {text}")
 
     def skip(self, scene: Scene) -> None:
-        """What was there before is no part of this conversation."""
+        """Mark existing messages as shown, because they are not part of this conversation."""
         for message in scene.messages:
             self._shown[message.key] = "\n".join(_lines(message))
 
     def show(self, scene: Scene, heard: Sequence[Heard] = (), *, last: bool = False) -> None:
-        """Everything new since the last time: what changed, then what the model was told, then what was said.
+        """Print everything new: changed messages, then the model's tool results, then new messages and dialogs.
 
-        What the bot says last may still grow, so it waits until something follows it, or for the `last` time.
+        The bot's last text may still grow, so it is printed when another message follows it, or if `last` is set.
         """
         news: list[tuple[Message, bool]] = []
         newest = {(message.channel, message.root): message.key for message in scene.messages if not message.only_for}

@@ -1,4 +1,4 @@
-"""What must not have happened, whatever a scenario expects. Pure: over what was read back."""
+"""Finds errors that no scenario may have, as pure functions of the data that was read back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACK_MS = 3000
 
 
 def unacked(scene: Scene, before: Collection[str] = ()) -> list[str]:
-    """Clicks and messages that the bot did not acknowledge within the 3 s that platforms give it."""
+    """Return the clicks and messages that the bot did not acknowledge within the platforms' limit of 3 s."""
     problems: list[str] = []
     for deed in scene.deeds:
         if deed.id in before:
@@ -29,7 +29,7 @@ def unacked(scene: Scene, before: Collection[str] = ()) -> list[str]:
 
 
 def model_troubles(log: Sequence[JsonObject], heard: Sequence[Heard]) -> list[str]:
-    """Requests that the Messages API refused, results that contradict each other, turns nobody planned."""
+    """Return the refused requests, contradictory results, and unplanned turns or tools of the model."""
     problems = [f"the Messages API refused a request: {reason}" for reason in refusals(log)]
     for call in heard:
         if len(call.results) > 1:
@@ -45,7 +45,10 @@ def model_troubles(log: Sequence[JsonObject], heard: Sequence[Heard]) -> list[st
 
 
 def _not_offered(log: Sequence[JsonObject]) -> list[str]:
-    """A real model calls only what it is offered: the scenario and the bot's settings do not go together."""
+    """Report a called tool that the bot does not offer, because a real model would not call it.
+
+    The scenario and the bot's settings do not match then.
+    """
     for entry in log:
         offered = {as_text(tool.get("name")) for tool in objects(as_object(entry.get("request")).get("tools"))}
         for block in objects(as_object(entry.get("answer")).get("content")):
@@ -57,14 +60,14 @@ def _not_offered(log: Sequence[JsonObject]) -> list[str]:
 
 
 def unanswered(heard: Sequence[Heard]) -> list[str]:
-    """Tool calls whose result never came."""
+    """Return the tool calls that never got a result."""
     return [
         f"{call.name} ({call.id}) never got a result" for call in heard if not call.results and not call.asked_again
     ]
 
 
 def lost_cards(scene: Scene, pressed: Collection[Key]) -> list[str]:
-    """Cards that were answered and still look as if they were not."""
+    """Return the answered cards that still look unanswered."""
     return [
         "a card update was lost: the question was answered, "
         f"and the card still has {_labels(message)}: {_head(message)}"

@@ -1,1 +1,1 @@
-"""Slack on this machine: a workspace, its Web API, its sockets and signed requests, and what people do in it."""
+"""A local Slack: a workspace, its Web API, its sockets and signed requests, and the acts of its people."""

@@ -66,11 +66,11 @@ class SlackApi:
         self._base = ""
 
     def serve_at(self, base: str) -> None:
-        """Where the sockets are reached: ws://host:port."""
+        """Set the base address of the sockets: ws://host:port."""
         self._base = base
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount."""
+        """Return the routes to mount."""
         return [web.post("/api/{method}", self._handle), web.get("/api/{method}", self._handle)]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:

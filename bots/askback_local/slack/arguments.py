@@ -1,4 +1,4 @@
-"""The arguments of an API call, however slack_sdk sent them: query, form or JSON."""
+"""The arguments of an API call, which slack_sdk may send as a query, a form or JSON."""
 
 import json
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class Arguments:
         return self.values.get(name) is not None
 
     def raw(self, name: str) -> JsonValue:
-        """The value as it came."""
+        """Return the value as received."""
         return self.values.get(name)
 
     def text(self, name: str) -> str | None:
-        """A string; numbers are taken as their digits, as in a form."""
+        """Return a string; numbers become their digits, as in a form. None if it is something else."""
         value = self.values.get(name)
         if isinstance(value, str):
             return value
@@ -36,10 +36,10 @@ class Arguments:
         return None
 
     def need(self, name: str) -> str:
-        """A string that must be there.
+        """Return a required string.
 
         Raises:
-            SlackRefusalError: `invalid_arguments`.
+            SlackRefusalError: `invalid_arguments`, if it is missing or empty.
         """
         value = self.text(name)
         if not value:
@@ -47,25 +47,25 @@ class Arguments:
         return value
 
     def flag(self, name: str) -> bool:
-        """A boolean in any of the spellings Slack takes."""
+        """Return True for every spelling of true that Slack accepts."""
         return self.values.get(name) in (True, 1, "1", "true", "True")
 
     def number(self, name: str, default: int) -> int:
-        """A whole number."""
+        """Return a whole number, or `default` if it is missing or something else."""
         value = self.text(name)
         return int(value) if value and value.isdigit() else default
 
     def objects(self, name: str) -> list[JsonObject]:
-        """A list of objects."""
+        """Return the objects of a list."""
         return objects(self.values.get(name))
 
     def without_token(self) -> JsonObject:
-        """What may be shown in a log."""
+        """Return the arguments that a log may show."""
         return {name: value for name, value in self.values.items() if name != "token"}
 
 
 def _decoded(name: str, value: JsonValue) -> JsonValue:
-    """Structured arguments may come as JSON in a string."""
+    """Decode a structured argument that may have come as JSON in a string."""
     if name not in _ENCODED or not isinstance(value, str):
         return value
     try:
@@ -76,10 +76,10 @@ def _decoded(name: str, value: JsonValue) -> JsonValue:
 
 
 async def read_arguments(request: web.Request) -> Arguments:
-    """The arguments of a request, from its query and its body.
+    """Return the arguments of a request, from its query and its body.
 
     Raises:
-        SlackRefusalError: `invalid_json` or `invalid_form_data`.
+        SlackRefusalError: `invalid_json`, `invalid_form_data` or `invalid_post_type`.
     """
     values: JsonObject = dict(request.query)
     if request.can_read_body:
@@ -100,7 +100,7 @@ async def read_arguments(request: web.Request) -> Arguments:
 
 
 def bearer(request: web.Request, arguments: Arguments) -> str | None:
-    """The token of a request."""
+    """Return the token from the header or, failing that, from the arguments."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token:
         return token.strip()

@@ -1,4 +1,4 @@
-"""Blocks as a tree: what stands in what, and what Slack fills in."""
+"""Blocks as a tree: their nesting, and the fields that Slack fills in."""
 
 import secrets
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from askback_local.json_values import JsonObject, as_object, as_text, copied_all
 
 @dataclass(frozen=True)
 class Placed:
-    """An element and the block it stands in."""
+    """An element and the block that contains it."""
 
     block: JsonObject
     element: JsonObject
@@ -26,14 +26,14 @@ class Placed:
 
 
 def each_block(blocks: list[JsonObject]) -> Iterator[JsonObject]:
-    """Every block, those inside containers included."""
+    """Yield every block, including those inside containers."""
     for block in blocks:
         yield block
         yield from each_block(objects(block.get("child_blocks")))
 
 
 def each_element(blocks: list[JsonObject]) -> Iterator[Placed]:
-    """Every interactive element, wherever it stands."""
+    """Yield every interactive element at any depth."""
     for block in each_block(blocks):
         kind = block.get("type")
         if kind == "section":
@@ -50,7 +50,7 @@ def each_element(blocks: list[JsonObject]) -> Iterator[Placed]:
 
 
 def with_defaults(value: JsonValue) -> JsonValue:
-    """Text objects with the fields Slack adds."""
+    """Return a value whose text objects have the fields that Slack adds."""
     if isinstance(value, list):
         return [with_defaults(entry) for entry in value]
     if not isinstance(value, dict):
@@ -64,10 +64,10 @@ def with_defaults(value: JsonValue) -> JsonValue:
 
 
 def filled_in(blocks: list[JsonObject]) -> list[JsonObject]:
-    """Blocks with what Slack adds: block_id, action_id, emoji, verbatim."""
+    """Return copies of the blocks with the fields that Slack adds: block_id, action_id, emoji, verbatim."""
     result = [as_object(with_defaults(block)) for block in copied_all(blocks)]
     for block in each_block(result):
-        # Made-up ids are new each time: state of an earlier version of the message must not stick to them.
+        # Generated ids are new each time, so that state of an earlier message version does not apply to them.
         if not block.get("block_id"):
             block["block_id"] = secrets.token_urlsafe(4)
     for placed in each_element(result):

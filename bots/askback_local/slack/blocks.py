@@ -1,4 +1,4 @@
-"""Which blocks, messages and views Slack accepts, and how it fills in what was left out."""
+"""The rules by which Slack accepts blocks, messages and views, and the fields that it fills in."""
 
 import json
 from typing import Literal
@@ -153,8 +153,8 @@ _table = shape(
     {**_base, "rows": array(array(_cell, most=limits.TABLE_CELLS), most=limits.TABLE_ROWS)},
     {**_id, "column_settings": array(_column, most=limits.TABLE_CELLS, least=0)},
 )
-# The page lists rich_text and input as children too, the live validator was reported to refuse them
-# (docs.rs slack-morphism, SlackContainerBlock): only what both accept is accepted here.
+# The page lists rich_text and input as children too, but the live validator was reported to refuse them (docs.rs
+# slack-morphism, SlackContainerBlock). Only the kinds that both accept are accepted here.
 _children = {kind: _common[kind] for kind in ("section", "actions", "header", "context", "divider", "image")} | {
     "table": _table
 }
@@ -213,7 +213,7 @@ _view = shape(
 
 
 def _characters(value: JsonValue) -> int:
-    """The characters of every text in a block."""
+    """Count the characters of every text in a block."""
     if isinstance(value, dict):
         own = sum(len(entry) for name, entry in value.items() if name == "text" and isinstance(entry, str))
         return own + sum(_characters(entry) for entry in value.values() if not isinstance(entry, str))
@@ -221,7 +221,10 @@ def _characters(value: JsonValue) -> int:
 
 
 def _unique(blocks: list[JsonObject], pointer: str, problems: Problems) -> None:
-    """No block_id twice in a surface, no action_id twice in a block [ref; err invalid_blocks in both cases]."""
+    """Check that a block_id is unique in a surface, and an action_id in a block.
+
+    Slack reports invalid_blocks in both cases [ref; err]. Only one element may have `focus_on_load`.
+    """
     seen: set[str] = set()
     for index, block in enumerate(blocks):
         for inner in each_block([block]):
@@ -248,7 +251,7 @@ def _check(value: JsonValue, surface: Surface, pointer: str, most: int, least: i
 
 
 def check_message_blocks(value: JsonValue) -> list[JsonObject]:
-    """The blocks of a message, with ids filled in.
+    """Return the blocks of a message, with ids filled in.
 
     Raises:
         SlackRefusalError: `invalid_blocks_format`, `invalid_blocks` or `msg_blocks_too_long`.
@@ -264,7 +267,7 @@ def check_message_blocks(value: JsonValue) -> list[JsonObject]:
 
 
 def check_view(value: JsonValue) -> JsonObject:
-    """A modal as the bot sent it, with ids filled in.
+    """Return a modal as the bot sent it, with ids filled in.
 
     Raises:
         SlackRefusalError: `invalid_arguments` or `view_too_large`.
@@ -287,10 +290,10 @@ def check_view(value: JsonValue) -> JsonObject:
 
 
 def check_options(answer: JsonValue) -> list[JsonObject]:
-    """The options (or the options of the groups) a bot answered a search with.
+    """Return the options, also those in groups, with which a bot answered a search.
 
     Raises:
-        SlackRefusalError: `invalid_options`, when Slack's client would show none of them.
+        SlackRefusalError: `invalid_options`, if Slack's client would show none of them.
     """
     problems = Problems()
     body = as_object(answer)

@@ -1,4 +1,4 @@
-"""chat.* and what stands under a message: reactions."""
+"""The chat.* methods, and reactions to messages."""
 
 import json
 import re
@@ -16,13 +16,13 @@ from .posting import Posting
 from .values import Message
 from .workspace import Workspace
 
-# What Slack shows in notifications for blocks without text; recorded payloads hold it.
+# Slack's notification text for blocks without text, as in recorded payloads.
 NO_FALLBACK = "This content can't be displayed."
 _EVENT_TYPE = re.compile(r"[A-Za-z0-9_.\-]{1,255}")
 
 
 def checked_metadata(arguments: Arguments) -> JsonObject | None:
-    """The metadata of a message; an empty object removes it.
+    """Return the metadata of a message; an empty object removes it. None if no metadata is given.
 
     Raises:
         SlackRefusalError: `invalid_metadata_format`, `invalid_metadata_schema`, `metadata_too_large`.
@@ -47,14 +47,14 @@ def checked_metadata(arguments: Arguments) -> JsonObject | None:
 
 
 class ChatMethods:
-    """The methods that post."""
+    """The methods that post, change and delete messages."""
 
     def __init__(self, workspace: Workspace, posting: Posting) -> None:
         self._workspace = workspace
         self._posting = posting
 
     def _content(self, arguments: Arguments, most: int) -> tuple[str, list[JsonObject] | None, str | None]:
-        """Text, blocks and markdown of a new message or version."""
+        """Return text, blocks and markdown of a new message or version."""
         text = arguments.text("text")
         markdown = arguments.text("markdown_text")
         blocks = arguments.raw("blocks")
@@ -113,7 +113,7 @@ class ChatMethods:
                 raise SlackRefusalError("no_text")
             newer = replace(newer, blocks=tuple(blocks), text=text or newer.text, markdown=markdown)
         elif gives_text:
-            # Text alone takes the blocks away, and shows as edited [ref chat.update].
+            # Text alone removes the blocks, and the message shows as edited [ref chat.update].
             newer = replace(newer, blocks=(), text=text, markdown=markdown, edited_ts=self._workspace.next_ts())
         if metadata is not None:
             newer = replace(newer, metadata=metadata or None)

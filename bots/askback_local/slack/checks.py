@@ -1,4 +1,4 @@
-"""How blocks and views are checked: small rules, put together; every problem has Slack's wording and a place."""
+"""Small rules that together check blocks and views; every problem has Slack's wording and a location."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from . import limits
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing Slack would refuse, and where it is."""
+    """A problem that Slack would refuse, and its location."""
 
     message: str
     pointer: str
@@ -23,12 +23,12 @@ class Problem:
 
 @dataclass
 class Problems:
-    """Everything that is wrong: Slack names it all at once."""
+    """All problems found, because Slack reports them together."""
 
     found: list[Problem] = field(default_factory=list[Problem])
 
     def add(self, message: str, pointer: str) -> None:
-        """Note a problem."""
+        """Add a problem."""
         self.found.append(Problem(message, pointer))
 
 
@@ -36,17 +36,17 @@ Rule = Callable[[JsonValue, str, Problems], None]
 
 
 class SlackRefusalError(Exception):
-    """Slack says no: an error code, and with blocks and views where and why."""
+    """A refusal by Slack: an error code and, for blocks and views, the problems with their locations."""
 
     def __init__(self, code: str, problems: list[Problem] | None = None, **more: str) -> None:
-        """`more` stands beside the code."""
+        """Keep the code; `more` holds further fields of the answer."""
         super().__init__(code)
         self.code = code
         self.problems = problems or []
         self._more = more
 
     def answer(self) -> JsonObject:
-        """The body Slack would send."""
+        """Return the body that Slack would send."""
         body: JsonObject = {"ok": False, "error": self.code, **self._more}
         if self.problems:
             body["errors"] = [str(problem) for problem in self.problems]
@@ -89,7 +89,7 @@ def integer(least: int, most: int) -> Rule:
 
 
 def one_of(*values: str) -> Rule:
-    """One of some words."""
+    """One of the given strings."""
 
     def rule(value: JsonValue, pointer: str, problems: Problems) -> None:
         if value not in values:
@@ -148,7 +148,7 @@ def shape(required: Mapping[str, Rule], optional: Mapping[str, Rule]) -> Rule:
 
 
 def by_type(rules: Mapping[str, Rule]) -> Rule:
-    """An object whose `type` says which rule it follows."""
+    """An object whose `type` selects its rule."""
 
     def rule(value: JsonValue, pointer: str, problems: Problems) -> None:
         if not isinstance(value, dict):
@@ -178,7 +178,7 @@ def both(first: Rule, second: Rule) -> Rule:
 
 
 def anything(value: JsonValue, pointer: str, problems: Problems) -> None:
-    """No rule: a field whose content nobody here depends on."""
+    """Accept any value, for fields on which nothing here depends."""
 
 
 identifier = string(limits.ID_LENGTH)

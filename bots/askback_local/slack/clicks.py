@@ -1,4 +1,4 @@
-"""What people do with a mouse in a message or a modal: press, choose, search."""
+"""The clicks of people in a message or a modal: press, choose, search."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ from .socket import SlackSocket
 from .values import Interaction, Message, OpenView, Person
 from .workspace import Workspace, scope_of
 
-# A menu that searches is asked again with what is typed; Slack's client shows this when nothing usable came back.
+# Slack's client shows this if a search returned no usable options.
 NO_OPTIONS = "{name} sent no usable options"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """An element in front of a person: in a message (channel and ts) or in a modal (view_id)."""
+    """An element that a person sees: in a message (channel and ts) or in a modal (view_id)."""
 
     person: str
     block_id: str
@@ -41,7 +41,7 @@ class _Found:
 
 
 class Clicks:
-    """People's clicks."""
+    """Lets people press, choose and search."""
 
     def __init__(self, workspace: Workspace, socket: SlackSocket, base: str = "") -> None:
         self._workspace = workspace
@@ -50,7 +50,7 @@ class Clicks:
         self._base = base
 
     def serve_at(self, base: str) -> None:
-        """Where response_urls are reached."""
+        """Set the base address of the response_urls."""
         self._base = base
 
     async def act(
@@ -60,12 +60,12 @@ class Clicks:
         *,
         as_seen: list[JsonObject] | None = None,
     ) -> Interaction | None:
-        """Use an element. None: nothing is sent to the bot (a field of a form, before Submit).
+        """Use an element; None means that nothing is sent to the bot (a field of a form, before Submit).
 
-        `as_seen` are the blocks the person still has on the screen, when the message has changed since.
+        `as_seen` holds the blocks that the person still has on the screen, if the message has changed since.
 
         Raises:
-            PersonError: Slack's client would not let them.
+            PersonError: Slack's client would not allow it.
         """
         found = self._find(target, as_seen)
         element = found.placed.element
@@ -78,7 +78,7 @@ class Clicks:
         if element.get("type") not in STATELESS:
             self._states.set(found.person.id, found.scope, found.placed, state)
             self._workspace.touch()
-        # A field in an input block tells the bot nothing until Submit, unless dispatch_action asks for it.
+        # A field in an input block sends the bot nothing until Submit, unless dispatch_action is set.
         if found.placed.block.get("type") == "input" and found.placed.block.get("dispatch_action") is not True:
             return None
         return await self._send(found, state)
@@ -87,7 +87,7 @@ class Clicks:
         """Search in a search-as-you-type menu.
 
         Raises:
-            PersonError: the bot did not answer, or with options Slack refuses.
+            PersonError: the element has no search, the bot did not answer, or Slack refuses its options.
         """
         found = self._find(target, None)
         if found.placed.element.get("type") not in ("external_select", "multi_external_select"):

@@ -14,7 +14,7 @@ from askback_local.play.moments import moment
 __all__ = ["NOBODY", "Names", "controls", "words"]
 
 Names = Mapping[str, str]
-"""What is drawn for the ids of people and channels: @ada, #general."""
+"""The drawn names for the ids of people and channels: @ada, #general."""
 
 NOBODY: Names = {}
 
@@ -38,7 +38,7 @@ _KINDS: Mapping[str, Kind] = {
 
 
 def words(value: JsonValue | None, names: Names = NOBODY) -> str:
-    """The text of a text object, as a person reads it."""
+    """Return the text of a text object, as a person reads it."""
     if isinstance(value, str):
         return value
     item = as_object(value)
@@ -54,7 +54,7 @@ def words(value: JsonValue | None, names: Names = NOBODY) -> str:
 
 
 def controls(blocks: Sequence[JsonObject]) -> tuple[Control, ...]:
-    """Every control of these blocks, in the order in which they are drawn."""
+    """Return every control of these blocks, in the order in which they are drawn."""
     return tuple(
         control
         for block, element, label in _elements(blocks)

@@ -1,4 +1,4 @@
-"""The methods that list what there is: channels and people, page by page."""
+"""The methods that list and look up channels and people, page by page."""
 
 import base64
 
@@ -19,12 +19,15 @@ SCOPES = {
     "usergroups.list": ("usergroups:read",),
     "usergroups.users.list": ("usergroups:read",),
 }
-"""One of these has to be held, by the pages of the methods; what is not named here is not looked at."""
+"""The scopes of each method, from Slack's documentation: the bot needs one of them.
+
+Methods without an entry are not checked.
+"""
 _OF_TYPE = {"public_channel": "channels:read", "private_channel": "groups:read", "im": "im:read", "mpim": "mpim:read"}
 
 
 def needed(method: str, arguments: Arguments, held: tuple[str, ...]) -> str | None:
-    """The scope that is missing for a call; None where it may be made."""
+    """Return a scope that the call lacks; None if the call is allowed."""
     if method == "conversations.list":
         return next((_OF_TYPE[kind] for kind in _types(arguments) if _OF_TYPE[kind] not in held), None)
     asked = SCOPES.get(method)
@@ -39,13 +42,13 @@ def _types(arguments: Arguments) -> list[str]:
 
 
 class DirectoryMethods:
-    """What a bot looks names up in."""
+    """The methods with which a bot looks up names."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     def person_object(self, user_id: str, person: Person | None) -> JsonObject:
-        """A user; without a person, the bot itself."""
+        """Return a user object; without a person, it is the bot's."""
         name = person.name if person else self._workspace.bot.name
         real_name = person.real_name if person else self._workspace.bot.name
         return {
@@ -60,7 +63,7 @@ class DirectoryMethods:
         }
 
     def channel_object(self, channel: Channel) -> JsonObject:
-        """A conversation."""
+        """Return a conversation object."""
         if channel.kind == "dm":
             return {"id": channel.id, "is_im": True, "user": channel.person, "is_archived": channel.archived}
         return {
@@ -75,7 +78,7 @@ class DirectoryMethods:
         }
 
     def channels(self, arguments: Arguments) -> JsonObject:
-        """conversations.list: private ones only where the bot is in"""
+        """conversations.list: private channels only if the bot is a member"""
         kinds = _types(arguments)
         found = [
             channel
@@ -87,7 +90,7 @@ class DirectoryMethods:
         return self._page("channels", [self.channel_object(channel) for channel in found], arguments)
 
     def people(self, arguments: Arguments) -> JsonObject:
-        """users.list: also those who have left, and the bot"""
+        """users.list: includes people who have left, and the bot"""
         bot = self._workspace.bot.id
         found = [self.person_object(person.id, person) for person in self._workspace.people.values()]
         return self._page("members", [*found, self.person_object(bot, None)], arguments)

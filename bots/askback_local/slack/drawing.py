@@ -1,4 +1,4 @@
-"""Block Kit in plain text: what a person reads, line by line."""
+"""Block Kit in plain text, line by line, as a person reads it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERED = r"\d+(?:[.)]\s|\s\s)"
 
 
 def drawn(blocks: Sequence[JsonObject], names: Names = NOBODY) -> list[str]:
-    """All lines of these blocks, with their controls where they stand."""
+    """Return all lines of these blocks, with their controls in position."""
     lines: list[str] = []
     for block in blocks:
         lines += _text(block, names)
@@ -28,12 +28,12 @@ def drawn(blocks: Sequence[JsonObject], names: Names = NOBODY) -> list[str]:
 
 
 def body(blocks: Sequence[JsonObject], names: Names = NOBODY) -> str:
-    """What there is to read, without the controls."""
+    """Return the readable text, without the controls."""
     return "\n".join(line for block in blocks for line in _text(block, names))
 
 
 def message_text(message: JsonObject, names: Names = NOBODY) -> str:
-    """Everything that can be read in a message."""
+    """Return the readable text of a message."""
     blocks = objects(message.get("blocks"))
     own = as_text(message.get("markdown")) or words({"type": "mrkdwn", "text": message.get("text", "")}, names)
     return body(blocks, names) if blocks else own

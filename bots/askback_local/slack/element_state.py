@@ -1,4 +1,4 @@
-"""What people have set in elements and not sent yet: Slack's client keeps it, per person."""
+"""Values that people have set in elements and not sent yet; like Slack's client, it keeps them per person."""
 
 from askback_local.json_values import JsonObject, as_object, as_text, copied, json_list, objects, texts
 
@@ -10,11 +10,11 @@ STATELESS = ("button", "overflow")
 
 
 class ChoiceError(ValueError):
-    """Someone tried to choose what the element does not offer."""
+    """A choice that the element does not allow."""
 
 
 def initial_state(element: JsonObject) -> JsonObject:
-    """The value an element shows before anyone touched it."""
+    """Return the value that an element shows before a person has touched it."""
     kind = as_text(element.get("type"))
     state: JsonObject = {"type": kind}
     if kind in ("static_select", "external_select", "radio_buttons"):
@@ -31,10 +31,10 @@ def initial_state(element: JsonObject) -> JsonObject:
 
 
 def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObject]) -> JsonObject:
-    """The value after a choice. `offered` are the options of a search-as-you-type menu.
+    """Return the value after a choice; `offered` holds the options of a search-as-you-type menu.
 
     Raises:
-        ChoiceError: the element does not offer that.
+        ChoiceError: the element does not offer a chosen option, or allows fewer choices.
     """
     kind = as_text(element.get("type"))
     state: JsonObject = {"type": kind}
@@ -64,41 +64,41 @@ def chosen_state(element: JsonObject, selected: list[str], offered: list[JsonObj
 
 
 def is_empty(state: JsonObject) -> bool:
-    """Whether nothing is chosen or written."""
+    """Return True if nothing is chosen or written."""
     return not any(value for name, value in state.items() if name != "type")
 
 
 class ElementStates:
-    """Per person, message (or modal), block and element: what is set, and which options were found."""
+    """Values and found options, per person, message (or modal), block and element."""
 
     def __init__(self) -> None:
         self._set: dict[tuple[str, str, str, str], JsonObject] = {}
         self._found: dict[tuple[str, str, str, str], list[JsonObject]] = {}
 
     def set(self, person: str, scope: str, placed: Placed, state: JsonObject) -> None:
-        """Remember what someone set."""
+        """Remember a value that a person set."""
         self._set[person, scope, placed.block_id, placed.action_id] = copied(state)
 
     def get(self, person: str, scope: str, placed: Placed) -> JsonObject:
-        """What someone sees in an element."""
+        """Return the value that a person sees in an element."""
         known = self._set.get((person, scope, placed.block_id, placed.action_id))
         if known is not None and known.get("type") == placed.element.get("type"):
             return copied(known)
         return initial_state(placed.element)
 
     def found(self, person: str, scope: str, placed: Placed) -> list[JsonObject]:
-        """The options a search-as-you-type menu has shown to someone."""
+        """Return the options of a search-as-you-type menu that a person has seen, including the chosen ones."""
         shown = self._found.get((person, scope, placed.block_id, placed.action_id), [])
         current = self.get(person, scope, placed)
         option = as_object(current.get("selected_option"))
         return [*([option] if option else []), *objects(current.get("selected_options")), *shown]
 
     def remember_found(self, person: str, scope: str, placed: Placed, options: list[JsonObject]) -> None:
-        """Note the options that were shown."""
+        """Remember the options that a person has seen."""
         self._found[person, scope, placed.block_id, placed.action_id] = options
 
     def values(self, person: str, scope: str, blocks: list[JsonObject]) -> JsonObject:
-        """`state.values`: everything that can be set, as it is set now."""
+        """Return `state.values`: the current value of every element that can be set."""
         values: JsonObject = {}
         for placed in each_element(blocks):
             if placed.element.get("type") not in STATELESS:
@@ -108,21 +108,21 @@ class ElementStates:
         return values
 
     def keep_blocks(self, scope: str, message: Message) -> None:
-        """A new version of a message: what was set in blocks that are gone, is gone."""
+        """Drop the values of blocks that a new version of the message no longer has."""
         kept = {as_text(block.get("block_id")) for block in each_block(list(message.blocks))}
         for known in (self._set, self._found):
             for key in [key for key in known if key[1] == scope and key[2] not in kept]:
                 del known[key]
 
     def keep_view(self, view_id: str, blocks: list[JsonObject]) -> None:
-        """A new version of a modal: only what has the same block_id and action_id stays [ref modals]."""
+        """Drop all but the elements of a new modal version with the same block_id and action_id [ref modals]."""
         kept = {(placed.block_id, placed.action_id) for placed in each_element(blocks)}
         for known in (self._set, self._found):
             for key in [key for key in known if key[1] == view_id and (key[2], key[3]) not in kept]:
                 del known[key]
 
     def drop(self, scope: str) -> None:
-        """A message or modal is gone."""
+        """Drop the values of a message or modal that is gone."""
         for known in (self._set, self._found):
             for key in [key for key in known if key[1] == scope]:
                 del known[key]

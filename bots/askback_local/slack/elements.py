@@ -1,4 +1,4 @@
-"""Which block elements Slack accepts: buttons, menus, choices, text fields."""
+"""The rules by which Slack accepts block elements: buttons, menus, choices, text fields."""
 
 from pydantic import JsonValue
 
@@ -49,7 +49,7 @@ _group = shape({"label": plain_text(limits.OPTION_TEXT), "options": array(_menu_
 
 
 def all_options(element: JsonObject) -> list[JsonObject]:
-    """The options of an element, those in groups included."""
+    """Return the options of an element, including those in groups."""
     grouped = [option for group in objects(element.get("option_groups")) for option in objects(group.get("options"))]
     return [*objects(element.get("options")), *grouped]
 
@@ -59,7 +59,7 @@ def _option_key(option: JsonObject) -> tuple[str, str]:
 
 
 def _own_options(value: JsonValue, pointer: str, problems: Problems) -> None:
-    """Values differ, and what is chosen at first is among the options."""
+    """Check that values differ and that the initial choice is among the options."""
     element = as_object(value)
     options = all_options(element)
     values = [as_text(option.get("value")) for option in options]
@@ -83,7 +83,7 @@ def _static_menu(value: JsonValue, pointer: str, problems: Problems) -> None:
 
 
 def _lengths(value: JsonValue, pointer: str, problems: Problems) -> None:
-    """A text field must be able to hold what it starts with."""
+    """Check the length limits of a text field, also against its initial value."""
     element = as_object(value)
     least, most = element.get("min_length", 0), element.get("max_length", limits.INPUT_TEXT)
     if isinstance(least, int) and isinstance(most, int) and least > most:
@@ -207,7 +207,7 @@ IN_INPUT = (
 
 
 def elements(allowed: tuple[str, ...]) -> Rule:
-    """The elements that may stand in one place."""
+    """Return the rule for the elements that one kind of block may contain."""
     return by_type({kind: ELEMENTS[kind] for kind in allowed})
 
 

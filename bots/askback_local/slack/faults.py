@@ -1,4 +1,4 @@
-"""Faults: what goes wrong on purpose, so that tests can ask for it by name."""
+"""Faults that tests can cause by name."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ class Fault:
 
     kind: FaultKind
     method: str = "*"
-    times: int | None = 1  # None: until it is removed
+    times: int | None = 1  # None means until it is removed
     error: str = "internal_error"
     status: int = 200
     retry_after: int | None = None
@@ -32,7 +32,7 @@ class Fault:
 
 
 class Faults:
-    """The faults that are switched on. They are used up in the order they were added."""
+    """The active faults, used up in the order in which they were added."""
 
     def __init__(self) -> None:
         self._active: dict[int, Fault] = {}
@@ -41,17 +41,17 @@ class Faults:
 
     @property
     def active(self) -> dict[int, Fault]:
-        """What is switched on now, by id."""
+        """The active faults by id."""
         return dict(self._active)
 
     def add(self, fault: Fault) -> int:
-        """Switch a fault on; the id removes it again."""
+        """Activate a fault and return its id, which `remove` takes."""
         self._last_id += 1
         self._active[self._last_id] = fault
         return self._last_id
 
     def ratelimit(self, method: str, *, retry_after: int = 1, times: int = 1) -> int:
-        """What Slack does when an app calls too often: HTTP 429 with Retry-After."""
+        """Let a method answer as Slack does when an app calls too often: HTTP 429 with Retry-After in seconds."""
         return self.add(
             Fault(
                 kind="error",
@@ -68,17 +68,17 @@ class Faults:
         return self.add(Fault(kind="error", method=method, error=error, times=times))
 
     def remove(self, fault_id: int) -> None:
-        """Switch one fault off."""
+        """Deactivate a fault."""
         self._active.pop(fault_id, None)
         self._wake()
 
     def clear(self) -> None:
-        """Switch every fault off."""
+        """Deactivate every fault."""
         self._active.clear()
         self._wake()
 
     def take(self, kind: FaultKind, method: str) -> Fault | None:
-        """The first fault that applies, used up once."""
+        """Return the first fault that applies and use it up once; None if there is none."""
         for fault_id, fault in self._active.items():
             if fault.kind == kind and fault.method in ("*", method):
                 if fault.times is not None:
@@ -96,7 +96,7 @@ class Faults:
             await self._change()
 
     async def until_off(self, kind: FaultKind) -> None:
-        """Return when no fault of that kind is switched on."""
+        """Return when no fault of that kind is active."""
         while any(fault.kind == kind for fault in self._active.values()):
             await self._change()
 

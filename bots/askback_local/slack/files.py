@@ -1,4 +1,4 @@
-"""Files as Slack tells of them: objects beside a message; their addresses open for a token with files:read."""
+"""Files as Slack describes them in a message; their URLs open for a token with files:read."""
 
 from pathlib import PurePath
 from urllib.parse import quote
@@ -25,7 +25,7 @@ _KINDS = {
 
 
 def file_object(workspace: Workspace, person: Person, attached: Attached) -> JsonObject:
-    """A file that somebody has just put beside a message, in the shape of recorded ones."""
+    """Return a file that a person has just attached to a message, in the shape of recorded ones."""
     file_id = workspace.next_id("F")
     extension = PurePath(attached.name).suffix.removeprefix(".").lower()
     kind, pretty = _KINDS.get(extension, (extension or "binary", extension.upper() or "Binary"))

@@ -1,4 +1,4 @@
-"""Signed HTTP: how events and interactions reach a bot that has no socket."""
+"""Signed HTTP: delivers events and interactions to a bot that has no socket."""
 
 import asyncio
 import hashlib
@@ -22,7 +22,7 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 
 def signed(secret: str, body: bytes, now: float) -> dict[str, str]:
-    """The headers by which an app knows that a request is Slack's."""
+    """Return the headers that prove to an app that a request is Slack's."""
     timestamp = str(int(now))
     digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
     return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
@@ -31,7 +31,7 @@ def signed(secret: str, body: bytes, now: float) -> dict[str, str]:
 class SlackHttp(SlackSocket):
     """Delivers to request URLs instead of sockets.
 
-    An event that is not answered with 200 in time is sent again, with `x-slack-retry-num`; an interaction never is.
+    An event that is not answered with 200 in time is sent again, with `x-slack-retry-num`. An interaction never is.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class SlackHttp(SlackSocket):
         self._there = asyncio.Event()
         self._session: aiohttp.ClientSession | None = None
         self.sent: list[tuple[str, dict[str, str], int | None]] = []
-        """Path, headers and status of every request; None where there was no answer in time."""
+        """Path, headers and status of every request; the status is None if no answer came in time."""
 
     @property
     def connections(self) -> int:
-        """How many processes stand behind the request URLs."""
+        """The number of processes behind the request URLs."""
         return len(self._bases)
 
     async def connected(self) -> None:
@@ -61,9 +61,10 @@ class SlackHttp(SlackSocket):
         await self._there.wait()
 
     async def send_to(self, *bases: str) -> bool:
-        """Set the request URLs, as on the app's page: Slack takes only one that answers its challenge.
+        """Set the request URLs, as on the app's page; return False if one does not answer Slack's challenge.
 
-        Several are those of processes behind one balancer: it takes them in turn, and the next one where one is gone.
+        Several URLs belong to processes behind one load balancer, which takes them in turn and skips those that are
+        gone.
         """
         self._bases = tuple(base.rstrip("/") for base in bases)
         for _ in bases:
@@ -121,7 +122,7 @@ class SlackHttp(SlackSocket):
     async def _post(
         self, path: str, body: bytes, kind: str, more: dict[str, str] | None = None
     ) -> tuple[int | None, str]:
-        """Status and body of the answer; no status where none came in time."""
+        """Return the status and the body of the answer; the status is None if no answer came in time."""
         if self._session is None:
             self._session = aiohttp.ClientSession()
         headers = {"Content-Type": kind, **(more or {}), **signed(self.secret, body, self._workspace.clock.time())}
@@ -137,7 +138,10 @@ class SlackHttp(SlackSocket):
     async def _balanced(
         self, session: aiohttp.ClientSession, path: str, body: bytes, headers: dict[str, str]
     ) -> tuple[int, str]:
-        """Send it to the process whose turn it is, else to the next: only where nobody listens was nothing taken."""
+        """Send to the process whose turn it is, or to the next one if it does not accept connections.
+
+        Other errors do not move on, because the process may have received the request.
+        """
         start, last = next(self._next), len(self._bases) - 1
         for offset in range(last + 1):
             base = self._bases[(start + offset) % len(self._bases)]

@@ -1,4 +1,4 @@
-"""Slack's limits, in one table, each with the place it was read from.
+"""Slack's limits, in one table, each with its source.
 
 [ref] docs.slack.dev/reference/..., [sdk] slack_sdk.models 3.47, [err] a refusal of the live API that was
 published with its text, [3p] reported by others, not documented.
@@ -67,7 +67,7 @@ ACK_SECONDS: Final = 3.0  # [ref interactivity/handling-user-interaction]
 TRIGGER_SECONDS: Final = 3.0  # [ref interactivity/handling-user-interaction]
 RESPONSE_URL_SECONDS: Final = 1_800.0  # [ref handling-user-interaction]
 RESPONSE_URL_USES: Final = 5  # [ref handling-user-interaction]
-STREAM_SECONDS: Final = 300.0  # [3p python-slack-sdk#1859: a stream ends by itself after about five minutes]
+STREAM_SECONDS: Final = 300.0  # [3p python-slack-sdk#1859: a stream ends automatically after about five minutes]
 STATUS_SECONDS: Final = 120.0  # [ref assistant.threads.setStatus]
 LOADING_MESSAGES: Final = 10  # [ref assistant.threads.setStatus]
 SESSION_TITLE: Final = 200  # [ref agents.sessions.setStatus, agents.sessions.rename]

@@ -1,4 +1,4 @@
-"""What people do with a modal: submit it, or close it."""
+"""The acts of people in a modal: submit it, or close it."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ TROUBLE = "We had some trouble connecting. Try again?"
 
 @dataclass(frozen=True)
 class Submitted:
-    """What became of a submission: errors by block_id when the modal stays open because of them."""
+    """The result of a submission; `errors`, by block_id, keep the modal open."""
 
     interaction: Interaction | None
     errors: dict[str, str]
@@ -33,7 +33,7 @@ class Submitted:
 
 
 class Modals:
-    """People's modals."""
+    """Submits and closes modals for people."""
 
     def __init__(self, workspace: Workspace, socket: SlackSocket, views: ViewMethods) -> None:
         self._workspace = workspace
@@ -41,10 +41,10 @@ class Modals:
         self._views = views
 
     async def submit(self, person: str, view_id: str, values: JsonObject) -> Submitted:
-        """Fill in and press Submit. `values`: block_id -> action_id -> text, value or list of values.
+        """Fill in a modal and press Submit; `values` is block_id -> action_id -> text, value or list of values.
 
         Raises:
-            PersonError: Slack's client would not let them.
+            PersonError: Slack's client would not allow it.
         """
         who, view = self._top(person, view_id)
         if view.view.get("submit") is None:
@@ -64,10 +64,10 @@ class Modals:
         return Submitted(done, errors, error)
 
     async def close(self, person: str, view_id: str, *, everything: bool = False) -> Interaction | None:
-        """Press Cancel, or with `everything` the cross that closes the whole stack.
+        """Press Cancel, or with `everything` the cross that closes the whole stack; None means that nothing is sent.
 
         Raises:
-            PersonError: there is no such modal in front.
+            PersonError: that modal is not the topmost one of the person.
         """
         who, view = self._top(person, view_id)
         stack = self._workspace.stack(who.id)
@@ -111,7 +111,7 @@ class Modals:
                     raise PersonError("invalid_choice", str(error)) from error
 
     def _client_errors(self, person: Person, view: OpenView) -> dict[str, str]:
-        """What Slack's client says before it asks the bot."""
+        """Return the errors that Slack's client shows before it asks the bot."""
         errors: dict[str, str] = {}
         for placed in self._inputs(view):
             state = self._workspace.element_states.get(person.id, view.id, placed)
@@ -132,7 +132,7 @@ class Modals:
         return [placed for placed in found if placed.block.get("type") == "input"]
 
     def _react(self, view: OpenView, ack: Ack) -> tuple[dict[str, str], str | None]:
-        """Do what the bot answered: errors by block_id, and what the person reads when it went wrong."""
+        """Carry out the bot's answer; return errors by block_id, and a text for the person if it failed."""
         if not ack.acked:
             return {}, ack.error
         current = self._workspace.view(view.id)
@@ -158,7 +158,7 @@ class Modals:
         return {}, None
 
     def _show_errors(self, view: OpenView, given: JsonObject) -> dict[str, str]:
-        """Errors stand under input blocks; Slack refuses keys that are none."""
+        """Show errors under input blocks; Slack refuses the keys of other blocks."""
         inputs = {placed.block_id for placed in self._inputs(view)}
         errors = {block_id: as_text(text) for block_id, text in given.items()}
         if not errors or set(errors) - inputs or not all(errors.values()):

@@ -1,4 +1,4 @@
-"""What Slack tells a bot: events and interactions, in the shape of recorded ones."""
+"""The events and interactions that Slack sends to a bot, in the shape of recorded ones."""
 
 import re
 import uuid
@@ -14,7 +14,7 @@ VERIFICATION_TOKEN = "local-verification-token"  # noqa: S105 - Slack's legacy f
 
 
 def user_object(workspace: Workspace, person: Person) -> JsonObject:
-    """Who did it."""
+    """Return the person as interactions name them."""
     return {"id": person.id, "username": person.name, "name": person.name, "team_id": workspace.team.id}
 
 
@@ -33,7 +33,7 @@ def _heading(workspace: Workspace, kind: str, person: Person) -> JsonObject:
 def message_object(
     workspace: Workspace, message: Message, *, with_metadata: bool = False, blocks: list[JsonObject] | None = None
 ) -> JsonObject:
-    """A message as the API and the payloads show it."""
+    """Return a message as the API and the payloads show it."""
     shown: JsonObject = {
         "type": "message",
         "user": message.user,
@@ -59,7 +59,7 @@ def message_object(
     if message.blocks or blocks:
         shown["blocks"] = json_list([copied(block) for block in (blocks or message.blocks)])
     if message.files:
-        # With files a message is of another kind, and comes without its team [3p slack-api-specs#62].
+        # With files, a message has another subtype, and comes without its team [3p slack-api-specs#62].
         del shown["team"]
         shown |= {"files": json_list(copied_all(list(message.files))), "upload": False, "display_as_bot": False}
         shown["subtype"] = "file_share"
@@ -87,7 +87,7 @@ def block_actions(
     trigger_id: str,
     response_url: str,
 ) -> JsonObject:
-    """A click in a message."""
+    """Return the interaction for a click in a message."""
     channel = workspace.channels[message.channel]
     container: JsonObject = {
         "type": "message",
@@ -115,7 +115,7 @@ def block_actions(
 def view_actions(
     workspace: Workspace, person: Person, view: OpenView, action: JsonObject, *, state: JsonObject, trigger_id: str
 ) -> JsonObject:
-    """A click in a modal."""
+    """Return the interaction for a click in a modal."""
     return {
         **_heading(workspace, "block_actions", person),
         "container": {"type": "view", "view_id": view.id},
@@ -126,14 +126,14 @@ def view_actions(
 
 
 def view_object(view: OpenView, state: JsonObject) -> JsonObject:
-    """A modal with what is written in it."""
+    """Return a modal with the values that are set in it."""
     return {**copied(view.view), "state": {"values": state}}
 
 
 def view_submission(
     workspace: Workspace, person: Person, view: OpenView, *, state: JsonObject, trigger_id: str
 ) -> JsonObject:
-    """Submit was pressed."""
+    """Return the interaction for a press of Submit."""
     return {
         **_heading(workspace, "view_submission", person),
         "trigger_id": trigger_id,
@@ -145,7 +145,7 @@ def view_submission(
 def view_closed(
     workspace: Workspace, person: Person, view: OpenView, *, state: JsonObject, is_cleared: bool
 ) -> JsonObject:
-    """A modal was closed without Submit."""
+    """Return the interaction for a modal that was closed without Submit."""
     return {
         **_heading(workspace, "view_closed", person),
         "view": view_object(view, state),
@@ -163,7 +163,7 @@ def block_suggestion(
     view: OpenView | None = None,
     state: JsonObject | None = None,
 ) -> JsonObject:
-    """Someone types into a search-as-you-type menu."""
+    """Return the interaction for a person who types into a search-as-you-type menu."""
     payload: JsonObject = {
         **_heading(workspace, "block_suggestion", person),
         "action_id": placed.action_id,
@@ -188,7 +188,7 @@ def block_suggestion(
 
 
 def action_object(placed: Placed, state: JsonObject, action_ts: str) -> JsonObject:
-    """What was done to one element."""
+    """Return the act on one element."""
     action: JsonObject = {"action_id": placed.action_id, "block_id": placed.block_id}
     kept = ("text", "value", "style", "url", "confirm") if placed.element.get("type") == "button" else ("placeholder",)
     for name in kept:
@@ -203,7 +203,7 @@ _MARKUP = re.compile(r"<@(?P<user>[UW][A-Z0-9]+)>|<(?P<url>https?://[^>|]+)>")
 
 
 def rich_text_of(text: str) -> JsonObject:
-    """The block Slack's client adds to what people write."""
+    """Return the block that Slack's client adds to texts that people write."""
     parts: JsonList = []
     at = 0
     for match in _MARKUP.finditer(text):
@@ -224,17 +224,17 @@ def rich_text_of(text: str) -> JsonObject:
 
 
 def escaped(text: str) -> str:
-    """Text as Slack's client sends it."""
+    """Return a text as Slack's client sends it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def unescaped(text: str) -> str:
-    """Text as people read it."""
+    """Return a text as people read it."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def event_callback(workspace: Workspace, event: JsonObject) -> JsonObject:
-    """An event with what Slack puts around it."""
+    """Return an event with the envelope that Slack adds."""
     return {
         "token": VERIFICATION_TOKEN,
         "team_id": workspace.team.id,
@@ -258,7 +258,7 @@ def event_callback(workspace: Workspace, event: JsonObject) -> JsonObject:
 
 
 def channel_type(workspace: Workspace, channel_id: str) -> str:
-    """How events name the kind of a channel."""
+    """Return the kind of a channel, as events name it."""
     channel = workspace.channels[channel_id]
     if channel.kind == "dm":
         return "im"
@@ -285,7 +285,7 @@ def app_mention_event(workspace: Workspace, message: Message) -> JsonObject:
 def session_stopped_event(
     workspace: Workspace, person: Person, channel: str, thread_ts: str, streams: list[str]
 ) -> JsonObject:
-    """`agent_session_stopped`: Stop was pressed; `streams` are the messages that Slack has ended because of it."""
+    """`agent_session_stopped`: Stop was pressed; Slack ended the messages in `streams` because of it."""
     return {
         "type": "agent_session_stopped",
         "channel": channel,
@@ -312,7 +312,7 @@ def message_changed_event(workspace: Workspace, message: Message, previous: Mess
 
 
 def message_deleted_event(workspace: Workspace, previous: Message, ts: str) -> JsonObject:
-    """`message_deleted`: a message is gone."""
+    """`message_deleted`: a message was deleted."""
     return {
         "type": "message",
         "subtype": "message_deleted",
@@ -327,7 +327,7 @@ def message_deleted_event(workspace: Workspace, previous: Message, ts: str) -> J
 
 
 def tombstone_of(message: Message) -> Message:
-    """What stands in the place of a deleted message that others answered."""
+    """Return the replacement of a deleted message that has replies."""
     return Message(
         channel=message.channel,
         ts=message.ts,
@@ -338,7 +338,7 @@ def tombstone_of(message: Message) -> Message:
 
 
 def message_tombstone_event(workspace: Workspace, previous: Message, ts: str) -> JsonObject:
-    """`message_changed` to a tombstone: the head of a thread is gone, and its answers are not."""
+    """`message_changed` to a tombstone: the root of a thread was deleted, and its replies were not."""
     left = {**message_object(workspace, tombstone_of(previous)), "subtype": "tombstone", "hidden": True}
     return {
         "type": "message",

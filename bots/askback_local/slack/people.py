@@ -1,4 +1,4 @@
-"""What people do with a keyboard: write, edit, delete, archive, stop. And the raw door for recorded payloads."""
+"""The acts of people at a keyboard: write, edit, delete, archive, stop. It also sends recorded payloads."""
 
 import re
 import uuid
@@ -25,7 +25,7 @@ _KINDS: dict[str, InteractionKind] = {
 
 
 class PersonError(Exception):
-    """A person tried what Slack's client would not let them do. `code` is stable, the text is for reading."""
+    """An act that Slack's client would not allow; `code` is stable, and the text is for people."""
 
     def __init__(self, code: str, message: str = "") -> None:
         super().__init__(message or code)
@@ -33,10 +33,10 @@ class PersonError(Exception):
 
 
 def known_person(workspace: Workspace, name_or_id: str) -> Person:
-    """A person by id or name.
+    """Return a person by id or name.
 
     Raises:
-        PersonError: there is nobody of that name.
+        PersonError: no person has that id or name.
     """
     person = workspace.person(name_or_id)
     if person is None:
@@ -45,10 +45,10 @@ def known_person(workspace: Workspace, name_or_id: str) -> Person:
 
 
 def seen_channel(workspace: Workspace, person: Person, name_or_id: str) -> Channel:
-    """A channel that person is in.
+    """Return a channel that the person is in.
 
     Raises:
-        PersonError: there is none.
+        PersonError: the channel does not exist, or the person is not in it.
     """
     channel = workspace.channel(name_or_id)
     if channel is None or not workspace.can_see(person.id, channel):
@@ -57,10 +57,10 @@ def seen_channel(workspace: Workspace, person: Person, name_or_id: str) -> Chann
 
 
 def seen_message(workspace: Workspace, person: Person, channel: Channel, ts: str) -> Message:
-    """A message that person sees.
+    """Return a message that the person sees.
 
     Raises:
-        PersonError: there is none.
+        PersonError: the message does not exist, or only another person sees it.
     """
     message = workspace.message(channel.id, ts)
     if message is None or message.ephemeral_to not in (None, person.id):
@@ -69,7 +69,7 @@ def seen_message(workspace: Workspace, person: Person, channel: Channel, ts: str
 
 
 class People:
-    """People at their keyboards."""
+    """Carries out the acts of people at a keyboard."""
 
     def __init__(self, workspace: Workspace, socket: SlackSocket, posting: Posting) -> None:
         self._workspace = workspace
@@ -85,10 +85,10 @@ class People:
         *,
         files: tuple[Attached, ...] = (),
     ) -> Message:
-        """Post as a person. @name becomes a mention, everything else is escaped; beside files, no text is needed.
+        """Post as a person; @name becomes a mention, everything else is escaped. With files, the text may be empty.
 
         Raises:
-            PersonError: Slack's client would not let them.
+            PersonError: Slack's client would not allow it.
         """
         writer = known_person(self._workspace, person)
         place = seen_channel(self._workspace, writer, channel)
@@ -111,13 +111,13 @@ class People:
         return self._posting.post(message)
 
     def edit(self, person: str, channel: str, ts: str, text: str) -> Message:
-        """Change one's own message."""
+        """Change a person's own message."""
         message = self._own(person, channel, ts)
         sent = self._sent(text)
         return self._posting.change(message, self._posting.edited(message, sent, (rich_text_of(sent),)))
 
     def delete(self, person: str, channel: str, ts: str) -> None:
-        """Take back one's own message; what only oneself sees can be dismissed."""
+        """Delete a person's own message, or dismiss a message that only this person sees."""
         reader = known_person(self._workspace, person)
         message = self._workspace.message(seen_channel(self._workspace, reader, channel).id, ts)
         if message is not None and message.ephemeral_to == reader.id:
@@ -126,7 +126,7 @@ class People:
         self._posting.remove(self._own(person, channel, ts))
 
     def moderate(self, person: str, channel: str, ts: str) -> None:
-        """Delete anybody's message, as a workspace's administrators may."""
+        """Delete any person's message, as a workspace's administrators may."""
         moderator = known_person(self._workspace, person)
         place = seen_channel(self._workspace, moderator, channel)
         message = seen_message(self._workspace, moderator, place, ts)
@@ -135,11 +135,11 @@ class People:
         self._posting.remove(message)
 
     def unfurl(self, person: str, channel: str, ts: str) -> None:
-        """Slack adds a preview to one's own message: the bot hears that it changed, though its words did not."""
+        """Add a link preview to a person's message: the bot receives a change although the text stays the same."""
         self._posting.unfurl(self._own(person, channel, ts))
 
     def archive(self, person: str, channel: str) -> None:
-        """Archive a channel: nobody can write in it any more, and the bot hears of it."""
+        """Archive a channel: no one can write in it any more, and a bot in it is notified."""
         archiver = known_person(self._workspace, person)
         place = seen_channel(self._workspace, archiver, channel)
         if place.kind != "channel":
@@ -181,12 +181,12 @@ class People:
         return _NAME.sub(mention, escaped(text))
 
     def stop(self, person: str, channel: str, thread_ts: str) -> Interaction:
-        """Press Stop in a thread where the agent is working. What it was streaming ends there.
+        """Press Stop in a thread where the agent is working; its streaming messages end.
 
-        The session stays what it is: to move it on is for the app [ref agent_session_stopped].
+        The status of the session stays: the app has to change it [ref agent_session_stopped].
 
         Raises:
-            PersonError: there is no such button.
+            PersonError: there is nothing to stop, or the bot cannot be stopped.
         """
         presser = known_person(self._workspace, person)
         place = seen_channel(self._workspace, presser, channel)
@@ -195,7 +195,7 @@ class People:
             raise PersonError("nothing_to_stop", f"{self._workspace.bot.name} is not working there")
         if not self._workspace.hears_stop:
             raise PersonError("nothing_to_stop", f"{self._workspace.bot.name} cannot be stopped: it does not listen")
-        # A message counts as streaming only until its five minutes are over.
+        # A message counts as streaming only within its five minutes.
         ours = [self._workspace.message(m.channel, m.ts) for m in self._workspace.thread(place.id, thread_ts)]
         streams = [m for m in ours if m is not None and m.streaming]
         for message in streams:
@@ -215,7 +215,7 @@ class People:
         return interaction
 
     async def raw(self, payload: JsonObject) -> Ack:
-        """Send a payload as it is and return what the bot answers."""
+        """Send a payload unchanged and return the bot's answer; an event counts as acknowledged at once."""
         kind = as_text(payload.get("type"))
         person = as_text(as_object(payload.get("user")).get("id"))
         if kind == "event_callback":

@@ -1,4 +1,4 @@
-"""Where a bot may read and write: Slack's answers to a wrong channel, thread or message."""
+"""The places where a bot may read and write, with Slack's answers to a wrong channel, thread or message."""
 
 from .arguments import Arguments
 from .checks import SlackRefusalError
@@ -7,10 +7,10 @@ from .workspace import Workspace
 
 
 def known_channel(workspace: Workspace, arguments: Arguments, *, name: str = "channel") -> Channel:
-    """A channel the bot may know of.
+    """Return a channel that the bot may know.
 
     Raises:
-        SlackRefusalError: `channel_not_found`; a private channel without the bot is not there at all.
+        SlackRefusalError: `channel_not_found`, also for a private channel without the bot.
     """
     channel = workspace.channels.get(arguments.need(name))
     if channel is None or (channel.private and not channel.bot_in):
@@ -19,7 +19,7 @@ def known_channel(workspace: Workspace, arguments: Arguments, *, name: str = "ch
 
 
 def joined_channel(workspace: Workspace, arguments: Arguments, *, name: str = "channel") -> Channel:
-    """A channel the bot is in.
+    """Return a channel that the bot is in.
 
     Raises:
         SlackRefusalError: `channel_not_found`, `not_in_channel`.
@@ -31,7 +31,7 @@ def joined_channel(workspace: Workspace, arguments: Arguments, *, name: str = "c
 
 
 def writable_channel(workspace: Workspace, arguments: Arguments) -> Channel:
-    """A channel the bot may post in; the id of a person stands for their direct message.
+    """Return a channel that the bot may post in; the id of a person selects their direct message.
 
     Raises:
         SlackRefusalError: `channel_not_found`, `not_in_channel`, `is_archived`.
@@ -49,7 +49,9 @@ def writable_channel(workspace: Workspace, arguments: Arguments) -> Channel:
 
 
 def thread_root(workspace: Workspace, channel: Channel, arguments: Arguments) -> str | None:
-    """The thread to post in. A reply's own ts starts no thread ("use the parent's" [ref chat.postMessage]).
+    """Return the thread to post in; None if no thread is given.
+
+    A reply's own ts does not start a thread ("use the parent's" [ref chat.postMessage]).
 
     Raises:
         SlackRefusalError: `invalid_thread_ts`.
@@ -64,7 +66,7 @@ def thread_root(workspace: Workspace, channel: Channel, arguments: Arguments) ->
 
 
 def existing_message(workspace: Workspace, channel: Channel, ts: str) -> Message:
-    """A message everyone in the channel can see.
+    """Return a message that everyone in the channel can see.
 
     Raises:
         SlackRefusalError: `message_not_found`.

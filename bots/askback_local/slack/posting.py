@@ -1,4 +1,4 @@
-"""Everything that puts a message somewhere, changes it or takes it away, and tells the bot about it."""
+"""Posts, changes and deletes messages, and notifies the bot."""
 
 from dataclasses import replace
 
@@ -19,14 +19,14 @@ from .workspace import Workspace
 
 
 class Posting:
-    """Messages and the events they cause."""
+    """Messages and the events that they cause."""
 
     def __init__(self, workspace: Workspace, socket: SlackSocket) -> None:
         self._workspace = workspace
         self._socket = socket
 
     def post(self, message: Message) -> Message:
-        """Post a message. The bot hears of it when it is in the channel, also of its own."""
+        """Post a message; a bot in the channel is notified, even of messages that it posted."""
         self._workspace.put_message(message)
         if message.ephemeral_to is None and self._heard(message.channel):
             channel = self._workspace.channels[message.channel]
@@ -37,19 +37,19 @@ class Posting:
         return message
 
     def change(self, previous: Message, message: Message) -> Message:
-        """Put a newer version in the place of a message."""
+        """Replace a message with a newer version and notify the bot."""
         self._workspace.put_message(message)
         if message.ephemeral_to is None and self._heard(message.channel):
             self._tell(message_changed_event(self._workspace, message, previous), message)
         return message
 
     def unfurl(self, message: Message) -> None:
-        """Tell the bot that a message changed whose words did not: Slack added a preview of a link."""
+        """Notify the bot of a changed message with the same text: Slack added a preview of a link."""
         if self._heard(message.channel):
             self._tell(message_changed_event(self._workspace, message, message), message)
 
     def remove(self, message: Message) -> None:
-        """Delete a message. Below the head of a thread that has answers stays a tombstone [3p]."""
+        """Delete a message; the root of a thread with replies is replaced by a tombstone [3p]."""
         self._workspace.remove_message(message)
         has_answers = any(one.ts != message.ts for one in self._workspace.thread(message.channel, message.ts))
         if has_answers:
@@ -60,7 +60,7 @@ class Posting:
             self._tell(told(self._workspace, message, ts), message)
 
     def edited(self, message: Message, text: str, blocks: tuple[JsonObject, ...]) -> Message:
-        """A message with a new text, marked as edited."""
+        """Return a message with a new text, marked as edited."""
         return replace(message, text=text, blocks=blocks, edited_ts=self._workspace.next_ts())
 
     def _heard(self, channel_id: str) -> bool:

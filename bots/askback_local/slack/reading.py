@@ -1,4 +1,4 @@
-"""The methods that only read: who am I, who is that, who belongs together, what was said."""
+"""The methods that only read: the bot, users, user groups and messages."""
 
 import base64
 
@@ -51,7 +51,7 @@ class ReadingMethods:
         return {"user": self._directory.person_object(user_id, person)}
 
     def replies(self, arguments: Arguments) -> JsonObject:
-        """conversations.replies: the message that a thread hangs from, then the replies, oldest first"""
+        """conversations.replies: the root of the thread, then the replies, oldest first"""
         channel = joined_channel(self._workspace, arguments)
         asked = self._workspace.message(channel.id, arguments.need("ts"))
         if asked is None or asked.ephemeral_to is not None:
@@ -136,7 +136,7 @@ class ReadingMethods:
 
 
 def _about_replies(thread: list[Message]) -> JsonObject:
-    """What the message that a thread hangs from tells of it."""
+    """Return the fields in which the root of a thread describes the replies."""
     people: JsonList = [*dict.fromkeys(reply.user for reply in thread[1:])]
     return {
         "thread_ts": thread[0].ts,
@@ -169,7 +169,7 @@ def _limit(arguments: Arguments, default: int) -> int:
 
 
 def _cursor(message: Message) -> str:
-    """Where the next page begins. A message that comes meanwhile moves nothing."""
+    """Return the cursor of the next page; a message that arrives meanwhile does not shift it."""
     return base64.b64encode(f"next_ts:{message.ts}".encode()).decode()
 
 

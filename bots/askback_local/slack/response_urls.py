@@ -1,4 +1,4 @@
-"""response_url: answering an interaction with a message, five times within half an hour."""
+"""response_url: up to five messages in answer to an interaction, within half an hour."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ from .posting import Posting
 from .values import ApiCall, Message, ResponseUrl
 from .workspace import Workspace
 
-METHOD: Final = "response_url"  # the name under which faults and the log know it
+METHOD: Final = "response_url"  # the name in faults and in the log
 _GONE = ("used_url", "expired_url", "message_not_found", "invalid_url")
 
 
@@ -31,7 +31,7 @@ class ResponseUrls:
         self._posting = posting
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount."""
+        """Return the routes to mount."""
         return [web.post("/response/{token}", self._handle)]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
@@ -60,7 +60,7 @@ class ResponseUrls:
             answer = refusal.answer()
             if status == 200:
                 status = 404 if refusal.code in _GONE else 400
-        # The token in the address is a secret of its kind: the log shows only what was said.
+        # The token in the address is a secret, so the log holds only the body.
         self._workspace.log.append(
             ApiCall(
                 method=METHOD,

@@ -1,4 +1,4 @@
-"""Which rich text Slack accepts: sections, lists, quotes, code, and what stands in them."""
+"""The rules by which Slack accepts rich text: sections, lists, quotes, code, and their contents."""
 
 from pydantic import JsonValue
 
@@ -63,7 +63,7 @@ _rich_text_list = shape(
     {
         "type": anything,
         "style": one_of("bullet", "ordered"),
-        # A list holds sections only; a nested list is a list beside it with a deeper indent [ref rich-text-block].
+        # A list holds sections only; a nested list is a further list with a deeper indent [ref rich-text-block].
         "elements": array(by_type({"rich_text_section": _section})),
     },
     {"indent": integer(0, 8), "offset": integer(0, 10**6), "border": _border},

@@ -1,4 +1,4 @@
-"""Slack as the player knows it: its state as a scene, what people do there as requests, what it refused."""
+"""Slack for the player: its state as a scene, people's acts as requests, and the refused calls."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Slack:
         return Request("close", {"person": person, "view_id": dialog.id})
 
     def dismiss(self, person: str, notice: Message) -> Request | None:
-        del person, notice  # a refused dialog stays open on Slack, so nothing else has to be put away
+        del person, notice  # a refused dialog stays open on Slack, so no notice has to be dismissed
         return None
 
     def refusals(self, calls: Sequence[JsonObject], scene: Scene, forgiven: Collection[str]) -> list[str]:
@@ -79,7 +79,7 @@ class Slack:
 
 
 def scene(state: JsonObject) -> Scene:
-    """The workspace's state as people see it."""
+    """Return the workspace's state as people see it."""
     bot = as_object(state.get("bot"))
     names = _names(state)
     messages = [_message(message, names) for message in objects(state.get("messages"))]
@@ -95,7 +95,7 @@ def scene(state: JsonObject) -> Scene:
 
 
 def _works(state: JsonObject) -> list[Work]:
-    """By its session, or by what it says about itself."""
+    """Return the bot's work, as its sessions and its status texts show it."""
     busy = [one for one in objects(state.get("sessions")) if one.get("status") == "processing"]
     return [
         Work(as_text(one.get("channel")), as_text(one.get("thread_ts")), one.get("stoppable") is True)

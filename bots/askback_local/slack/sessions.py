@@ -1,4 +1,4 @@
-"""What a bot says that it is doing in a thread: the session of an agent, and the older free text below it."""
+"""The bot's work in a thread, as it reports it: the session of an agent, and the older free status text."""
 
 from dataclasses import replace
 from typing import get_args
@@ -17,10 +17,10 @@ NOT_STOPPABLE = "missing_agent_session_stopped_event_subscription"
 
 
 def checked_status(given: str) -> SessionStatus:
-    """One of the four statuses of a session.
+    """Return one of the four statuses of a session.
 
     Raises:
-        SlackRefusalError: `invalid_arguments`; free text is what most get wrong here.
+        SlackRefusalError: `invalid_arguments`; free text is the most common mistake here.
     """
     status = SESSION_STATUSES.get(given)
     if status is None:
@@ -82,7 +82,7 @@ class SessionMethods:
         return {}
 
     def _thread(self, arguments: Arguments) -> tuple[Channel, str]:
-        """The thread that is meant; a message that nobody has answered yet is one, too."""
+        """Return the channel and the thread; a message without replies counts as a thread, too."""
         channel = joined_channel(self._workspace, arguments, name="channel_id")
         thread_ts = arguments.need("thread_ts")
         thread_root(self._workspace, channel, arguments)

@@ -1,4 +1,4 @@
-"""Socket Mode: how events and interactions reach the bot, and how its acks come back."""
+"""Socket Mode: delivers events and interactions to the bot, and receives its acks."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ NOT_CONNECTED = "{name} is not connected"
 
 @dataclass(frozen=True)
 class Ack:
-    """What came back for one envelope."""
+    """The answer to one envelope."""
 
     acked: bool
     ms: float | None = None
@@ -34,7 +34,7 @@ class Ack:
 
 @dataclass
 class _Waiting:
-    """An envelope on its way."""
+    """An envelope that waits for its ack."""
 
     kind: str
     sent_at: float
@@ -55,11 +55,11 @@ class _Connection:
     spared: bool = field(default=False)
 
     async def send(self, message: JsonObject) -> bool:
-        """Whether the socket still took the message."""
+        """Send a message; return False if the socket is closed."""
         if self.socket.closed:
             return False
         if self.frozen:
-            return True  # on its way, for ever
+            return True  # never arrives
         try:
             await self.socket.send_str(json.dumps(message))
         except ConnectionError:
@@ -68,23 +68,23 @@ class _Connection:
         return True
 
     def freeze(self) -> None:
-        """Fall silent: nothing is read, answered or closed any more, as where a network swallows the packets."""
+        """Stop reading, answering and closing, as if a network swallowed the packets."""
         self.frozen = True
         transport = self.request.transport
         if isinstance(transport, asyncio.ReadTransport):
             transport.pause_reading()
 
     def cut(self) -> None:
-        """Lose the connection without a goodbye."""
+        """Cut the connection without a close frame."""
         transport = self.request.transport
         if transport is not None:
             transport.abort()
 
 
 class SlackSocket:
-    """The sockets of the bot. Each payload goes to one of them, in turn.
+    """The sockets of the bot; each payload goes to one of them, in turn.
 
-    An event without an ack is sent again (`retry_attempt` counts); an interaction never is: the person sees an error.
+    An event without an ack is sent again (`retry_attempt` counts). An interaction never is: the person sees an error.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class SlackSocket:
 
     @property
     def connections(self) -> int:
-        """How many sockets are open, and not silent."""
+        """The number of open sockets that are not frozen."""
         return sum(not connection.frozen for connection in self._connections)
 
     # the bot's side
@@ -121,7 +121,7 @@ class SlackSocket:
         await self._connected.wait()
 
     def ticket(self) -> str:
-        """A ticket for one connection."""
+        """Return a ticket for one connection."""
         ticket = secrets.token_urlsafe(18)
         self._tickets.add(ticket)
         self.ticket_count += 1
@@ -204,7 +204,7 @@ class SlackSocket:
     # Slack's side
 
     async def disconnect(self, reason: str = "refresh_requested") -> None:
-        """Ask every socket to go and come back, as Slack does every few hours."""
+        """Ask every socket to reconnect, as Slack does every few hours."""
         for connection in list(self._connections):
             await connection.send(self._disconnect_message(reason))
 
@@ -214,12 +214,12 @@ class SlackSocket:
             connection.cut()
 
     def freeze(self) -> None:
-        """Let every socket fall silent; new ones work. What is sent into a silent one is lost."""
+        """Freeze every open socket: messages to it are lost. New sockets work."""
         for connection in self._connections:
             connection.freeze()
 
     def spare(self) -> None:
-        """Send nothing to the sockets of now while there are others: Slack says nothing of how it shares out."""
+        """Send nothing to the present sockets while there are others: Slack does not document its choice."""
         for connection in self._connections:
             connection.spared = True
 
@@ -292,9 +292,9 @@ class SlackSocket:
         return None
 
     async def _pass_on(self, envelope: JsonObject) -> bool:
-        """Whether a socket took it."""
+        """Send an envelope to one of the sockets; return False if none accepts it."""
         start = next(self._turn)
-        # Once there is another, Slack has noticed which one is silent.
+        # With another socket open, Slack has noticed which one is frozen.
         awake = [one for one in self._connections if not one.frozen] or list(self._connections)
         open_now = [one for one in awake if not one.spared] or awake
         for offset in range(len(open_now)):

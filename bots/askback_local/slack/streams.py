@@ -18,10 +18,10 @@ from .workspace import Workspace
 
 
 def _grown(message: Message, arguments: Arguments) -> Message:
-    """A message with what one call adds to it.
+    """Return a message with the additions of one call.
 
     Raises:
-        SlackRefusalError: `msg_too_long`, `invalid_chunks`, `invalid_blocks`.
+        SlackRefusalError: `msg_too_long`, `msg_blocks_too_long`, `invalid_chunks`, or a code of the blocks' check.
     """
     added = arguments.text("markdown_text") or ""
     blocks = list(message.blocks)
@@ -50,7 +50,7 @@ def _grown(message: Message, arguments: Arguments) -> Message:
 
 
 class StreamMethods:
-    """The streaming methods. A stream ends by itself after about five minutes."""
+    """The streaming methods. A stream ends automatically after about five minutes."""
 
     def __init__(self, workspace: Workspace, posting: Posting) -> None:
         self._workspace = workspace
@@ -82,7 +82,7 @@ class StreamMethods:
             streaming=True,
             stream_started=self._workspace.clock.time(),
         )
-        # No event yet: the bot hears of a streamed message when it is whole.
+        # No event yet: the bot receives one when the streamed message is complete.
         self._workspace.put_message(_grown(message, arguments))
         return {"channel": channel.id, "ts": message.ts}
 
@@ -111,7 +111,7 @@ class StreamMethods:
         return {"channel": done.channel, "ts": done.ts, "message": shown}
 
     def _move_session(self, message: Message, status: SessionStatus | None) -> None:
-        """The end of a stream may say what the session is from now on."""
+        """Set the session's status, if the end of a stream gives one."""
         session = self._workspace.session(message.channel, message.root)
         if status is not None:
             begun = session or Session(channel=message.channel, thread_ts=message.root, status=status)

@@ -1,4 +1,4 @@
-"""What the workspace is made of: frozen values, replaced and never changed."""
+"""The values in a workspace; they are frozen, so that a change replaces them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,7 +19,7 @@ class Person:
     real_name: str
     deleted: bool = False
     team: str | None = None
-    """Their own workspace, where it is not this one: a guest in a shared channel."""
+    """The person's own workspace, if it is another one: a guest in a shared channel."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Bot:
 
 @dataclass(frozen=True)
 class Team:
-    """The workspace's own name."""
+    """The workspace's id, name and domain."""
 
     id: str = "T0LOCAL"
     name: str = "Local"
@@ -59,7 +59,7 @@ class Team:
 
 @dataclass(frozen=True, kw_only=True)
 class UserGroup:
-    """A group of people, @handle, which is in use or was disabled."""
+    """A group of people, @handle, which is enabled or disabled."""
 
     id: str
     handle: str
@@ -70,7 +70,7 @@ class UserGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """A place to talk in."""
+    """A channel or a direct message."""
 
     id: str
     name: str
@@ -83,7 +83,7 @@ class Channel:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message as it stands now."""
+    """A message in its current version."""
 
     channel: str
     ts: str
@@ -105,13 +105,13 @@ class Message:
 
     @property
     def root(self) -> str:
-        """The ts of the thread this message is in, or starts."""
+        """The ts of the thread that contains this message, or that it starts."""
         return self.thread_ts or self.ts
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenView:
-    """A modal in front of a person. `view` is what Slack's API returns for it."""
+    """A modal that a person has open; `view` is the object that Slack's API returns for it."""
 
     id: str
     person: str
@@ -127,7 +127,7 @@ class OpenView:
 
 @dataclass(frozen=True, kw_only=True)
 class Interaction:
-    """One thing a person did that the bot was told about, and what became of it."""
+    """A person's act that is sent to the bot, and its result."""
 
     id: str
     kind: InteractionKind
@@ -139,7 +139,7 @@ class Interaction:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What the bot says that it is doing, under a thread."""
+    """The bot's free status text under a thread."""
 
     channel: str
     thread_ts: str
@@ -150,7 +150,7 @@ class Status:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """What an agent is doing in one thread. While it is processing, people have a button to stop it."""
+    """An agent's session in one thread; while it is processing, people have a button to stop it."""
 
     channel: str
     thread_ts: str

@@ -1,4 +1,4 @@
-"""views.open, views.push, views.update, and what an answer to a submission does to a modal."""
+"""views.open, views.push, views.update, and the effects of a submission's answer on a modal."""
 
 import secrets
 from dataclasses import replace
@@ -15,7 +15,7 @@ from .workspace import Workspace
 
 
 class ViewMethods:
-    """Modals: a stack of at most three in front of each person."""
+    """Modals: each person has a stack of at most three."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -28,7 +28,7 @@ class ViewMethods:
         view = check_view(arguments.raw("view"))
         self._use(trigger)
         if not self._workspace.faults.take("ignore", "views.open"):
-            # A new modal takes the place of those that were open.
+            # A new modal replaces those that were open.
             self._workspace.close_views(self._workspace.stack(trigger.person))
             return self._shown(self._place(trigger.person, view, None))
         return self._shown(self._made(trigger.person, view, None))
@@ -58,10 +58,10 @@ class ViewMethods:
             return self._shown(current)
         return self._shown(self.replace_in(current, view))
 
-    # what the methods and the answers to submissions share
+    # shared by the methods and the answers to submissions
 
     def push_on(self, top: OpenView, view: JsonObject, *, check_only: bool = False) -> OpenView:
-        """A modal on top of another.
+        """Return a modal on top of another; with `check_only`, it is not opened yet.
 
         Raises:
             SlackRefusalError: `push_limit_reached`, `duplicate_external_id`.
@@ -72,7 +72,11 @@ class ViewMethods:
         return made if check_only else self._workspace.put_view(made)
 
     def replace_in(self, current: OpenView, view: JsonObject) -> OpenView:
-        """The same modal with new content; what is written stays where block_id and action_id are the same."""
+        """Replace a modal's content; values stay where block_id and action_id are the same.
+
+        Raises:
+            SlackRefusalError: `duplicate_external_id`.
+        """
         self._check_external_id(view, current)
         fresh = self._full(view, current.id, current.root_id, current.previous_id)
         self._workspace.element_states.keep_view(current.id, objects(fresh.get("blocks")))
@@ -96,7 +100,7 @@ class ViewMethods:
             raise SlackRefusalError("duplicate_external_id")
 
     def _full(self, view: JsonObject, view_id: str, root_id: str, previous_id: str | None) -> JsonObject:
-        """A view as Slack returns it: what was sent, and what Slack adds."""
+        """Return a view as Slack does: the fields that were sent, and those that Slack adds."""
         return {
             "private_metadata": "",
             "callback_id": "",
@@ -117,7 +121,7 @@ class ViewMethods:
         }
 
     def state_values(self, view: OpenView) -> JsonObject:
-        """What is written in a modal."""
+        """Return the values that are set in a modal."""
         blocks = objects(view.view.get("blocks"))
         return self._workspace.element_states.values(view.person, view.id, blocks)
 
@@ -129,7 +133,7 @@ class ViewMethods:
         trigger = self._workspace.triggers.get(given)
         if trigger is None:
             raise SlackRefusalError("invalid_trigger_id")
-        # The names views.open really uses (trigger_expired and trigger_exchanged belong to dialog.open).
+        # These are the codes of views.open (trigger_expired and trigger_exchanged belong to dialog.open).
         if trigger.used:
             raise SlackRefusalError("exchanged_trigger_id")
         if self._workspace.clock.time() - trigger.issued > limits.TRIGGER_SECONDS:

@@ -1,4 +1,4 @@
-"""The workspace: people, channels, messages, modals, and what happened. Everything else here acts on it."""
+"""The workspace: people, channels, messages, modals, and the history. Everything else here acts on it."""
 
 import secrets
 from collections import deque
@@ -46,7 +46,7 @@ KEPT_SECONDS = 2 * limits.RESPONSE_URL_SECONDS
 class Workspace(Revisions):
     """The state of one Slack workspace with one bot in it.
 
-    `faults` says what goes wrong on purpose, `log` holds the bot's API calls, `clock` is the time.
+    `faults` holds the faults to cause, `log` holds the bot's API calls, and `clock` gives the time.
     """
 
     def __init__(self, *, clock: Clock | None = None, team: Team | None = None, bot: Bot | None = None) -> None:
@@ -65,8 +65,8 @@ class Workspace(Revisions):
         self.interactions: deque[Interaction] = deque(maxlen=KEPT_INTERACTIONS)
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
-        self.largest_page = limits.LARGEST_PAGE  # of a list, however much is asked for: Slack may send less
-        self.hears_stop = True  # whether the app subscribes to agent_session_stopped
+        self.largest_page = limits.LARGEST_PAGE  # even if the bot asks for more entries: Slack may send fewer
+        self.hears_stop = True  # True if the app subscribes to agent_session_stopped
         self._statuses: dict[tuple[str, str], Status] = {}
         self._sessions: dict[tuple[str, str], Session] = {}
         self._last_ts = 0
@@ -77,20 +77,20 @@ class Workspace(Revisions):
     # names
 
     def next_ts(self) -> str:
-        """A message id: Slack's are the time in microseconds, and never given twice."""
+        """Return a new message id: as in Slack, it is the time in microseconds and unique."""
         now = int(self.clock.time() * 1_000_000)
         self._last_ts = max(now, self._last_ts + 100)
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
     def next_id(self, prefix: str) -> str:
-        """An id in Slack's manner."""
+        """Return a new id in Slack's format."""
         self._last_number += 1
         return f"{prefix}0LOCAL{self._last_number:05d}"
 
     # people and channels
 
     def add_person(self, person: Person) -> None:
-        """Let someone join; they get a direct message with the bot."""
+        """Add a person, with a direct message to the bot."""
         self.people[person.id] = person
         channel = Channel(id=f"D{person.id[1:]}", name=person.name, kind="dm", person=person.id)
         self.channels[channel.id] = channel
@@ -102,18 +102,18 @@ class Workspace(Revisions):
         self.touch()
 
     def put_group(self, group: UserGroup) -> None:
-        """Create a user group, or change it (its people, or whether it is in use)."""
+        """Create a user group, or change it (its people, or its `enabled`)."""
         self.groups[group.id] = group
         self.touch()
 
     def person(self, name_or_id: str) -> Person | None:
-        """A person by id or by name."""
+        """Return a person by id or by name; None if unknown."""
         return self.people.get(name_or_id) or next(
             (person for person in self.people.values() if person.name == name_or_id), None
         )
 
     def channel(self, name_or_id: str) -> Channel | None:
-        """A channel by id, by name with or without #."""
+        """Return a channel by id, or by name with or without #; None if unknown."""
         return self.channels.get(name_or_id) or next(
             (
                 channel
@@ -124,17 +124,20 @@ class Workspace(Revisions):
         )
 
     def dm(self, person_id: str) -> Channel | None:
-        """The direct message of a person with the bot."""
+        """Return the direct message of a person with the bot; None if there is none."""
         return next((c for c in self.channels.values() if c.kind == "dm" and c.person == person_id), None)
 
     def can_see(self, person_id: str, channel: Channel) -> bool:
-        """People are in every channel, and in their own direct message."""
+        """Return True if the person is in the channel.
+
+        People are in every channel, and in their own direct message.
+        """
         return channel.kind == "channel" or channel.person == person_id
 
     # messages
 
     def message(self, channel: str, ts: str) -> Message | None:
-        """A message as it stands now."""
+        """Return a message in its current version; None if unknown. An expired stream is not streaming any more."""
         found = self.messages.get((channel, ts))
         if found is None or not found.streaming:
             return found
@@ -144,12 +147,12 @@ class Workspace(Revisions):
         return found
 
     def put_message(self, message: Message) -> Message:
-        """Post a message, or put a newer version in the place of an older one."""
+        """Post a message, or replace it with a newer version."""
         is_new = (message.channel, message.ts) not in self.messages
         self.messages[message.channel, message.ts] = message
         self.element_states.keep_blocks(scope_of(message), message)
         if is_new and message.bot and message.thread_ts:
-            # A reply says more than a status does [ref assistant.threads.setStatus].
+            # A reply hides the status [ref assistant.threads.setStatus].
             self._statuses.pop((message.channel, message.thread_ts), None)
         self.touch()
         return message
@@ -161,22 +164,22 @@ class Workspace(Revisions):
         self.touch()
 
     def thread(self, channel: str, root: str) -> list[Message]:
-        """A thread, root first; what only one person sees is not in it."""
+        """Return a thread, root first, without the messages that only one person sees."""
         found = [m for m in self.messages.values() if m.channel == channel and m.root == root]
         return sorted((m for m in found if m.ephemeral_to is None), key=lambda m: m.ts)
 
     # views
 
     def stack(self, person_id: str) -> list[OpenView]:
-        """The modals in front of a person, the topmost last."""
+        """Return the modals that a person has open, the topmost last."""
         return [view for view in self.views if view.person == person_id]
 
     def view(self, view_id: str) -> OpenView | None:
-        """An open modal by its id or its external id."""
+        """Return an open modal by its id or its external id; None if there is none."""
         return next((v for v in self.views if view_id and view_id in (v.id, v.view.get("external_id"))), None)
 
     def put_view(self, view: OpenView) -> OpenView:
-        """Open a modal, or put a newer version in the place of an older one."""
+        """Open a modal, or replace it with a newer version."""
         known = [index for index, other in enumerate(self.views) if other.id == view.id]
         if known:
             self.views[known[0]] = view
@@ -186,7 +189,7 @@ class Workspace(Revisions):
         return view
 
     def close_views(self, views: list[OpenView]) -> None:
-        """Close modals; what was typed into them is gone."""
+        """Close modals and drop the values that people entered."""
         gone = {view.id for view in views}
         self.views = [view for view in self.views if view.id not in gone]
         for view_id in gone:
@@ -196,14 +199,14 @@ class Workspace(Revisions):
     # interactions
 
     def begin(self, kind: InteractionKind, person: str) -> Interaction:
-        """Note that the bot is being told something."""
+        """Record that something is being sent to the bot."""
         interaction = Interaction(id=self.next_id("I"), kind=kind, person=person)
         self.interactions.append(interaction)
         self.touch()
         return interaction
 
     def finish(self, interaction: Interaction, *, acked: bool, ms: float | None, error: str | None) -> Interaction:
-        """Note what became of it."""
+        """Record the result of an interaction."""
         done = replace(interaction, acked=acked, ack_ms=ms, error=error)
         for index, other in enumerate(self.interactions):
             if other.id == interaction.id:
@@ -212,7 +215,7 @@ class Workspace(Revisions):
         return done
 
     def issue_trigger(self, person: str, *, view_id: str | None = None) -> Trigger:
-        """The right to open one modal, for the next three seconds."""
+        """Issue the right to open one modal within the next three seconds."""
         self._forget_old(self.triggers)
         number = secrets.randbelow(10**12)
         trigger = Trigger(
@@ -225,7 +228,7 @@ class Workspace(Revisions):
         return trigger
 
     def issue_response_url(self, message: Message, person: str) -> ResponseUrl:
-        """The right to answer an interaction with a message."""
+        """Issue the right to answer an interaction with messages."""
         self._forget_old(self.response_urls)
         url = ResponseUrl(
             token=secrets.token_urlsafe(18),
@@ -238,7 +241,7 @@ class Workspace(Revisions):
         return url
 
     def _forget_old(self, grants: dict[str, Trigger] | dict[str, ResponseUrl]) -> None:
-        """Forget what was given out long ago; the oldest stand first."""
+        """Drop grants that expired long ago; the oldest come first."""
         now = self.clock.time()
         while grants:
             key, grant = next(iter(grants.items()))
@@ -249,7 +252,7 @@ class Workspace(Revisions):
     # status
 
     def set_status(self, channel: str, thread_ts: str, text: str, loading: tuple[str, ...] = ()) -> None:
-        """Show (or with empty text, hide) what the bot is doing."""
+        """Show the bot's status text; an empty text hides it."""
         self._statuses.pop((channel, thread_ts), None)
         if text:
             self._statuses[channel, thread_ts] = Status(
@@ -259,16 +262,16 @@ class Workspace(Revisions):
 
     @property
     def statuses(self) -> list[Status]:
-        """What the bot says that it is doing; old ones have vanished."""
+        """The bot's status texts that have not expired."""
         now = self.clock.time()
         return [s for s in self._statuses.values() if now - s.since < limits.STATUS_SECONDS]
 
     def session(self, channel: str, thread_ts: str) -> Session | None:
-        """What the agent is doing in a thread; None where it has never said so."""
+        """Return the agent's session in a thread; None if it has none."""
         return self._sessions.get((channel, thread_ts))
 
     def put_session(self, session: Session) -> Session:
-        """Begin a session, or change it. When it stops working, what it said about its work is over, too."""
+        """Create or change a session; unless it is processing, the status text is hidden."""
         self._sessions[session.channel, session.thread_ts] = session
         if session.status != "processing":
             self._statuses.pop((session.channel, session.thread_ts), None)
@@ -282,5 +285,5 @@ class Workspace(Revisions):
 
 
 def scope_of(message: Message) -> str:
-    """The name under which what people set in a message is kept."""
+    """Return the key under which a message's element values are kept."""
     return f"{message.channel}/{message.ts}"
