@@ -22,7 +22,7 @@ from askback.domain.card import Notice, Response
 from askback.domain.conversation import Heard
 from askback.domain.decision import decided
 from askback.domain.form import Form, Outcome
-from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start
 from askback.domain.policy import LONGEST_WAIT, Approval, Denied, Escalation, Limits, Policy, Who
 from askback.errors import CallerError
@@ -53,7 +53,7 @@ DEFAULT = Default.DEFAULT
 LATE_SECONDS = 10.0
 """Seconds after a deadline at which a waiting caller settles the ask, if no one else has."""
 REMEMBERED = 10_000
-"""Asks whose groups are cached, and deleted messages that are remembered."""
+"""Asks whose groups are cached."""
 
 
 TOLD_AGAIN_SECONDS = 30.0
@@ -80,8 +80,6 @@ class QuestionManager:
         self._on_work: list[Callable[[], None]] = []
         self._on_settled: list[Callable[[Ask], None]] = []
         self._on_heard: list[Callable[[], None]] = []
-        self.deleted: Recent[MessageRef, None] = Recent(REMEMBERED)
-        """The messages that people deleted most recently."""
         self.may_end: Callable[[Actor], bool] = lambda _: False
         """Returns True if a person may cancel an ask without being asked. By default, nobody may."""
         self.access: Mapping[str, Access] = {}
@@ -329,9 +327,6 @@ class QuestionManager:
                 at = None if ask.messages or ask.posted_at is not None else await self._store.now()
                 messages = await paint(ask if at is None else ask.posted(at))
                 again = await self._store.drawn(ask_id, ask.interview.revision, messages, before=ask.messages, at=at)
-                if gone := tuple(message for message in messages if message in self.deleted):
-                    # The deletion was reported before the card's messages were known.
-                    again = await self._store.lost(ask_id, gone) or again
                 # Due reminders wait until the card is posted.
                 if again or (ask.policy.reminders and not ask.messages):
                     self.nudge()

@@ -19,6 +19,7 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.policy import Who
 from askback.internal.clock import utc_now
+from askback.ports.platform import Messages
 from askback_local.model.script import turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, WITHIN, Board, Engine, engine, eventually, last_request, question
@@ -91,21 +92,23 @@ async def test_a_card_that_is_deleted_in_the_middle_of_a_redraw_stands_there_onc
         await stands_alone(one, ask, without=first)
 
 
+@pytest.mark.parametrize("heard_by", ["the process that posts it", "another process"])
 async def test_a_card_that_is_deleted_before_it_is_known_where_it_stands_comes_back(
-    tmp_path: Path, board: Board
+    tmp_path: Path, board: Board, heard_by: str
 ) -> None:
-    async with engine(tmp_path, board) as one:
+    async with engine(tmp_path, board) as one, engine(tmp_path, board, work=False) as other:
+        hearing = one if heard_by == "the process that posts it" else other
+        show = board.show
+
+        async def deleted_at_once(ask: Ask) -> Messages:
+            messages = await show(ask)
+            if board.calls.count("show") == 1:
+                board.messages.pop(messages[0].id)
+                await hearing.changes.deleted(Deleted(messages=messages, keys=()))
+            return messages
+
+        board.show = deleted_at_once  # type: ignore[method-assign]
         task = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
-        posted = board.post
-
-        def deleted_at_once(*given: object) -> MessageRef:
-            message = posted(*given)  # type: ignore[arg-type]
-            if len(board.messages) == 1 and board.calls.count("show") == 1:
-                one.manager.deleted[message] = None
-                board.messages.pop(message.id)
-            return message
-
-        board.post = deleted_at_once  # type: ignore[method-assign]
         await board.until(lambda: board.calls.count("show") >= 2)
         (card,) = await one.asked()
         await one.recorded(card)

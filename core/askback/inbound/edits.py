@@ -65,10 +65,10 @@ class Changes:
 
     async def deleted(self, deleted: Deleted) -> None:
         """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read."""
-        for message in deleted.messages:
-            self._manager.deleted[message] = None
         concerned = await self._store.concerned(deleted)
-        for ask_id in concerned.asks:
+        for ask_id in concerned.posting:
+            await self._store.note_deletion(ask_id, deleted.messages)
+        for ask_id in (*concerned.asks, *concerned.posting):
             await self._cards.deleted(ask_id, deleted.messages)
         count = 0
         for conversation_id in concerned.conversations:

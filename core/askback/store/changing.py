@@ -10,10 +10,12 @@ from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, Deleted, Edited, Reading, Revised
-from askback.internal.clock import to_micros
+from askback.domain.identity import MessageRef
+from askback.internal.clock import from_micros, to_micros
 from askback.store import asks, conversations, decisions, edits, locks, offers, outbox, placing
 from askback.store.edits import Kept
 from askback.store.listening import Read
+from askback.store.times import read_now
 from askback.store.transactions import Transactions
 from askback.store.turns import wake
 
@@ -24,6 +26,8 @@ class Concerned:
 
     asks: tuple[str, ...] = ()
     """Ids of the asks whose cards used the deleted messages."""
+    posting: tuple[str, ...] = ()
+    """Ids of the asks in these channels whose cards are being posted, so that their messages are not recorded yet."""
     conversations: tuple[str, ...] = ()
     """Ids of the conversations in which the deleted messages were kept."""
 
@@ -80,13 +84,33 @@ class Changing(Transactions):
     async def concerned(self, deleted: Deleted) -> Concerned:
         """Return the asks and conversations that a deletion may affect, by one read."""
 
+        channels = {message.channel for message in deleted.messages}
+
         def work(connection: Connection) -> Concerned:
+            known = placing.cards_in(connection, deleted.messages)
+            candidates = () if known else outbox.asks_being_posted(connection)
+            posting = (ask for ask_id in candidates if (ask := asks.get(connection, ask_id)) is not None)
             return Concerned(
-                asks=placing.cards_in(connection, deleted.messages),
+                asks=known,
+                posting=tuple(ask.id for ask in posting if channels & {ask.place.channel, ask.place.thread}),
                 conversations=edits.conversations_with(connection, deleted.keys),
             )
 
         return await self._database.read(work)
+
+    async def note_deletion(self, ask_id: str, messages: tuple[MessageRef, ...]) -> None:
+        """Record the deletion of messages that may be the card of an ask which is being posted.
+
+        Whoever posts it learns of that when it records where the card is. Nothing changes if that is recorded already.
+        """
+
+        def work(connection: Connection) -> None:
+            locks.lock_ask(connection, ask_id)
+            ask = asks.get(connection, ask_id)
+            if ask is not None and set(messages).isdisjoint(ask.messages):
+                placing.note_gone(connection, ask_id, messages, from_micros(read_now(connection)))
+
+        await self._database.run(work)
 
     async def take_back(self, conversation_id: str, keys: tuple[str, ...]) -> int:
         """Withdraw these messages from a conversation, as far as the agent has not read them.

@@ -9,8 +9,8 @@ the delivery.
 from __future__ import annotations
 
 __all__ = [
-    "LEASE_SECONDS", "LONGEST_PAUSE", "OutboxItem", "delete", "free", "hold", "hurry", "lease", "leave", "next_due",
-    "put_card", "put_say", "release", "retry", "set_right", "take_back", "text_waits",
+    "LEASE_SECONDS", "LONGEST_PAUSE", "OutboxItem", "asks_being_posted", "delete", "free", "hold", "hurry", "lease",
+    "leave", "next_due", "put_card", "put_say", "release", "retry", "set_right", "take_back", "text_waits",
 ]  # fmt: skip
 
 from collections.abc import Sequence
@@ -319,6 +319,17 @@ def next_due(connection: Connection, served: Served = None, left: Left | None = 
     found = [connection.execute(query, given).scalar_one_or_none() for query in _next_due(served)]
     nearest = min((one for one in found if one is not None), default=None)
     return None if nearest is None else nearest * _MICROSECOND
+
+
+def asks_being_posted(connection: Connection) -> tuple[str, ...]:
+    """Return the ids of the open asks whose first card a worker may be posting at this moment."""
+    query = (
+        select(asks.c.id)
+        .join(outbox, outbox.c.ask_id == asks.c.id)
+        .where(outbox.c.leased_until.is_not(None), outbox.c.kind == "card")
+        .where(asks.c.status == "open", asks.c.messages == "[]")
+    )
+    return tuple(connection.execute(query).scalars())
 
 
 def delete(connection: Connection, target: str, *, revision: int | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PAUSES", "cards_in", "delete", "gone_of", "lose", "note", "pause"]
+__all__ = ["PAUSES", "cards_in", "delete", "gone_of", "lose", "note", "note_gone", "pause"]
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -35,6 +35,15 @@ def note(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) ->
     for message in messages:
         if (message.channel, message.id) not in known:
             _NOTE.change(connection, ask_id=ask_id, channel=message.channel, message=message.id)
+
+
+def note_gone(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> None:
+    """Record that these messages, which may be the card of an ask that is being posted, were deleted."""
+    known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
+    for message in messages:
+        if (message.channel, message.id) not in known:
+            values = {"ask_id": ask_id, "channel": message.channel, "message": message.id, "gone_at": to_micros(now)}
+            connection.execute(insert(card_messages).values(**values))
 
 
 def cards_in(connection: Connection, messages: Iterable[MessageRef]) -> tuple[str, ...]:
