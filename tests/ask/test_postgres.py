@@ -11,8 +11,8 @@ from launching import Launcher
 from .office import OFFICES, OPTIONS, WITHIN, Office
 
 SELDOM = f"""
-import askback.asking.waiting as waiting
-from askback.cli import main
+import askback.client.waiting as waiting
+from askback.cli.main import main
 
 waiting.LOOK_SECONDS = {2 * WITHIN}
 main()

@@ -148,8 +148,8 @@ class NoSdk:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, NoSdk())
 from datetime import UTC, datetime
-import askback.serving.host
-from askback import telemetry
+import askback.runtime.app
+from askback.observability import telemetry
 now = datetime.now(UTC)
 with telemetry.taking_turn(None, [], resumed=False), telemetry.calling_model("model") as call:
     call.said("end_turn", read=1, cached=0, written=1)

@@ -10,7 +10,7 @@ SECONDS = 60
 
 HANGS = """
 import asyncio
-from askback.own import loops, threads
+from askback.user_tools import loops, threads
 
 loops.END_SECONDS = 0.01
 begun = asyncio.Event()

@@ -155,6 +155,23 @@ async def test_a_connection_that_is_lost_before_the_commit_is_opened_anew_and_th
     assert (runs, names(postgres_url)) == (2, {"kept"})
 
 
+async def test_a_transaction_that_the_server_ended_while_it_computed_is_run_again(database: PostgresDatabase) -> None:
+    runs = 0
+
+    def work(connection: Connection) -> int:
+        nonlocal runs
+        runs += 1
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = '50ms'")
+        if runs == 1:
+            time.sleep(0.5)
+        connection.execute(insert(meta).values(name="kept", value="yes"))
+        return runs
+
+    assert await database.run(work) == 2
+    query = select(meta.c.value).where(meta.c.name == "kept")
+    assert await database.read(lambda connection: connection.execute(query).scalar_one()) == "yes"
+
+
 async def test_a_connection_that_is_lost_in_the_commit_leaves_it_in_doubt(
     database: PostgresDatabase, postgres_url: str
 ) -> None:

@@ -78,11 +78,10 @@ def sqlstate(error: BaseException) -> str:
 
 def is_lost(error: BaseException) -> bool:
     """Return True if the connection is lost. Then nothing was committed, unless the COMMIT had been sent."""
-    origin = _origin(error)
-    if not isinstance(origin, psycopg.OperationalError | psycopg.InterfaceError):
-        return False
-    state = sqlstate(error)
-    return not state or state.startswith(_LOST)
+    if state := sqlstate(error):
+        # The class does not tell: the driver counts the end of an idle transaction among the internal errors.
+        return state.startswith(_LOST)
+    return isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError)
 
 
 class Silent(psycopg.OperationalError):
