@@ -27,7 +27,7 @@ from askback.domain.card import Notice
 from askback.domain.conversation import Heard, Said, Say
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Limits
-from askback.inbound.cards import Cards
+from askback.inbound.card_recovery import Cards
 from askback.inbound.edits import Changes
 from askback.inbound.message_router import Reception
 from askback.inbound.typed_text import TypedReplies

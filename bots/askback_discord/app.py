@@ -27,19 +27,19 @@ from askback.errors import OperatorError
 from askback.ports.bot import Bot, Doors, Invitation
 from askback.ports.findings import Finding, Scene
 from askback.ports.platform import Platform
-from askback.settings.reading import is_configured, load
+from askback.settings.loader import is_configured, load
 from askback_discord import doctor, render
 from askback_discord.calls import DiscordApi
 from askback_discord.clicks import Clicks
 from askback_discord.directory import DiscordDirectory
-from askback_discord.hearing import Hearing
+from askback_discord.events import Hearing
+from askback_discord.gateway import Gateway
 from askback_discord.install import INTENTS, invite_link
-from askback_discord.liveness import Gateway
 from askback_discord.posting import DiscordPlatform
-from askback_discord.ratelimits import wait_only_where_spent
-from askback_discord.rooms import Rooms
+from askback_discord.rate_limits import wait_only_where_spent
 from askback_discord.settings import OPENING, DiscordSettings, discord_settings
 from askback_discord.shards import Shard
+from askback_discord.threads import Rooms
 
 log = logging.getLogger("askback.discord")
 

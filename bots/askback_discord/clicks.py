@@ -44,14 +44,14 @@ from askback.manager import TOLD_AGAIN_SECONDS, Paint, QuestionManager
 from askback.ports.bot import ChooseOffer, Stop
 from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback_discord import ids, modal, notice, render
+from askback_discord import ephemeral, ids, modal, render
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
+from askback_discord.channels import Places
+from askback_discord.details_modal import whole
+from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, Reply
 from askback_discord.payloads import Press, indexes, press
-from askback_discord.places import Places
 from askback_discord.posting import DiscordPlatform
-from askback_discord.replies import LATER, MESSAGE, MODAL, UPDATE, Reply
-from askback_discord.stop import is_placeholder
-from askback_discord.whole import whole
+from askback_discord.stop_button import is_placeholder
 
 log = logging.getLogger("askback.discord")
 
@@ -169,7 +169,7 @@ class Clicks:
         try:
             if placeholder and pressed.message is not None:
                 await self._platform.unbutton((pressed.message,), worded=False)
-            await reply.add(notice.notice(refusal.notice))
+            await reply.add(ephemeral.notice(refusal.notice))
         except (Gone, TryLater, Undeliverable) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
@@ -182,32 +182,32 @@ class Clicks:
                 await self._answer(reply, MODAL, modal.modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
-                again = notice.retry(field.ask_id, field.turn, field.choice)
+                again = ephemeral.retry(field.ask_id, field.turn, field.choice)
                 await self._give_back(reply, pressed, message, field.value, again)
                 await self._manager.hand_over(control.ask_id)
             case FieldErrors(message=message, field=field):
-                await self._notify(reply, pressed, notice.try_again(message, field))
+                await self._notify(reply, pressed, ephemeral.try_again(message, field))
                 await self._manager.hand_over(control.ask_id)
             case Notice(told=True):
                 await self._answer(reply, LATER, None)
             case Notice(text=text, card=card, kept=kept):
                 if kept:
-                    await self._notify(reply, pressed, notice.notice(text))
+                    await self._notify(reply, pressed, ephemeral.notice(text))
                 elif isinstance(deed, Write):
                     await self._give_back(reply, pressed, text, deed.text)
                 elif isinstance(deed, Decline | Choose):
                     await self._give_back(reply, pressed, text, deed.reason or "")
                 else:
-                    await self._notify(reply, pressed, notice.notice(text))
+                    await self._notify(reply, pressed, ephemeral.notice(text))
                 if card is not None and pressed.message is not None:
                     await self._manager.hand_over(control.ask_id)
             case Whole():
                 first, *more = (made := whole(response))[0]
                 if await self._answer(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
-                    await self._add(reply, [notice.notice(NOT_WHOLE)])
+                    await self._add(reply, [ephemeral.notice(NOT_WHOLE)])
             case _ if pressed.message is None:
                 # It came from a private notice, which is not the card.
-                await self._notify(reply, pressed, notice.notice(TAKEN))
+                await self._notify(reply, pressed, ephemeral.notice(TAKEN))
                 await self._manager.hand_over(control.ask_id)
             case _:
                 await self._show(reply, pressed, control.ask_id)
@@ -269,7 +269,7 @@ class Clicks:
     async def _deny(self, reply: Reply, pressed: Press, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
         if self._told.allows((pressed.actor.id, about)):
-            await self._answer(reply, MESSAGE, notice.notice(text))
+            await self._answer(reply, MESSAGE, ephemeral.notice(text))
         else:
             await self._answer(reply, LATER, None)
 
@@ -281,15 +281,15 @@ class Clicks:
             pressed = press(interaction)
             control = pressed.control
             if control is not None and control.kind == "field":
-                again = notice.retry(control.ask_id, control.turn)
+                again = ephemeral.retry(control.ask_id, control.turn)
                 await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
             elif control is not None and control.kind == "vote":
-                again = notice.retry(control.ask_id, control.turn, control.arg)
+                again = ephemeral.retry(control.ask_id, control.turn, control.arg)
                 await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
             elif control is not None and control.kind == "decline":
                 await self._give_back(reply, pressed, text, modal.text(interaction.data or {}))
             else:
-                await self._notify(reply, pressed, notice.notice(text))
+                await self._notify(reply, pressed, ephemeral.notice(text))
         except Exception:
             log.exception("A click could not even be refused.", extra={"action": "answer_lost"})
 
@@ -300,14 +300,14 @@ class Clicks:
         now pressed, because that may still hold the text. Return True if it was delivered.
         """
         if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "vote"}:
-            return await self._answer(reply, UPDATE, notice.replacing(words))
+            return await self._answer(reply, UPDATE, ephemeral.replacing(words))
         return await self._answer(reply, MESSAGE, words)
 
     async def _give_back(
-        self, reply: Reply, pressed: Press, text: str, written: str, again: notice.Component | None = None
+        self, reply: Reply, pressed: Press, text: str, written: str, again: ephemeral.Component | None = None
     ) -> None:
         """Return a rejected text with the reason. Its field is closed, and the text must not be lost."""
-        first, *more = notice.returned(text, written, again)
+        first, *more = ephemeral.returned(text, written, again)
         if await self._notify(reply, pressed, first):
             await self._add(reply, more)
 

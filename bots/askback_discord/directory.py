@@ -14,7 +14,7 @@ from urllib.parse import quote
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
 from askback.ports.directory import ANYONE, Found, Named, UnknownName, ambiguous, plain, unknown
-from askback_discord import shapes
+from askback_discord import id_patterns
 from askback_discord.calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
 from askback_discord.payloads import PLATFORM
 
@@ -25,10 +25,10 @@ TEXT: Final = frozenset({0, 5})
 """Types of channels in which a card can be posted: text and announcement channels."""
 THREADS: Final = frozenset({10, 11, 12})
 DIRECT: Final = 1
-_ID: Final = re.compile(shapes.SNOWFLAKE)
-_CHANNEL: Final = re.compile(rf"(?:<#)?({shapes.SNOWFLAKE})>?")
-_PERSON: Final = re.compile(rf"<?@!?({shapes.SNOWFLAKE})>?")
-_ROLE: Final = re.compile(rf"<?@&({shapes.SNOWFLAKE})>?")
+_ID: Final = re.compile(id_patterns.SNOWFLAKE)
+_CHANNEL: Final = re.compile(rf"(?:<#)?({id_patterns.SNOWFLAKE})>?")
+_PERSON: Final = re.compile(rf"<?@!?({id_patterns.SNOWFLAKE})>?")
+_ROLE: Final = re.compile(rf"<?@&({id_patterns.SNOWFLAKE})>?")
 EVERYBODY: Final = frozenset({"everyone", "here"})
 _NO_ROLES = (
     "Discord tells nobody's roles in a direct message, so {name} cannot be asked there: ask in a channel of the "

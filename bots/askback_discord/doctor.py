@@ -18,7 +18,7 @@ from askback.cli.doctor.clock import clock_finding
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.ports.findings import Finding, Scene, broken, good, told_by, warning
-from askback.settings.reading import load
+from askback.settings.loader import load
 from askback_discord.calls import Json
 from askback_discord.install import INTENTS, PERMISSIONS, invite_link
 from askback_discord.settings import OPENING, DiscordSettings

@@ -17,7 +17,7 @@ from askback.ports.platform import Gone, Undeliverable
 from askback.text.literal import one_line
 from askback_discord.calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2
-from askback_discord.stop import is_placeholder
+from askback_discord.stop_button import is_placeholder
 
 PLATFORM = "discord"
 _WRITTEN = frozenset(

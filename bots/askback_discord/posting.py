@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from askback.domain.ask import Ask
 from askback.domain.conversation import OFFER, PROSE, Said, Say
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.inbound.parts import bring
+from askback.inbound.message_parts import bring
 from askback.internal.bounded_cache import Recent
 from askback.ports.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
 from askback_discord import ids, limits, offers, render, texts
@@ -37,10 +37,10 @@ from askback_discord.calls import (
 )
 from askback_discord.groups import fill
 from askback_discord.history import History
-from askback_discord.presence import Presence
-from askback_discord.prose import WORKING, DiscordProse
 from askback_discord.remarks import pinged, sentence, without_everybody
-from askback_discord.stop import is_placeholder, stop_row
+from askback_discord.status import Presence
+from askback_discord.stop_button import is_placeholder, stop_row
+from askback_discord.streaming import WORKING, DiscordProse
 
 log = logging.getLogger("askback.discord")
 

@@ -15,7 +15,7 @@ from askback_discord import limits
 from askback_discord.components import Component, body, display, person, role, separator
 from askback_discord.content import content
 from askback_discord.controls import controls, menu_pages
-from askback_discord.pages import GOES_ON, Room, pages
+from askback_discord.layout import GOES_ON, Room, pages
 from askback_discord.parts import PLATFORM
 
 Body: TypeAlias = dict[str, JsonValue]

@@ -12,10 +12,10 @@ from pydantic_settings import NoDecode
 
 from askback.domain.access import DIRECT, Access, Opening
 from askback.settings.address import is_address
-from askback.settings.idlist import EVERYBODY, id_list
-from askback.settings.reading import TomlSettings, load
+from askback.settings.id_list import EVERYBODY, id_list
+from askback.settings.loader import TomlSettings, load
 from askback.text.redaction import hide_shape
-from askback_discord import shapes
+from askback_discord import id_patterns
 from askback_discord.shards import Shard
 
 # Tokens of bots and of people, and tokens of interactions and webhooks in addresses.
@@ -26,7 +26,7 @@ hide_shape(r"(?P<keep>/(?:webhooks|interactions)/\d+/)[\w.=-]+")
 
 Ids = Annotated[tuple[str, ...], NoDecode]
 
-_SNOWFLAKE: Final = re.compile(shapes.SNOWFLAKE)
+_SNOWFLAKE: Final = re.compile(id_patterns.SNOWFLAKE)
 _COPY = (
     "To copy one: in Discord's settings, Advanced, switch on Developer Mode; then right-click the {what} and choose "
     "Copy {name} ID."

@@ -32,22 +32,22 @@ from askback.ports.findings import Finding, Scene
 from askback.ports.platform import Gone, Platform, TryLater, Undeliverable
 from askback.runtime.http_server import listening
 from askback.settings.address import Address
-from askback.settings.reading import load
+from askback.settings.loader import load
 from askback_slack import doctor, modal, render
-from askback_slack.background import Background
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
 from askback_slack.directory import SlackDirectory
 from askback_slack.dispatch import acked, answered
+from askback_slack.events import Hearing
 from askback_slack.groups import Groups
-from askback_slack.hearing import Hearing
 from askback_slack.http import SignedDoor
-from askback_slack.lines import Ack, Lines
-from askback_slack.names import Names
 from askback_slack.payloads import Home, Json, at, dig, mapping
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
 from askback_slack.settings import SlackCalls, SlackSettings, is_configured, slack_settings
+from askback_slack.socket_mode import Ack, Lines
+from askback_slack.task_group import Background
+from askback_slack.user_names import Names
 
 log = logging.getLogger("askback.slack")
 

@@ -44,14 +44,14 @@ from askback.manager import TOLD_AGAIN_SECONDS, QuestionManager
 from askback.ports.bot import ChooseOffer
 from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback_slack import ids, modal, render, whole
-from askback_slack.background import Background
+from askback_slack import details_modal, ids, modal, render
 from askback_slack.blocks import Block
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.groups import Groups
 from askback_slack.payloads import NOWHERE, PLATFORM, Click, Home, Json, actor, at, click, indexes, mapping
 from askback_slack.posting import SlackPlatform
 from askback_slack.remarks import private
+from askback_slack.task_group import Background
 
 log = logging.getLogger("askback.slack")
 
@@ -169,7 +169,7 @@ class Clicks:
     async def _answer(self, pressed: Click, control: ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
         if isinstance(response, Whole):
-            await self._show_whole(pressed, whole.view(response, control.arg or 0))
+            await self._show_whole(pressed, details_modal.view(response, control.arg or 0))
             return
         if isinstance(response, AskText):
             await self._open(pressed, response.field)

@@ -14,7 +14,7 @@ from askback.errors import OperatorError
 from askback.ports.directory import Found, Named, UnknownName, ambiguous, plain, unknown
 from askback.ports.platform import TryLater
 from askback.text.terminal import harmless
-from askback_slack import shapes
+from askback_slack import id_patterns
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.payloads import PLATFORM, Home, at, dig, items, tenant_of
 
@@ -24,10 +24,10 @@ PAGES = 500
 PATIENCE = 3
 """Pauses after a rate limit before the error is raised. A large workspace has many pages."""
 LONGEST_WAIT = 60.0
-_CHANNEL: Final = re.compile(rf"(?:<#)?({shapes.CHANNEL})(?:\|[^>]*)?>?")
-_DIRECT: Final = re.compile(shapes.DIRECT)
-_PERSON: Final = re.compile(rf"(?:<@)?({shapes.PERSON})(?:\|[^>]*)?>?")
-_GROUP: Final = re.compile(rf"(?:<!subteam\^)?({shapes.GROUP})(?:\|[^>]*)?>?")
+_CHANNEL: Final = re.compile(rf"(?:<#)?({id_patterns.CHANNEL})(?:\|[^>]*)?>?")
+_DIRECT: Final = re.compile(id_patterns.DIRECT)
+_PERSON: Final = re.compile(rf"(?:<@)?({id_patterns.PERSON})(?:\|[^>]*)?>?")
+_GROUP: Final = re.compile(rf"(?:<!subteam\^)?({id_patterns.GROUP})(?:\|[^>]*)?>?")
 _INVITE = "I see no archived channel, and no private one that I am not in: invite me there."
 _NO_PRIVATE = (
     "I see no private channel, since the Slack app lacks the scope groups:read. Whoever runs me: install it anew from "
@@ -208,7 +208,9 @@ class SlackDirectory:
 
 
 def _can_decide(user: object) -> bool:
-    return dig(user, "deleted") is not True and dig(user, "is_bot") is not True and at(user, "id") != shapes.SLACKBOT
+    return (
+        dig(user, "deleted") is not True and dig(user, "is_bot") is not True and at(user, "id") != id_patterns.SLACKBOT
+    )
 
 
 def _names(user: object) -> Sequence[str]:

@@ -16,8 +16,8 @@ from askback.domain.identity import Actor, Place
 from askback.ports.platform import Undeliverable
 from askback_slack import ids
 from askback_slack.calls import Refused, SlackApi
-from askback_slack.names import Names
 from askback_slack.payloads import NOWHERE, PLATFORM, Home, at, dig, file_names, items, key_of, tenant_of, text_of
+from askback_slack.user_names import Names
 
 PAGE = 200
 PAGES = 25

@@ -18,7 +18,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.internal.throttle import Throttle
-from askback.runtime.gate import trusted
+from askback.runtime.connection_limits import trusted
 from askback_slack.dispatch import acked, answered
 
 log = logging.getLogger("askback.slack")

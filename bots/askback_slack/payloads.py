@@ -36,7 +36,7 @@ from askback.domain.actions import Select
 from askback.domain.conversation import NO_TEXT
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.internal.clock import utc_now
-from askback_slack import ids, shapes
+from askback_slack import id_patterns, ids
 
 Json: TypeAlias = Mapping[str, object]
 
@@ -246,7 +246,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
     event = dig(body, "event")
     author, channel, ts = at(event, "user"), at(event, "channel"), at(event, "ts")
     subtype = at(event, "subtype")
-    if author is None or channel is None or ts is None or author in {bot_user, shapes.SLACKBOT}:
+    if author is None or channel is None or ts is None or author in {bot_user, id_patterns.SLACKBOT}:
         return None
     if at(event, "bot_id") or dig(event, "bot_profile") or subtype not in {None, "file_share", "thread_broadcast"}:
         return None

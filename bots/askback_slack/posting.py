@@ -14,17 +14,17 @@ from pydantic import JsonValue
 from askback.domain.ask import Ask
 from askback.domain.conversation import PROSE, REMINDER, Said, Say
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.inbound.parts import bring
+from askback.inbound.message_parts import bring
 from askback.internal.bounded_cache import Recent
 from askback.ports.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
 from askback_slack import offers, remarks, render, texts
 from askback_slack.calls import SlackApi
 from askback_slack.groups import Groups
 from askback_slack.history import History, messages
-from askback_slack.names import Names
 from askback_slack.payloads import NOWHERE, Home, at, dig, is_direct, items
-from askback_slack.presence import Presence
-from askback_slack.prose import SlackProse
+from askback_slack.status import Presence
+from askback_slack.streaming import SlackProse
+from askback_slack.user_names import Names
 
 log = logging.getLogger("askback.slack")
 

@@ -14,7 +14,7 @@ from askback_slack import limits
 from askback_slack.blocks import Block, context
 from askback_slack.content import content
 from askback_slack.controls import controls, suggestions
-from askback_slack.pages import pages
+from askback_slack.layout import pages
 from askback_slack.summary import continued, summary
 
 GOES_ON = "Goes on in the next message ↓"

@@ -13,10 +13,10 @@ from pydantic_settings import NoDecode
 
 from askback.domain.access import DIRECT, Access
 from askback.settings.address import checked_address, is_address
-from askback.settings.idlist import EVERYBODY, id_list
-from askback.settings.reading import TomlSettings, given, load
+from askback.settings.id_list import EVERYBODY, id_list
+from askback.settings.loader import TomlSettings, given, load
 from askback.text.redaction import hide_shape
-from askback_slack import shapes
+from askback_slack import id_patterns
 
 # Slack's tokens of every kind, signatures, and addresses that contain a secret.
 hide_shape(r"x(?:ox[a-z]|app)[-.][\w.%-]{6,}")
@@ -25,9 +25,9 @@ hide_shape(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\
 
 Ids = Annotated[tuple[str, ...], NoDecode]
 
-_PERSON: Final = re.compile(shapes.PERSON)
-_GROUP: Final = re.compile(shapes.GROUP)
-_CHANNEL: Final = re.compile(f"{shapes.CHANNEL}|{shapes.DIRECT}")
+_PERSON: Final = re.compile(id_patterns.PERSON)
+_GROUP: Final = re.compile(id_patterns.GROUP)
+_CHANNEL: Final = re.compile(f"{id_patterns.CHANNEL}|{id_patterns.DIRECT}")
 _COPY_PERSON = "A person's id is under ⋮ (More) in their profile: Copy member ID."
 _COPY_GROUP = "A user group's id is under ⋮ (More) where Slack shows the group: Copy group ID."
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from askback.settings.core import Settings
     from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
     from askback.tools import QuestionTool, ToolResult, tool_named
-    from askback.user_tools.declare import ToolContext, tool
+    from askback.user_tools.decorator import ToolContext, tool
 
     __version__: str
 
@@ -91,7 +91,7 @@ _HOMES = {
     "runtime.app": ("Host", "running"),
     "domain.identity": ("Actor", "MessageRef", "Place"),
     "manager": ("QuestionManager",),
-    "user_tools.declare": ("ToolContext", "tool"),
+    "user_tools.decorator": ("ToolContext", "tool"),
     "ports.platform": ("TryLater", "Undeliverable"),
     "domain.policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
     "domain.form": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),

@@ -24,11 +24,11 @@ from askback.domain.policy import Limits
 from askback.ports.bot import bot_named
 from askback.runtime.app import Host, running
 from askback.settings.core import Settings
-from askback.settings.reading import load
+from askback.settings.loader import load
 from askback_discord import ids
 from askback_discord.app import NOBODY
 from askback_discord.clicks import TAKEN, Clicks
-from askback_discord.pages import CONTINUED
+from askback_discord.layout import CONTINUED
 from askback_local.attached import Attached
 from askback_local.discord import payloads as discord_payloads
 from askback_local.discord.clicks import Delivery, Target

@@ -21,7 +21,7 @@ from askback.domain.policy import Limits
 from askback.ports.bot import bot_named
 from askback.runtime.app import Host, running
 from askback.settings.core import Settings
-from askback.settings.reading import load
+from askback.settings.loader import load
 from askback_local.attached import Attached
 from askback_local.json_values import JsonObject, as_object, copied, objects
 from askback_local.model.model import Model

@@ -11,7 +11,7 @@ import pytest
 
 from askback.domain.policy import Who
 from askback.errors import OperatorError
-from askback.settings.reading import load
+from askback.settings.loader import load
 from askback_discord.settings import DiscordSettings
 from askback_local.json_values import JsonObject
 from askback_local.model.script import turn

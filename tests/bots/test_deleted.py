@@ -89,7 +89,7 @@ async def test_a_card_of_a_program_comes_back_where_no_agent_talks(desk: Desk) -
 async def test_a_card_that_is_deleted_again_comes_back_after_a_pause(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback.store.placing.PAUSES", (0.0, 1.5))
+    monkeypatch.setattr("askback.store.card_messages.PAUSES", (0.0, 1.5))
     talk, first = await fruit(desk)
     await known(desk)
     await desk.delete(first)
@@ -159,7 +159,7 @@ async def test_a_card_that_went_while_the_bot_was_not_told_comes_back_when_someb
 
 
 async def test_a_card_that_stands_is_shown_by_its_address(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askback.inbound.cards.LOOK_SECONDS", 30.0)
+    monkeypatch.setattr("askback.inbound.card_recovery.LOOK_SECONDS", 30.0)
     talk, first = await fruit(desk)
     await known(desk)
     await desk.say(BEN, "question?", talk)
@@ -180,7 +180,7 @@ async def test_the_word_is_a_message_where_no_question_is_open(desk: Desk) -> No
 async def test_whoever_is_told_that_the_bot_waits_gets_a_card_that_is_gone_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback.inbound.cards.LOOK_SECONDS", 30.0)
+    monkeypatch.setattr("askback.inbound.card_recovery.LOOK_SECONDS", 30.0)
     talk, first = await fruit(desk)
     await known(desk)
     await desk.lose(first)
@@ -239,7 +239,7 @@ async def test_the_deletion_of_what_is_no_card_is_looked_up_once_and_writes_noth
 async def test_after_a_time_without_a_connection_cards_that_are_gone_come_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback.runtime.sweep.AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("askback.runtime.deleted_cards.AGAIN_SECONDS", 0.0)
     talk, first = await fruit(desk)
     other, second = await fruit(desk)
     await known(desk)
@@ -256,7 +256,7 @@ async def test_a_card_that_cannot_be_looked_at_for_a_moment_is_looked_at_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "askback.cards")
-    monkeypatch.setattr("askback.runtime.sweep.AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("askback.runtime.deleted_cards.AGAIN_SECONDS", 0.0)
     monkeypatch.setattr("askback_discord.calls.CALL_SECONDS", 0.4)
     talk, first = await fruit(desk)
     await known(desk)

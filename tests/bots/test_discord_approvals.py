@@ -11,7 +11,7 @@ from askback.domain.card import EVERYTHING
 from askback.domain.form import Form
 from askback.domain.policy import Approval, Who
 from askback_discord.clicks import NOT_WHOLE
-from askback_discord.whole import FILE
+from askback_discord.details_modal import FILE
 from askback_local.discord.clicks import Delivery
 from askback_local.discord.faults import DiscordFault
 from askback_local.discord.guild import RELEASE

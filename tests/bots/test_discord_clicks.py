@@ -11,7 +11,7 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Place
 from askback.domain.policy import Who
 from askback_discord.clicks import TAKEN
-from askback_discord.replies import LATER, MESSAGE, MODAL, UPDATE
+from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE
 from askback_local.discord import limits as discord_limits
 from askback_local.discord.clicks import Delivery
 from askback_local.discord.faults import DiscordFault

@@ -14,9 +14,9 @@ from askback.inbound.message_router import Reception
 from askback.ports.bot import bot_named
 from askback.runtime.app import running
 from askback.settings.core import Settings
-from askback.settings.reading import load
+from askback.settings.loader import load
 from askback.store.errors import StoreBusy
-from askback_discord.hearing import NOT_HEARD, ONLY_MENTIONS
+from askback_discord.events import NOT_HEARD, ONLY_MENTIONS
 from askback_local.discord.faults import DiscordFault
 from askback_local.discord.values import Permission
 from askback_local.model.script import turn
@@ -313,7 +313,7 @@ async def test_a_message_that_can_never_be_stored_is_said_to_be_lost(
         raise StoreBusy("the disk is full")
 
     desk.journal.announce("message_refused", "message_lost")
-    monkeypatch.setattr("askback_discord.hearing.SAVE_SECONDS", 0.7)
+    monkeypatch.setattr("askback_discord.events.SAVE_SECONDS", 0.7)
     monkeypatch.setattr(Reception, "hear", full)
     talk = await desk.direct(ADA, "nobody will ever know")
     await until(lambda: any(one.text == NOT_HEARD for one in desk.lines(talk)), "it is said")

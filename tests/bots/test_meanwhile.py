@@ -28,7 +28,7 @@ def messages(connection: Connection) -> int:
 async def test_what_is_written_meanwhile_is_kept_and_said_once_and_comes_after_the_result(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback.inbound.cards.LOOK_SECONDS", 30.0)
+    monkeypatch.setattr("askback.inbound.card_recovery.LOOK_SECONDS", 30.0)
     talk, shown = await fruit(desk)
     await desk.say(BEN, "by the way, hurry", talk)
     said = await line(desk, talk, "I am waiting for an answer")

@@ -119,7 +119,7 @@ async def test_only_the_newest_mood_matters_and_none_is_told_twice(desk: SlackDe
 async def test_the_line_is_set_again_before_slack_takes_it_away(
     desk: SlackDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback_slack.presence.LINE_SECONDS", 0.05)
+    monkeypatch.setattr("askback_slack.status.LINE_SECONDS", 0.05)
     desk.model.script(turn(PROSE, Fault(kind="stall", after=0)), when="story")
     await desk.mention(ADA, "story")
     await until(lambda: statuses(desk, LINE).count("is working…") >= 4, "it is set again and again")
@@ -129,7 +129,7 @@ async def test_the_line_is_set_again_before_slack_takes_it_away(
 @pytest.mark.only("slack", reason="Discord has no streams")
 async def test_a_stream_that_slack_ends_goes_on_by_edits(desk: SlackDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slack_limits, "STREAM_SECONDS", 0.5)  # five minutes
-    monkeypatch.setattr("askback_slack.prose.EDIT_SECONDS", 0.1)
+    monkeypatch.setattr("askback_slack.streaming.EDIT_SECONDS", 0.1)
     desk.model.delay = 0.05
     desk.model.script(turn(PROSE), when="story")
     talk = await desk.mention(ADA, "story")
@@ -158,8 +158,8 @@ def rooms(desk: DiscordDesk) -> list[str]:
 
 @pytest.mark.only("discord", reason="Slack has other signs")
 async def test_it_types_again_and_again_until_it_is_stopped(desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askback_discord.presence.TYPING_SECONDS", 0.05)
-    monkeypatch.setattr("askback_discord.presence.THREAD_SECONDS", 0.05)
+    monkeypatch.setattr("askback_discord.status.TYPING_SECONDS", 0.05)
+    monkeypatch.setattr("askback_discord.status.THREAD_SECONDS", 0.05)
     desk.model.script(turn(PROSE, Fault(kind="stall", after=0)), when="story")
     talk = await desk.mention(ADA, "story")
     await until(lambda: typed(desk) >= 4, "it types again and again")
@@ -189,7 +189,7 @@ async def test_it_does_not_type_while_it_waits_for_people(desk: DiscordDesk) -> 
 
 @pytest.mark.only("discord", reason="Slack has other signs")
 async def test_where_it_may_not_type_it_tries_once(desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askback_discord.presence.TYPING_SECONDS", 0.01)
+    monkeypatch.setattr("askback_discord.status.TYPING_SECONDS", 0.01)
     desk.guild.faults.fail("trigger_typing_indicator", 403, 50013, times=None)
     desk.model.script(turn(PROSE, Fault(kind="stall", after=0)), turn("Still here, of course."), when="hello")
     talk = await desk.direct(ADA, "hello")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from askback_discord.prose import DiscordProse
+from askback_discord.streaming import DiscordProse
 from askback_local.model.script import Fault, turn
 from askback_local.slack.values import Session
 
@@ -192,7 +192,7 @@ async def test_a_stop_that_comes_twice_stops_once(desk: SlackDesk) -> None:
 async def test_before_there_is_anything_to_read_there_is_a_button_after_a_while(
     desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback_discord.prose.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
     desk.model.script(turn(PROSE, Fault(kind="stall", after=0)), when="story")
     talk = await desk.mention(ADA, "story")
     await line(desk, talk, "Working…")
@@ -204,8 +204,8 @@ async def test_before_there_is_anything_to_read_there_is_a_button_after_a_while(
 
 @pytest.mark.only("discord", reason="Slack has its own Stop from the beginning")
 async def test_the_text_stands_in_the_place_of_that_button(desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askback_discord.prose.SILENT_SECONDS", 0.05)
-    monkeypatch.setattr("askback_discord.prose.FIRST_CHARACTERS", 100)
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("askback_discord.streaming.FIRST_CHARACTERS", 100)
     desk.model.delay = 0.05
     desk.model.script(turn(PROSE), when="story")
     talk = await desk.mention(ADA, "story")
@@ -221,7 +221,7 @@ async def test_the_text_stands_in_the_place_of_that_button(desk: DiscordDesk, mo
 async def test_a_question_without_a_text_takes_that_button_away(
     desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("askback_discord.prose.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
     desk.model.delay = 0.1
     desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), when="fruit")
     talk = await desk.mention(ADA, "fruit, please")
@@ -310,7 +310,7 @@ async def test_after_a_restart_before_anything_was_said_the_button_alone_goes(
     async def nothing(_: DiscordProse) -> None:
         """Remove nothing, like a killed process."""
 
-    monkeypatch.setattr("askback_discord.prose.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
     async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
         asking = turn(asks(one("Which fruit?", "Apple", "Pear")), Fault(kind="stall", after=0))
         desk.model.script(asking, when="fruit")

@@ -15,8 +15,8 @@ from askback.domain.identity import Actor
 from askback.domain.policy import Who
 from askback.errors import OperatorError
 from askback.settings.core import Settings
-from askback.settings.reading import load
-from askback.user_tools.loading import load_tools
+from askback.settings.loader import load
+from askback.user_tools.loader import load_tools
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from askback.agent.tool_runner import Toolbox
 from askback.runtime.health import Health
 from askback.runtime.http_server import listening
 from askback.settings.address import Address
-from askback.user_tools import loops
+from askback.user_tools import event_loops
 from askback_local.model.script import call, turn
 from askback_local.services import Services
 from core_engine import HERE, Board, Engine, engine, eventually, last_request, results
@@ -24,8 +24,8 @@ from core_engine import HERE, Board, Engine, engine, eventually, last_request, r
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Detect a blocked loop quickly."""
-    monkeypatch.setattr(loops, "BLOCKED_SECONDS", 0.3)
-    monkeypatch.setattr(loops, "WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(event_loops, "BLOCKED_SECONDS", 0.3)
+    monkeypatch.setattr(event_loops, "WATCH_SECONDS", 0.05)
 
 
 class Tools:
@@ -88,7 +88,7 @@ async def eventually_not_hung(toolbox: Toolbox) -> None:
 async def test_a_call_that_could_not_begin_in_time_is_told_so_and_never_runs(
     tmp_path: Path, board: Board, services: Services, released: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops, "BLOCKED_SECONDS", 60.0)  # no one notices
+    monkeypatch.setattr(event_loops, "BLOCKED_SECONDS", 60.0)  # no one notices
     ran: list[str] = []
 
     @tool(timeout=0.2)
@@ -116,7 +116,7 @@ async def test_a_call_that_could_not_begin_in_time_is_told_so_and_never_runs(
 async def test_where_every_loop_is_blocked_a_call_is_refused_at_once_and_readyz_says_so(
     tmp_path: Path, board: Board, services: Services, released: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops, "LOOPS", 1)
+    monkeypatch.setattr(event_loops, "LOOPS", 1)
     services.model.script(turn(call("block")), turn("I go on."), when="block")
     services.model.script(turn(call("note", what="c")), turn("Not noted."), when="note")
     tools = Tools(released)

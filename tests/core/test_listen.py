@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from askback.runtime import gate, http_server
+from askback.runtime import connection_limits, http_server
 from askback.runtime.http_server import listening
 from askback.settings.address import Address
 
@@ -38,7 +38,7 @@ class Served:
 
     async def page(self, request: web.Request) -> web.Response:
         if request.query_string == "signed":
-            gate.trusted(request)
+            connection_limits.trusted(request)
         return web.Response(text="here")
 
     async def slow(self, request: web.Request) -> web.Response:
@@ -77,7 +77,7 @@ async def served() -> AsyncGenerator[Served]:
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nX-A: ", b"GET / HTTP/1.1\r\n" * 2])
 async def test_a_request_that_does_not_arrive_is_closed(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(connection_limits, "REQUEST_SECONDS", 0.05)
     async with served() as one:
         reader, writer = await one.open()
         writer.write(sent)
@@ -88,14 +88,14 @@ async def test_a_request_that_does_not_arrive_is_closed(monkeypatch: pytest.Monk
 async def test_a_second_request_has_the_same_time_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     async with served() as one:
         reader, writer = await one.ask()
-        monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.05)
+        monkeypatch.setattr(connection_limits, "REQUEST_SECONDS", 0.05)
         writer.write(b"GET /")
         assert await closed(reader) == b""
         writer.close()
 
 
 async def test_a_kept_connection_is_closed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "KEEP_SECONDS", 0.05)
+    monkeypatch.setattr(connection_limits, "KEEP_SECONDS", 0.05)
     async with served() as one:
         reader, writer = await one.ask()
         assert await closed(reader) == b""
@@ -103,7 +103,7 @@ async def test_a_kept_connection_is_closed_in_the_end(monkeypatch: pytest.Monkey
 
 
 async def test_a_request_that_has_arrived_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(connection_limits, "REQUEST_SECONDS", 0.05)
     async with served() as one:
         reader, writer = await one.open()
         writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -120,9 +120,9 @@ async def test_a_request_that_has_arrived_may_take_its_time(monkeypatch: pytest.
 async def test_whoever_waits_longest_gives_way_and_whoever_is_known_last(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(gate, "MOST", 4)
-    monkeypatch.setattr(gate, "FEWEST", 1)
-    monkeypatch.setattr(gate, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(connection_limits, "MOST", 4)
+    monkeypatch.setattr(connection_limits, "FEWEST", 1)
+    monkeypatch.setattr(connection_limits, "PATIENCE_SECONDS", 0)
     with caplog.at_level(logging.WARNING, logger="askback.listen"):
         async with served() as one:
             known, to_known = await one.ask(signed=True)
@@ -142,8 +142,8 @@ async def test_whoever_waits_longest_gives_way_and_whoever_is_known_last(
 
 
 async def test_where_all_are_being_answered_the_next_one_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MOST", 1)
-    monkeypatch.setattr(gate, "FEWEST", 1)
+    monkeypatch.setattr(connection_limits, "MOST", 1)
+    monkeypatch.setattr(connection_limits, "FEWEST", 1)
     async with served() as one:
         first, to_first = await one.open()
         to_first.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")

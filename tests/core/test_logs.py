@@ -24,7 +24,7 @@ from askback.errors import InvalidValue, OperatorError, Problem
 from askback.observability import logs
 from askback.observability.logs import configure_logging
 from askback.observability.repeats import MOST, PERIOD_SECONDS
-from askback.settings.reading import TomlSettings
+from askback.settings.loader import TomlSettings
 from askback.store.sqlite.database import SqliteDatabase
 from askback.text.redaction import HIDDEN, hide, redacted
 from telemetry_backend import reported

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.agent.naming import Namer, body
+from askback.agent.names import Namer, body
 from askback.domain.identity import Actor
 from askback_local.model.script import turn
 from askback_local.services import Services

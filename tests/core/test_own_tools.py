@@ -13,7 +13,7 @@ import pytest
 from askback import CallerError, OperatorError, ToolContext, tool
 from askback.domain.identity import Actor, Place
 from askback.user_tools.function import OwnTool
-from askback.user_tools.loading import Tools, load_tools
+from askback.user_tools.loader import Tools, load_tools
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askback.domain.identity import MessageRef
-from askback.inbound.parts import bring
+from askback.inbound.message_parts import bring
 from askback.ports.platform import Gone, Messages
 
 

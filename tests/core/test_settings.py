@@ -12,8 +12,8 @@ import pytest
 from askback.errors import OperatorError
 from askback.settings.address import Address
 from askback.settings.core import Settings
-from askback.settings.reading import load
-from askback.settings.unread import check_database, check_file, unread_database, unread_file
+from askback.settings.loader import load
+from askback.settings.untrusted_files import check_database, check_file, unread_database, unread_file
 from askback_slack.app import SlackBot
 from askback_slack.settings import SlackSettings, slack_settings
 
@@ -369,7 +369,7 @@ def test_where_there_is_no_home_the_database_has_to_be_named(empty: Path) -> Non
         "def nobody(_): raise KeyError\n"
         "pwd.getpwuid = nobody\n"
         "from askback.settings.core import Settings\n"
-        "from askback.settings.reading import load\n"
+        "from askback.settings.loader import load\n"
         "load(Settings)\n"
     )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOME", "XDG_"))}

@@ -20,7 +20,7 @@ from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.policy import Who
 from askback.internal.clock import to_micros, utc_now
 from askback.ports.platform import TryLater, Undeliverable
-from askback.runtime import breaker, worker
+from askback.runtime import circuit_breaker, worker
 from askback.runtime.turns import LocalTurns
 from askback.runtime.worker import Worker
 from askback.store.errors import StoreUnavailable
@@ -162,7 +162,7 @@ def asking_in(one: Engine, thread: str) -> asyncio.Task[Outcome]:
 async def test_a_platform_that_does_not_answer_is_probed_and_not_stormed(
     tmp_path: Path, board: Board, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(breaker, "FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 0.1)
     board.faults["show"] = deque(TryLater("down") for _ in range(23))
     async with engine(tmp_path, board) as one:
         tasks = [asking_in(one, str(number)) for number in range(40)]

@@ -16,7 +16,7 @@ import pytest
 from askback.ports.bot import bot_named
 from askback.runtime.app import running
 from askback.settings.core import Settings
-from askback.settings.reading import TomlSettings, name_in_environment, name_in_file
+from askback.settings.loader import TomlSettings, name_in_environment, name_in_file
 from askback_discord.settings import DiscordSettings
 from askback_local.model.script import call, turn
 from askback_local.services import Services

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from askback_discord.history import said
-from askback_discord.prose import WORKING
-from askback_discord.stop import stop_row
+from askback_discord.stop_button import stop_row
+from askback_discord.streaming import WORKING
 
 ME = "1"
 ADA = {"id": "7", "username": "ada", "global_name": "Ada Lovelace"}

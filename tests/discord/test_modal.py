@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Write
 from askback.domain.card import TextField, text_field
-from askback_discord import ids, limits, modal, notice
+from askback_discord import ephemeral, ids, limits, modal
 from discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from discord_markdown import read, seen
 
@@ -135,7 +135,7 @@ def test_any_field_can_be_opened(prompt: str, header: str, value: str) -> None:
 
 
 def test_a_notice_is_for_one_person_and_literal() -> None:
-    made: Any = notice.notice("Not answered yet: *Data_base* @everyone <@1>.")
+    made: Any = ephemeral.notice("Not answered yet: *Data_base* @everyone <@1>.")
     limits.check_message(made)
     assert made["flags"] == limits.EPHEMERAL
     assert made["allowed_mentions"] == {"parse": []}
@@ -145,13 +145,13 @@ def test_a_notice_is_for_one_person_and_literal() -> None:
 
 @pytest.mark.parametrize("words", ["word " * 900, "*" * 2500, "\u202e*" * 1500, "漢" * 4000])
 def test_a_long_notice_is_shortened_and_says_so(words: str) -> None:
-    made: Any = notice.notice(words)
+    made: Any = ephemeral.notice(words)
     assert limits.size(made["content"]) <= 2000
     assert "…" in made["content"]
 
 
 def test_a_text_that_was_not_taken_can_be_mended() -> None:
-    made: Any = notice.try_again("Please write an answer: it is empty.", FIELD)
+    made: Any = ephemeral.try_again("Please write an answer: it is empty.", FIELD)
     limits.check_message(made)
     found = elements([made])
     assert [one["label"] for one in found] == ["Try again"]
@@ -159,6 +159,6 @@ def test_a_text_that_was_not_taken_can_be_mended() -> None:
 
 
 def test_a_notice_that_has_served_loses_its_button() -> None:
-    made: Any = notice.replaced("Your answer counts.")
+    made: Any = ephemeral.replaced("Your answer counts.")
     assert made["components"] == []
     assert made["content"] == "Your answer counts."

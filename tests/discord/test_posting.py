@@ -8,7 +8,7 @@ import pytest
 
 from askback.domain.identity import MessageRef, Place
 from askback_discord.calls import DiscordRefusal
-from askback_discord.hearing import Hearing
+from askback_discord.events import Hearing
 from askback_discord.posting import DiscordPlatform
 
 PLACE = Place(platform="discord", tenant="8", channel="100", thread="300")

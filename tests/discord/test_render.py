@@ -19,7 +19,7 @@ from askback.errors import ModelError
 from askback.text.literal import literal, visible
 from askback.tools import TOOLS
 from askback_discord import ids, limits, render
-from askback_discord.pages import CONTINUED, GOES_ON
+from askback_discord.layout import CONTINUED, GOES_ON
 from discord_cards import (
     ADA,
     ASK,

@@ -19,8 +19,8 @@ from askback.domain.policy import Approval, Policy, Who
 from askback.domain.voting import vote
 from askback.text.literal import visible
 from askback_discord import ids, limits, modal, remarks, render
-from askback_discord.pages import CONTINUED, GOES_ON
-from askback_discord.whole import FILE, whole
+from askback_discord.details_modal import FILE, whole
+from askback_discord.layout import CONTINUED, GOES_ON
 from discord_cards import (
     ADA,
     ASK,

@@ -39,8 +39,8 @@ from askback.store.edits import Kept
 from askback.store.outbox import OutboxItem, put_card
 from askback.store.store import Store
 from askback_discord.clicks import Clicks as DiscordClicks
+from askback_discord.interaction_response import LATER
 from askback_discord.posting import DiscordPlatform
-from askback_discord.replies import LATER
 from askback_slack.clicks import Clicks
 from askback_slack.posting import SlackPlatform
 

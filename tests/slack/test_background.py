@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from askback_slack.background import Background
+from askback_slack.task_group import Background
 
 
 async def test_an_error_behind_an_ack_ends_nothing_else_and_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -12,8 +12,8 @@ from askback.errors import OperatorError
 from askback_slack.app import _identity  # pyright: ignore[reportPrivateUsage]
 from askback_slack.calls import SlackApi
 from askback_slack.groups import Groups
-from askback_slack.names import Names
 from askback_slack.posting import SlackPlatform
+from askback_slack.user_names import Names
 
 PLACE = Place(platform="slack", tenant="T1", channel="C1", thread="1.0")
 

@@ -14,9 +14,9 @@ from aiohttp import WSMsgType, web
 
 from askback.errors import OperatorError
 from askback.ports.platform import TryLater
-from askback_slack import lines as module
+from askback_slack import socket_mode as module
 from askback_slack.calls import Refused
-from askback_slack.lines import Ack, Lines
+from askback_slack.socket_mode import Ack, Lines
 
 
 class Slack:

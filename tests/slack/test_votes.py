@@ -15,7 +15,7 @@ from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Interview
 from askback.domain.policy import Approval, Policy, Who
 from askback.domain.voting import vote
-from askback_slack import ids, modal, render, whole
+from askback_slack import details_modal, ids, modal, render
 from slack_cards import (
     ADA,
     ASK,
@@ -162,15 +162,15 @@ def test_which_option_a_reason_is_for_is_read_back() -> None:
 
 
 def text_of(text: str) -> str:
-    return "".join(str(one["text"]["text"]) for part in whole.parts(text) for one in part)  # type: ignore[index,call-overload]
+    return "".join(str(one["text"]["text"]) for part in details_modal.parts(text) for one in part)  # type: ignore[index,call-overload]
 
 
 @pytest.mark.parametrize("text", ["x", "line\n" * 3_000, "x" * 500_000, "é👋 " * 100_000, '  "a": 1,\n' * 90_000])
 def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> None:
     assert text_of(text) == text
-    count = len(whole.parts(text))
+    count = len(details_modal.parts(text))
     for number in range(count):
-        view: Any = whole.view(
+        view: Any = details_modal.view(
             Whole(ask_id=ASK, title="A title that is far too long for one of Slack's", text=text), number
         )
         accepted_view(view)
@@ -181,12 +181,12 @@ def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> No
 
 @pytest.mark.parametrize("text", [" " * 5_000, "\u202e" * 5_000, "\x00\x1b" * 3_000, "\n" * 10_000, "a\r\nb"])
 def test_hostile_texts_make_views_that_slack_takes(text: str) -> None:
-    for number in range(len(whole.parts(text))):
-        accepted_view(whole.view(Whole(ask_id=ASK, title="\u202e*x*", text=text), number))
+    for number in range(len(details_modal.parts(text))):
+        accepted_view(details_modal.view(Whole(ask_id=ASK, title="\u202e*x*", text=text), number))
 
 
 @given(st.text(min_size=1, max_size=4_000))
 def test_any_text_is_shown(text: str) -> None:
-    view: Any = whole.view(Whole(ask_id=ASK, title=text, text=text))
+    view: Any = details_modal.view(Whole(ask_id=ASK, title=text, text=text))
     accepted_view(view)
     assert any(strings(view["blocks"]))

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from askback.agent.approvals import ApprovalRules, asked
 from askback.agent.audience import Audience
-from askback.agent.naming import Namer
+from askback.agent.names import Namer
 from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.conversation import Blocks, Call, Conversation, Requested, ToolCall

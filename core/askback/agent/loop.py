@@ -27,9 +27,9 @@ from askback.agent.compaction import COMPACT_AT
 from askback.agent.history import NOTHING, Earlier
 from askback.agent.meter import Meter
 from askback.agent.model import ModelTurn, Request, stream_turn
-from askback.agent.naming import Namer
+from askback.agent.names import Namer
 from askback.agent.prompt import SYSTEM_PROMPT
-from askback.agent.queued import QueuedProse
+from askback.agent.queued_text import QueuedProse
 from askback.agent.slots import Slot
 from askback.agent.thread_history import read_earlier
 from askback.agent.tool_runner import Toolbox

@@ -27,10 +27,10 @@ from askback.domain.conversation import Call, CallsToRun, Conversation, Say, Too
 from askback.domain.policy import Who
 from askback.errors import ModelError
 from askback.store.store import Store
-from askback.user_tools import loops
-from askback.user_tools.declare import ToolContext
+from askback.user_tools import event_loops
+from askback.user_tools.decorator import ToolContext
+from askback.user_tools.event_loops import AsyncCall, ToolLoops
 from askback.user_tools.function import OwnTool
-from askback.user_tools.loops import AsyncCall, ToolLoops
 from askback.user_tools.results import Told, told, told_error
 from askback.user_tools.threads import NoThread, Threads
 
@@ -294,7 +294,7 @@ class Toolbox:
         end = time.monotonic() + seconds
         try:
             while not call.done.done() and (left := end - time.monotonic()) > 0:
-                await asyncio.wait({call.done}, timeout=min(left, loops.WATCH_SECONDS))
+                await asyncio.wait({call.done}, timeout=min(left, event_loops.WATCH_SECONDS))
                 self._loops.watch()
         except asyncio.CancelledError:
             call.give_up()

@@ -25,7 +25,7 @@ from pydantic import JsonValue
 
 from askback.agent.history import Earlier
 from askback.agent.model import ModelTurn
-from askback.agent.naming import Namer, body
+from askback.agent.names import Namer, body
 from askback.domain.conversation import Blocks, Halt, Message, Said, Written
 from askback.text.literal import fit
 

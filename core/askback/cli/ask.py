@@ -13,13 +13,13 @@ import typer
 
 from askback.errors import AskbackError, CallerError
 from askback.runtime.process import run_to_end
-from askback.settings.option import Config, tell_unread
+from askback.settings.config_option import Config, tell_unread
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from askback.client.progress_output import Telling
     from askback.client.result import AskOutcome
-    from askback.client.telling import Telling
 
 commands = typer.Typer(rich_markup_mode="rich")
 
@@ -120,10 +120,10 @@ def ask(
     Trusts the environment, the settings file that --config or ASKBACK_CONFIG names (else the one in your configuration folder), and the database that they name (else the one in your state folder). Nothing in the working directory is read: neither askback.toml nor askback.db, .env or a module.
     """  # noqa: E501 - typer keeps line breaks
     from askback.client.api import ask_async
-    from askback.client.telling import Telling
+    from askback.client.progress_output import Telling
     from askback.observability.logs import configure_logging
     from askback.settings.core import Settings
-    from askback.settings.reading import given, load
+    from askback.settings.loader import given, load
 
     try:
         tell_unread("askback ask")

@@ -22,7 +22,7 @@ from askback.observability.logs import configure_logging
 from askback.ports.bot import Bot, bots
 from askback.runtime.app import running
 from askback.settings.core import Settings
-from askback.settings.reading import load
+from askback.settings.loader import load
 from askback.tools import TOOLS
 
 PORT = 8800

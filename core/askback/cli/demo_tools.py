@@ -9,7 +9,7 @@ from typing import Final
 
 import aiohttp
 
-from askback.user_tools.declare import tool
+from askback.user_tools.decorator import tool
 
 LEDGER: Final = "DEMO_LEDGER"
 """The environment variable with the ledger's address. It is set while a demo runs."""

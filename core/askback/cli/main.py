@@ -20,7 +20,7 @@ from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
 from askback.errors import AskbackError
 from askback.runtime.process import quiet_interrupt, run_to_end
-from askback.settings.option import Config, tell_unread
+from askback.settings.config_option import Config, tell_unread
 
 if TYPE_CHECKING:
     from askback.ports.bot import Bot
@@ -188,7 +188,7 @@ def run(config: Config = None) -> None:
     """
     from askback.ports.bot import configured_bots
     from askback.runtime.serve import serve
-    from askback.settings.unread import check_file
+    from askback.settings.untrusted_files import check_file
 
     check_file("askback run")
     raise typer.Exit(run_to_end(serve(configured_bots())))
@@ -211,7 +211,7 @@ def _chosen(name: str, http: str | None, shard: str | None) -> Bot:
 
 def _serve(bot: Bot) -> None:
     from askback.runtime.serve import serve
-    from askback.settings.unread import check_file
+    from askback.settings.untrusted_files import check_file
 
     check_file(f"askback {bot.name}")
     raise typer.Exit(run_to_end(serve([bot])))

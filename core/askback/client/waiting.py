@@ -12,9 +12,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from askback.client.key_check import check_names, check_question, other_wait, waits_otherwise
 from askback.client.request import AskRequest, Prepared, address, prepare
 from askback.client.result import AskOutcome, outcome_of
-from askback.client.same import check_names, check_question, other_wait, waits_otherwise
 from askback.client.terms import PYTHON, Terms
 from askback.domain.ask import Ask
 from askback.errors import AskbackError, CallerError, OperatorError
@@ -23,8 +23,8 @@ from askback.ports.bot import Bot, bot_named, bot_names, bots
 from askback.runtime.app import running
 from askback.runtime.wakeup import nudge
 from askback.settings.core import Settings
-from askback.settings.reading import load
-from askback.settings.unread import unread_database, unread_file
+from askback.settings.loader import load
+from askback.settings.untrusted_files import unread_database, unread_file
 from askback.store import asks
 from askback.store.external_access import NoDatabase, NotReady, Older, Where, look, served_beside, worker_of, writing
 from askback.store.notifications import LISTENING_BESIDE, Signal

@@ -20,7 +20,7 @@ from askback.internal.clock import utc_now
 from askback.text.literal import fit
 
 if TYPE_CHECKING:
-    from askback.inbound.cards import Cards
+    from askback.inbound.card_recovery import Cards
     from askback.manager import QuestionManager
     from askback.store.store import Store
 

@@ -10,7 +10,7 @@ import time
 from askback.domain.ask import Ask
 from askback.domain.conversation import Deleted, Edited, Revised, Taken
 from askback.domain.identity import Place
-from askback.inbound.cards import Cards
+from askback.inbound.card_recovery import Cards
 from askback.inbound.message_router import Reception
 from askback.internal.bounded_cache import Recent
 from askback.manager import QuestionManager

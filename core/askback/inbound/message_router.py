@@ -11,7 +11,7 @@ from askback.agent.loop import Agent
 from askback.domain.access import Access
 from askback.domain.conversation import Conversation, Heard, NotStopped, Received, Say, Taken
 from askback.domain.identity import Actor, Place
-from askback.inbound.cards import Cards
+from askback.inbound.card_recovery import Cards
 from askback.inbound.commands import command_of
 from askback.inbound.text_answers import Replies
 from askback.inbound.typed_text import TypedReplies

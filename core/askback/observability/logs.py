@@ -29,7 +29,7 @@ from opentelemetry import trace
 from askback.errors import AskbackError, InvalidValue, ModelError, PersonError
 from askback.observability.repeats import Repeats
 from askback.store.errors import StoreError
-from askback.store.outage import is_away
+from askback.store.outage_log import is_away
 from askback.text.redaction import redacted
 
 log = logging.getLogger("askback.logs")

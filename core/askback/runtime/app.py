@@ -22,8 +22,8 @@ from askback.domain.access import Access
 from askback.domain.conversation import Chosen, Heard, NotStopped, Taken
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Limits
+from askback.inbound.card_recovery import Cards
 from askback.inbound.card_replies import CardReplies
-from askback.inbound.cards import Cards
 from askback.inbound.edits import Changes
 from askback.inbound.message_router import NOT_HERE, Reception
 from askback.inbound.text_answers import UNKNOWN
@@ -32,17 +32,17 @@ from askback.observability import telemetry
 from askback.ports.bot import Bot, Connection, Doors, bot_names
 from askback.ports.platform import Platform
 from askback.runtime.backend import backing, recheck
+from askback.runtime.deleted_cards import Sweep
 from askback.runtime.health import Health
 from askback.runtime.http_server import listening as serving
 from askback.runtime.shutdown import end_tasks
-from askback.runtime.sweep import Sweep
 from askback.runtime.worker import Worker
 from askback.settings.address import Address
 from askback.settings.core import Settings
-from askback.settings.reading import load
-from askback.settings.unread import check_database, check_file
+from askback.settings.loader import load
+from askback.settings.untrusted_files import check_database, check_file
 from askback.store.store import Store
-from askback.user_tools.loading import Tools, load_tools
+from askback.user_tools.loader import Tools, load_tools
 
 log = logging.getLogger("askback.host")
 

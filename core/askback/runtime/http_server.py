@@ -15,7 +15,7 @@ from aiohttp import web
 
 from askback.errors import OperatorError
 from askback.internal.throttle import Throttle
-from askback.runtime.gate import Gate, most_connections, watched
+from askback.runtime.connection_limits import Gate, most_connections, watched
 from askback.settings.address import Address
 
 log = logging.getLogger("askback.listen")

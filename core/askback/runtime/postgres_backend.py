@@ -17,7 +17,7 @@ from askback.runtime.postgres_turns import JobTurns, unless_cancelled
 from askback.runtime.shutdown import end_tasks
 from askback.runtime.turns import Advance, Turns
 from askback.store.notifications import LISTENING, Signal
-from askback.store.outage import REPEAT_SECONDS, is_away
+from askback.store.outage_log import REPEAT_SECONDS, is_away
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import reason

@@ -34,7 +34,7 @@ from askback.runtime.shutdown import end_tasks
 from askback.runtime.turns import Advance, Advancing
 from askback.store.database import Database
 from askback.store.errors import StoreError
-from askback.store.outage import REPEAT_SECONDS, is_away
+from askback.store.outage_log import REPEAT_SECONDS, is_away
 from askback.store.platform_claims import STALLED_SECONDS, announce
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.jobs import TURN, beats, give_back, held, queue_of, sweep

@@ -13,9 +13,9 @@ from askback.ports.bot import Bot
 from askback.runtime.app import running
 from askback.runtime.shutdown import Ending
 from askback.settings.core import Settings
-from askback.settings.reading import load
-from askback.settings.unread import check_database
-from askback.user_tools.loading import load_tools
+from askback.settings.loader import load
+from askback.settings.untrusted_files import check_database
+from askback.user_tools.loader import load_tools
 
 log = logging.getLogger("askback.serve")
 

@@ -15,8 +15,8 @@ from typing import Protocol
 from askback.agent.slots import Closed, Slot, Slots, person_of
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreError
-from askback.store.left import Unreadable
 from askback.store.store import Store
+from askback.store.unreadable_rows import Unreadable
 
 log = logging.getLogger("askback.worker")
 

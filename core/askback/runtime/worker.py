@@ -14,20 +14,20 @@ from datetime import timedelta
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, Place
 from askback.errors import AskbackError
-from askback.inbound.cards import CardGone, Cards
+from askback.inbound.card_recovery import CardGone, Cards
 from askback.internal import clock
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
 from askback.observability import telemetry
 from askback.ports.platform import Gone, Messages, Platform, TryLater, Undeliverable
-from askback.runtime.breaker import Breaker
+from askback.runtime.circuit_breaker import Breaker
 from askback.runtime.turns import LOOK_AGAIN, Turns, sleep
 from askback.store.errors import StoreError
 from askback.store.leases import keep_lease
-from askback.store.left import Unreadable
 from askback.store.outbox import LONGEST_PAUSE, OutboxItem
 from askback.store.retention import Pruned
 from askback.store.store import Store
+from askback.store.unreadable_rows import Unreadable
 
 log = logging.getLogger("askback.worker")
 

@@ -22,8 +22,8 @@ from askback.inbound.typed_text import TypedReplies
 from askback.settings.address import checked_address
 from askback.settings.approvers import approver, approvers
 from askback.settings.durations import seconds_of
-from askback.settings.places import default_database
-from askback.settings.reading import TomlSettings, file
+from askback.settings.loader import TomlSettings, file
+from askback.settings.paths import default_database
 from askback.store.url import anchored
 from askback.tools import TOOLS, is_import_path
 

@@ -18,9 +18,9 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Limits
 from askback.errors import CallerError
 from askback.internal.clock import from_micros, utc_now
-from askback.store import asks, decisions, locks, outbox, participants, placing
+from askback.store import asks, card_messages, decisions, locks, outbox, participants
+from askback.store.database_clock import read_now
 from askback.store.notifications import Signal, tell
-from askback.store.times import read_now
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 SKEW = timedelta(seconds=1)
@@ -239,7 +239,7 @@ class Asking(Transactions):
             ask = asks.get(connection, ask_id)
             if ask is None:
                 return False
-            gone = placing.gone_of(connection, ask_id)
+            gone = card_messages.gone_of(connection, ask_id)
             if not gone.isdisjoint(messages):
                 # Somebody deleted a message of the card while it was drawn.
                 _draw_in(connection, ask, (*ask.messages, *messages), gone)
@@ -277,8 +277,8 @@ class Asking(Transactions):
             if ask is None or ask.outcome is not None or not set(messages).intersection(ask.messages):
                 return False
             now = from_micros(read_now(connection))
-            pause = placing.pause(connection, ask_id, now)
-            news = placing.lose(connection, ask_id, messages, now)
+            pause = card_messages.pause(connection, ask_id, now)
+            news = card_messages.lose(connection, ask_id, messages, now)
             # A late click on a message that was deleted earlier leads here too. The card itself is intact then.
             _draw_in(connection, ask, ask.messages, frozenset(messages), now + pause if news else None)
             return True
@@ -304,7 +304,7 @@ class Asking(Transactions):
 
     async def cards_in(self, messages: tuple[MessageRef, ...]) -> tuple[str, ...]:
         """Return the ids of the asks whose cards use, or used, these messages."""
-        return await self._database.read(lambda connection: placing.cards_in(connection, messages))
+        return await self._database.read(lambda connection: card_messages.cards_in(connection, messages))
 
     async def newest_shown(self, platform: str, at_most: int) -> tuple[str, ...]:
         """Return the ids of at most `at_most` open asks whose cards people see on a platform, newest first."""

@@ -23,12 +23,12 @@ from askback.domain.identity import Actor, MessageRef, Place, each
 from askback.domain.interview import Interview
 from askback.domain.policy import Policy
 from askback.internal.clock import from_micros, to_micros
-from askback.store import placing
-from askback.store.left import Left, Unreadable, reading
+from askback.store import card_messages
+from askback.store.database_clock import NOW, given_now
 from askback.store.platform_claims import Served, is_served
 from askback.store.schema import actions, asks
 from askback.store.statement import Row, Statement
-from askback.store.times import NOW, given_now
+from askback.store.unreadable_rows import Left, Unreadable, reading
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 
@@ -80,7 +80,7 @@ def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
     if changed:
         _SAVE.change(connection, ask=after.id, **changed)
     if "messages" in changed:
-        placing.note(connection, after.id, after.messages)
+        card_messages.note(connection, after.id, after.messages)
     return frozenset(changed)
 
 

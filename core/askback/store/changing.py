@@ -12,10 +12,10 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, Deleted, Edited, Reading, Revised
 from askback.domain.identity import MessageRef
 from askback.internal.clock import from_micros, to_micros
-from askback.store import asks, conversations, decisions, edits, locks, offers, outbox, placing
+from askback.store import asks, card_messages, conversations, decisions, edits, locks, offers, outbox
+from askback.store.database_clock import read_now
 from askback.store.edits import Kept
 from askback.store.listening import Read
-from askback.store.times import read_now
 from askback.store.transactions import Transactions
 from askback.store.turns import wake
 
@@ -87,7 +87,7 @@ class Changing(Transactions):
         channels = {message.channel for message in deleted.messages}
 
         def work(connection: Connection) -> Concerned:
-            known = placing.cards_in(connection, deleted.messages)
+            known = card_messages.cards_in(connection, deleted.messages)
             candidates = () if known else outbox.asks_being_posted(connection)
             posting = (ask for ask_id in candidates if (ask := asks.get(connection, ask_id)) is not None)
             return Concerned(
@@ -108,7 +108,7 @@ class Changing(Transactions):
             locks.lock_ask(connection, ask_id)
             ask = asks.get(connection, ask_id)
             if ask is not None and set(messages).isdisjoint(ask.messages):
-                placing.note_gone(connection, ask_id, messages, from_micros(read_now(connection)))
+                card_messages.note_gone(connection, ask_id, messages, from_micros(read_now(connection)))
 
         await self._database.run(work)
 

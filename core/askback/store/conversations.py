@@ -21,11 +21,11 @@ from askback.domain.identity import Actor, MessageRef, Place, each
 from askback.domain.requesters import Words
 from askback.internal.clock import from_micros, now, to_micros
 from askback.store import edits
-from askback.store.left import reading
+from askback.store.database_clock import NOW, given_now
 from askback.store.platform_claims import Served, is_served
 from askback.store.schema import calls, conversations, inbox, transcript
 from askback.store.statement import Row, Statement
-from askback.store.times import NOW, given_now
+from askback.store.unreadable_rows import reading
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])
 _OPERATOR = "operator"

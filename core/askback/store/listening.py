@@ -14,11 +14,11 @@ from askback.domain.conversation import Conversation, Heard, Reading, Received, 
 from askback.domain.identity import MessageRef, Place
 from askback.internal.clock import utc_now
 from askback.store import asks, conversations, decisions, locks, offers, outbox, participants
-from askback.store.left import Left
 from askback.store.offers import Offered
 from askback.store.stopping import end_all, goes_on
 from askback.store.transactions import CLICK_SECONDS, Transactions
 from askback.store.turns import wake
+from askback.store.unreadable_rows import Left
 
 T = TypeVar("T")
 

@@ -14,9 +14,9 @@ from askback.domain.identity import Actor, MessageRef
 from askback.internal.clock import now
 from askback.internal.values import Value
 from askback.store import outbox
-from askback.store.left import reading
 from askback.store.schema import inbox, offers
 from askback.store.statement import Row, Statement
+from askback.store.unreadable_rows import reading
 
 State = Literal["open", "answer", "message"]
 

@@ -42,11 +42,11 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Say
 from askback.internal.clock import from_micros, to_micros
 from askback.internal.values import Value
-from askback.store.left import Left, Unreadable, reading
+from askback.store.database_clock import NOW, given_now
 from askback.store.platform_claims import Served, is_served
 from askback.store.schema import asks, conversations, outbox
 from askback.store.statement import Statement
-from askback.store.times import NOW, given_now
+from askback.store.unreadable_rows import Left, Unreadable, reading
 
 LEASE_SECONDS = 10
 """Seconds for which a lease keeps other workers from taking a row, unless it is renewed."""

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.internal.clock import to_micros
 from askback.internal.values import Value
-from askback.store import locks, placing
+from askback.store import card_messages, locks
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
 from askback.store.usage import day_of
 
@@ -78,5 +78,5 @@ def _settled(moment: int) -> Select[str, str]:
 
 def _delete_asks(connection: Connection, ids: tuple[str, ...]) -> None:
     connection.execute(delete(actions).where(actions.c.ask_id.in_(ids)))
-    placing.delete(connection, ids)
+    card_messages.delete(connection, ids)
     connection.execute(delete(asks).where(asks.c.id.in_(ids)))

@@ -10,9 +10,9 @@ from sqlalchemy import Connection
 
 from askback.domain.conversation import Say
 from askback.store import locks, outbox
-from askback.store.left import Unreadable
 from askback.store.outbox import LEASE_SECONDS, OutboxItem
 from askback.store.transactions import Transactions
+from askback.store.unreadable_rows import Unreadable
 
 _LEASE = timedelta(seconds=LEASE_SECONDS)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["CLICK_SECONDS", "Transactions"]
 
 from askback.store.database import Database
-from askback.store.left import Left
 from askback.store.platform_claims import Served
+from askback.store.unreadable_rows import Left
 
 CLICK_SECONDS = 2.0
 """Seconds after which an uncommitted click is refused visibly. The platforms wait 3 s."""

@@ -16,8 +16,8 @@ from askback.domain.policy import Limits
 from askback.internal.clock import utc_now
 from askback.store import approvals, conversations, locks, outbox, usage
 from askback.store.asking import store_asks
-from askback.store.left import Unreadable
 from askback.store.transactions import Transactions
+from askback.store.unreadable_rows import Unreadable
 
 Results = Callable[[News], Message]
 """Builds the next message to the model, including the authors of its words."""

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, Select, and_, select
 
+from askback.store.database_clock import read_now
 from askback.store.platform_claims import is_served, platform_of, serving
 from askback.store.schema import asks, conversations, outbox
-from askback.store.times import read_now
 
 
 def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from pydantic_core import ArgsKwargs
 from typing_extensions import TypeIs
 
 from askback.errors import CallerError, ModelError, problems_of
-from askback.user_tools.declare import ToolContext, traits_of
+from askback.user_tools.decorator import ToolContext, traits_of
 
 # Allowed names of tools: https://docs.anthropic.com/en/docs/build-with-claude/tool-use
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")

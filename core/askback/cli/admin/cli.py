@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from askback.runtime.process import run_to_end
-from askback.settings.option import Config, tell_unread
+from askback.settings.config_option import Config, tell_unread
 
 if TYPE_CHECKING:
     from askback.store.external_access import Where
@@ -120,7 +120,7 @@ def backup(
     """  # noqa: E501 - typer keeps line breaks
     from askback.cli.admin.backup import backup, refuse_postgres
     from askback.settings.core import Settings
-    from askback.settings.reading import load
+    from askback.settings.loader import load
     from askback.store.url import database_path
 
     tell_unread("askback backup FILE")
@@ -131,7 +131,7 @@ def backup(
 
 def _database(command: str) -> Where:
     from askback.settings.core import Settings
-    from askback.settings.reading import load
+    from askback.settings.loader import load
     from askback.store.url import database_of
 
     tell_unread(f"askback {command}")

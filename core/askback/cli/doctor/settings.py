@@ -14,9 +14,9 @@ from shlex import quote
 from askback.errors import OperatorError
 from askback.ports.findings import Finding, good, told_by, warning
 from askback.settings.core import Settings
-from askback.settings.reading import file, load, name_in_environment
-from askback.settings.unread import unread_database, unread_file
-from askback.user_tools.loading import load_tools
+from askback.settings.loader import file, load, name_in_environment
+from askback.settings.untrusted_files import unread_database, unread_file
+from askback.user_tools.loader import load_tools
 
 PREFIX = "ASKBACK_"
 SECRET = ("token", "key", "secret")

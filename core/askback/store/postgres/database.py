@@ -26,9 +26,10 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
+from askback.store.connection_thread import OwnThread
 from askback.store.error_mapping import closed, overdue
 from askback.store.errors import StoreBusy
-from askback.store.outage import Outage
+from askback.store.outage_log import Outage
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.error_mapping import (
     NotPrimary,
@@ -42,7 +43,6 @@ from askback.store.postgres.error_mapping import (
 )
 from askback.store.postgres.link import Link, engine_for
 from askback.store.postgres.prepare import prepare as prepare_database
-from askback.store.thread import OwnThread
 from askback.store.work import AnyJob, Job, Queue, State, call, settle
 
 T = TypeVar("T")

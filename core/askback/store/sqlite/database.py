@@ -36,11 +36,11 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
 from askback.store import migrate
+from askback.store.connection_thread import OwnThread
 from askback.store.error_mapping import closed, overdue
 from askback.store.sqlite.connections import Raw, checkpoint, engine_for, mend, raw_of, roll_back
 from askback.store.sqlite.error_mapping import code, is_of_the_database, reason, refusal, swallowed
 from askback.store.sqlite.files import create_private
-from askback.store.thread import OwnThread
 from askback.store.work import AnyJob, Job, Queue, State, call, settle
 
 T = TypeVar("T")

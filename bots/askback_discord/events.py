@@ -23,8 +23,8 @@ from askback.internal.clock import utc_now
 from askback.ports.bot import ChangesDoor, Hear
 from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
+from askback_discord.channels import Places
 from askback_discord.payloads import PLATFORM, actor, attached, key_of, written_text
-from askback_discord.places import Places
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")

@@ -10,8 +10,8 @@ from shlex import quote
 
 from askback.errors import OperatorError
 from askback.settings.core import Settings
-from askback.settings.places import DATABASE, FILE, config_folder, default_database
-from askback.settings.reading import file
+from askback.settings.loader import file
+from askback.settings.paths import DATABASE, FILE, config_folder, default_database
 
 
 def unread_file(command: str = "") -> str | None:

@@ -12,7 +12,7 @@ from askback.domain.ask import Ask
 from askback.manager import QuestionManager
 from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback_discord.calls import NO_CHANNEL, DiscordRefusal
-from askback_discord.hearing import Seen
+from askback_discord.events import Seen
 from askback_discord.posting import DiscordPlatform, room
 from askback_discord.shards import Shard
 

@@ -34,8 +34,8 @@ def tell_unread(command: str) -> None:
     """Report on standard error the files of the working directory that the command ignores."""
     from askback.errors import OperatorError
     from askback.settings.core import Settings
-    from askback.settings.reading import load
-    from askback.settings.unread import unread_database, unread_file
+    from askback.settings.loader import load
+    from askback.settings.untrusted_files import unread_database, unread_file
 
     sentences = [unread_file(command)]
     with contextlib.suppress(OperatorError):  # the command itself reports wrong settings

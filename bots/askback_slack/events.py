@@ -22,9 +22,7 @@ from askback.manager import TOLD_AGAIN_SECONDS
 from askback.ports.bot import Doors
 from askback.ports.platform import Gone, TryLater, Undeliverable
 from askback.store.errors import StoreError
-from askback_slack.background import Background
 from askback_slack.groups import Groups
-from askback_slack.names import Names
 from askback_slack.payloads import (
     NOWHERE,
     PLATFORM,
@@ -41,6 +39,8 @@ from askback_slack.payloads import (
     written,
 )
 from askback_slack.posting import SlackPlatform
+from askback_slack.task_group import Background
+from askback_slack.user_names import Names
 
 log = logging.getLogger("askback.slack")
 

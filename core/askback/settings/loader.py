@@ -34,7 +34,7 @@ from pydantic_settings import (
 )
 
 from askback.errors import OperatorError
-from askback.settings.places import FILE, config_folder
+from askback.settings.paths import FILE, config_folder
 from askback.text.redaction import hide
 
 S = TypeVar("S", bound="TomlSettings")

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from askback.inbound.cards import Cards
+from askback.inbound.card_recovery import Cards
 from askback.ports.platform import Platform, TryLater, Undeliverable
 from askback.store.store import Store
 
