@@ -19,21 +19,21 @@ from anthropic import AsyncAnthropic
 from askback.agent.approvals import ApprovalRules
 from askback.agent.budget import Budget
 from askback.agent.loop import Agent, AgentSettings
-from askback.agent.tool_runner import Toolbox
+from askback.agent.tool_runner import ToolRunner
 from askback.domain.access import Access
 from askback.domain.actions import Action, Deed
 from askback.domain.ask import Ask
 from askback.domain.card import Notice
-from askback.domain.conversation import Heard, Said, Say
+from askback.domain.conversation import HistoryMessage, IncomingMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Limits
 from askback.inbound.card_recovery import Cards
-from askback.inbound.edits import Changes
-from askback.inbound.message_router import Reception
+from askback.inbound.edits import EditRouter
+from askback.inbound.message_router import MessageRouter
 from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
-from askback.ports.platform import Gone, Messages, Mood, Prose
+from askback.ports.platform import MessageNotFound, Messages, Mood, TextStream
 from askback.runtime.backend import backing, recheck
 from askback.runtime.turns import LOOK_AGAIN, LocalTurns
 from askback.runtime.worker import Worker
@@ -83,10 +83,10 @@ class Board:
         self.after: defaultdict[str, deque[Exception]] = defaultdict(deque)
         """Errors that are raised after the call has done its work, like a lost answer."""
         self.holds: dict[str, asyncio.Event] = {}
-        self.before: tuple[Said, ...] = ()
+        self.before: tuple[HistoryMessage, ...] = ()
         """The earlier messages of the thread."""
         self.moods: list[Mood] = []
-        self.said: list[Say] = []
+        self.said: list[OutgoingMessage] = []
         """All messages of the bot, in order."""
         self._changed = asyncio.Event()
         self._last = 0
@@ -130,7 +130,7 @@ class Board:
         if ask.messages:
             known = self.messages.get(ask.messages[0].id)
             if known is None:
-                raise Gone("no such message")
+                raise MessageNotFound("no such message")
             for surplus in ask.messages[1:]:
                 self.messages.pop(surplus.id, None)
             where = ask.messages[:1]
@@ -142,12 +142,12 @@ class Board:
         self._end("show")
         return where
 
-    async def say(self, place: Place, say: Say) -> Messages:
+    async def say(self, place: Place, say: OutgoingMessage) -> Messages:
         await self._begin("say")
         text = say.text if say.link is None else f"{say.text} {say.link}"
         if say.messages:
             if say.messages[0].id not in self.messages:
-                raise Gone("no such message")
+                raise MessageNotFound("no such message")
             self.messages[say.messages[0].id].text = text
             where = say.messages
         else:
@@ -156,10 +156,12 @@ class Board:
         self._end("say")
         return where
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
         return _Prose(self, place, name, messages)
 
-    async def find(self, place: Place, nonce: str, *, say: Say | None = None, since: Any = None) -> Messages:
+    async def find(
+        self, place: Place, nonce: str, *, say: OutgoingMessage | None = None, since: Any = None
+    ) -> Messages:
         await self._begin("find")
         return tuple(
             MessageRef(channel=place.channel, id=number)
@@ -175,7 +177,7 @@ class Board:
         await self._begin("link")
         return f"board://{message.id}"
 
-    async def earlier(self, place: Place) -> tuple[Said, ...]:
+    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
         await self._begin("earlier")
         return self.before
 
@@ -245,9 +247,9 @@ class Engine:
         manager: QuestionManager,
         worker: Worker,
         agent: Agent,
-        reception: Reception,
-        toolbox: Toolbox,
-        changes: Changes,
+        reception: MessageRouter,
+        toolbox: ToolRunner,
+        changes: EditRouter,
     ) -> None:
         self.changes = changes
         self.toolbox = toolbox
@@ -261,7 +263,7 @@ class Engine:
 
     async def write(self, text: str, author: Actor = ANN, place: Place = HERE, key: str | None = None) -> bool:
         self._written += 1
-        heard = Heard(
+        heard = IncomingMessage(
             place=place, author=author, text=text, dedupe_key=key or f"{id(self)}:{self._written}", at=utc_now()
         )
         taken = await insisting(lambda: self.reception.hear(heard, begin=True))
@@ -366,7 +368,7 @@ async def engine(
             compact_at=compact_at,
             approvals=approvals or ApprovalRules(),
         )
-        box = Toolbox(store, tuple(map(OwnTool.of, own)), timeout=tool_timeout, **toolbox)
+        box = ToolRunner(store, tuple(map(OwnTool.of, own)), timeout=tool_timeout, **toolbox)
         await stack.enter_async_context(box)
 
         async def opened() -> AsyncAnthropic:
@@ -375,7 +377,7 @@ async def engine(
         agent = Agent(opened, store, manager, {board.name: board}, settings, box)
         manager.access = {board.name: access or Access(open=True)}
         access = {board.name: access} if access is not None else {}
-        reception = Reception(store, manager, agent, {board.name: board}, access, typed)
+        reception = MessageRouter(store, manager, agent, {board.name: board}, access, typed)
         turns = LocalTurns(store, agent.advance) if kept is None else kept.turns(store, agent.advance, served)
         worker = Worker(
             store,
@@ -393,7 +395,7 @@ async def engine(
         _open.append(worker)
         task = asyncio.create_task(worker.run()) if work else None
         try:
-            changes = Changes(store, manager, Cards(store, manager, {board.name: board}), reception)
+            changes = EditRouter(store, manager, Cards(store, manager, {board.name: board}), reception)
             yield Engine(store, board, manager, worker, agent, reception, box, changes)
         finally:
             _open.remove(worker)

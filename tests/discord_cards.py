@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, Write
+from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, SubmitText
 from askback.domain.card import Card, draw
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
@@ -69,7 +69,7 @@ def walk(at: Interview) -> Iterator[Interview]:
     while at.phase == "asking":
         asked = at.question
         if not asked.options:
-            at = do(at, Write(text="written\nby hand"))
+            at = do(at, SubmitText(text="written\nby hand"))
         elif asked.multi_select:
             at = do(at, Select(chosen=tuple(range(min(len(asked.options), 3)))))
             yield at

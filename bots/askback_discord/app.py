@@ -24,7 +24,7 @@ from pydantic import JsonValue
 from askback.domain.access import Access
 from askback.domain.card import Card
 from askback.errors import OperatorError
-from askback.ports.bot import Bot, Doors, Invitation
+from askback.ports.bot import Bot, BotServices, Invitation
 from askback.ports.findings import Finding, Scene
 from askback.ports.platform import Platform
 from askback.settings.loader import is_configured, load
@@ -92,7 +92,7 @@ class DiscordBot:
         return await doctor.examine(scene)
 
     @asynccontextmanager
-    async def connect(self, doors: Doors) -> AsyncGenerator[DiscordConnection]:
+    async def connect(self, doors: BotServices) -> AsyncGenerator[DiscordConnection]:
         settings = discord_settings(self._shard)
         # discord.py would warn about missing voice libraries, which the bot does not use.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False

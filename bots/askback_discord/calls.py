@@ -18,7 +18,7 @@ import discord
 from discord.http import HTTPClient, Route
 from pydantic import JsonValue
 
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 
 Json: TypeAlias = Mapping[str, object]
 Body: TypeAlias = Mapping[str, JsonValue]
@@ -58,7 +58,7 @@ class File:
     content: str
 
 
-class DiscordRefusal(Undeliverable):
+class DiscordRefusal(DeliveryError):
     """A permanent error from Discord. `code` is Discord's own error code, or 0 if it gave none."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -66,7 +66,7 @@ class DiscordRefusal(Undeliverable):
         self.code = code
 
 
-class NotAnswerable(Gone):
+class NotAnswerable(MessageNotFound):
     """An interaction that accepts no answer any more: it has expired or was answered already."""
 
     def __init__(self, code: int) -> None:
@@ -92,7 +92,7 @@ class DiscordApi:
     async def call(
         self, verb: Literal["GET", "POST", "PATCH", "DELETE"], path: str, body: Body | None = None, **ids: str
     ) -> Json | list[object]:
-        """Call a route. Raises `Gone`, `TryLater` or `DiscordRefusal`."""
+        """Call a route. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`."""
         route = Route(verb, path, **ids)
         try:
             # discord.py alone would wait five minutes for a missing response.
@@ -102,11 +102,11 @@ class DiscordApi:
                 else:
                     answer = cast("object", await self._http.request(route, json=dict(body)))
         except discord.RateLimited as error:
-            raise TryLater("Discord: rate limited", error.retry_after) from error
+            raise RetryableError("Discord: rate limited", error.retry_after) from error
         except discord.HTTPException as error:
             raise _translated(error) from error
         except (TimeoutError, aiohttp.ClientError, ConnectionError, OSError) as error:
-            raise TryLater(f"Discord cannot be reached ({type(error).__name__}).") from error
+            raise RetryableError(f"Discord cannot be reached ({type(error).__name__}).") from error
         if isinstance(answer, list):
             return cast("list[object]", answer)
         return cast("Json", answer) if isinstance(answer, dict) else {}
@@ -117,7 +117,7 @@ class DiscordApi:
         return {} if isinstance(answer, list) else answer
 
     async def respond(self, interaction_id: int, token: str, body: Body, seconds: float) -> None:
-        """Give an interaction its first answer. Raises `Gone`, `TryLater` or `DiscordRefusal`.
+        """Give an interaction its first answer. Raises `MessageNotFound`, `RetryableError` or `DiscordRefusal`.
 
         It does not use discord.py's client, which sends one answer at a time. The rate limit that the client guards
         does not apply here. The URL carries the authority, so no token is sent.
@@ -141,15 +141,15 @@ class DiscordApi:
                     answer = None
                 code = _code(answer)
                 if response.status == 429 or response.status >= 500:
-                    raise TryLater(f"Discord: HTTP {response.status}", _seconds(response.headers))
+                    raise RetryableError(f"Discord: HTTP {response.status}", _seconds(response.headers))
                 if code in {UNKNOWN_INTERACTION, ACKNOWLEDGED, NO_WEBHOOK}:
                     raise NotAnswerable(code)
                 if code == NO_MESSAGE:
-                    raise Gone(f"Discord: {code}")
+                    raise MessageNotFound(f"Discord: {code}")
                 raise DiscordRefusal(code, why(code, response.status))
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
-            raise TryLater(f"Discord cannot be reached ({type(error).__name__}).") from None
+            raise RetryableError(f"Discord cannot be reached ({type(error).__name__}).") from None
 
 
 def _with_file(body: Body, file: File) -> aiohttp.FormData:
@@ -172,9 +172,9 @@ def _code(answer: object) -> int:
 
 def _translated(error: discord.HTTPException) -> Exception:
     if error.status == 429:
-        return TryLater("Discord: rate limited", _seconds(error.response.headers))
+        return RetryableError("Discord: rate limited", _seconds(error.response.headers))
     if error.status >= 500:
-        return TryLater(f"Discord: HTTP {error.status}")
+        return RetryableError(f"Discord: HTTP {error.status}")
     if error.code == NO_MESSAGE:
-        return Gone(f"Discord: {error.code}")
+        return MessageNotFound(f"Discord: {error.code}")
     return DiscordRefusal(error.code, why(error.code, error.status))

@@ -10,7 +10,7 @@ import discord
 
 from askback.domain.identity import Place
 from askback.internal.bounded_cache import Recent
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.payloads import PLATFORM
 from askback_discord.posting import DiscordPlatform
 
@@ -36,7 +36,7 @@ class Places:
         if channel.id not in self._parents:
             try:
                 self._parents[channel.id] = await self._platform.parent(str(channel.id))
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.warning("A channel could not be looked up: %s", error, extra={"action": "thread_unknown"})
                 return None
         return self._parents[channel.id]

@@ -20,21 +20,21 @@ from askback.domain.actions import (
     Back,
     Cancel,
     Choose,
+    ClearText,
     Decline,
     Deed,
-    Erase,
     GoTo,
-    Look,
     Next,
-    Open,
-    Postpone,
+    OpenDecline,
+    OpenTextField,
     Review,
     Select,
+    ShowDetails,
     Submit,
-    Write,
+    SubmitText,
 )
 from askback.domain.ask import Ask
-from askback.domain.card import AskText, FieldErrors, Notice, Response, Whole
+from askback.domain.card import AskText, Details, FieldErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.bounded_cache import Recent
@@ -42,7 +42,7 @@ from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, Paint, QuestionManager
 from askback.ports.bot import ChooseOffer, Stop
-from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
 from askback_discord import ephemeral, ids, modal, render
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
@@ -170,7 +170,7 @@ class Clicks:
             if placeholder and pressed.message is not None:
                 await self._platform.unbutton((pressed.message,), worded=False)
             await reply.add(ephemeral.notice(refusal.notice))
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def _respond(
@@ -193,7 +193,7 @@ class Clicks:
             case Notice(text=text, card=card, kept=kept):
                 if kept:
                     await self._notify(reply, pressed, ephemeral.notice(text))
-                elif isinstance(deed, Write):
+                elif isinstance(deed, SubmitText):
                     await self._give_back(reply, pressed, text, deed.text)
                 elif isinstance(deed, Decline | Choose):
                     await self._give_back(reply, pressed, text, deed.reason or "")
@@ -201,7 +201,7 @@ class Clicks:
                     await self._notify(reply, pressed, ephemeral.notice(text))
                 if card is not None and pressed.message is not None:
                     await self._manager.hand_over(control.ask_id)
-            case Whole():
+            case Details():
                 first, *more = (made := whole(response))[0]
                 if await self._answer(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
                     await self._add(reply, [ephemeral.notice(NOT_WHOLE)])
@@ -245,7 +245,7 @@ class Clicks:
                 # after the lease.
                 if not error.answered:
                     await self._leave(ask_id, error)
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 await self._leave(ask_id, error)
         except Exception:
             # The row still exists, and the outbox draws the card when the lease ends.
@@ -319,7 +319,7 @@ class Clicks:
         for number, words in enumerate(more, 1):
             try:
                 await reply.add(words, file if number == len(more) else None)
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.warning("The rest of a text did not get through: %s", error, extra={"action": "notice_lost"})
                 return False
         return True
@@ -334,7 +334,7 @@ class Clicks:
             else:
                 log.warning("A click could not be answered: %s", error, extra={"action": "answer_lost"})
             return False
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A click could not be answered: %s", error, extra={"action": "answer_lost"})
             return False
         return True
@@ -349,16 +349,16 @@ def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.values)
     simple: Mapping[str, Deed] = {
-        "write": Open(),
-        "retry": Open() if control.arg is None else Choose(index=control.arg),
-        "look": Look(),
-        "erase": Erase(),
+        "write": OpenTextField(),
+        "retry": OpenTextField() if control.arg is None else Choose(index=control.arg),
+        "look": ShowDetails(),
+        "erase": ClearText(),
         "next": Next(),
         "back": Back(),
         "review": Review(),
         "submit": Submit(),
         "cancel": Cancel(),
-        "postpone": Postpone(),
+        "postpone": OpenDecline(),
     }
     match control.kind:
         case "choose" if control.arg is not None:
@@ -370,7 +370,7 @@ def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction
         case "goto" if control.arg is not None or len(picked) == 1:
             return GoTo(index=picked[0] if control.arg is None else control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
-            return Write(text=modal.text(interaction.data or {}))
+            return SubmitText(text=modal.text(interaction.data or {}))
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
             return Choose(index=control.arg, reason=modal.text(interaction.data or {}))
         case "decline" if interaction.type is discord.InteractionType.modal_submit:

@@ -7,7 +7,7 @@ __all__ = ["FILE", "whole"]
 from collections.abc import Iterator
 from typing import Final
 
-from askback.domain.card import Whole
+from askback.domain.card import Details
 from askback.text.literal import fit, size, visible
 from askback_discord import limits
 from askback_discord.calls import File
@@ -22,7 +22,7 @@ ROOM: Final = limits.CONTENT - 2 * TITLE - 50
 """Characters of a message for the text. The rest is for the escaped title."""
 
 
-def whole(shown: Whole) -> tuple[list[Component], File | None]:
+def whole(shown: Details) -> tuple[list[Component], File | None]:
     """Return the messages, and a file for the last of them if they would be too many."""
     title = strong(fit(shown.title, TITLE)).markdown
     pieces: list[Text] = []

@@ -15,13 +15,13 @@ from weakref import WeakValueDictionary
 import aiohttp
 import discord
 
-from askback.domain.conversation import NO_TEXT, Deleted, Edited, Heard, Say, Taken
+from askback.domain.conversation import NO_TEXT, Deleted, Edited, IncomingMessage, OutgoingMessage, Taken
 from askback.domain.identity import MessageRef, Place
 from askback.inbound.deduplication import Once
 from askback.internal.bounded_cache import Recent
 from askback.internal.clock import utc_now
-from askback.ports.bot import ChangesDoor, Hear
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.bot import EditHandler, Hear
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_discord.channels import Places
 from askback_discord.payloads import PLATFORM, actor, attached, key_of, written_text
@@ -52,7 +52,7 @@ Seen = tuple[int, int | None]
 class Hearing:
     """Handlers for messages, edits and deletions."""
 
-    def __init__(self, platform: DiscordPlatform, hear: Hear, changes: ChangesDoor, *, reads_everything: bool) -> None:
+    def __init__(self, platform: DiscordPlatform, hear: Hear, changes: EditHandler, *, reads_everything: bool) -> None:
         self._changes = changes
         self._platform = platform
         self._places = Places(platform)
@@ -113,7 +113,7 @@ class Hearing:
         else:
             # The message is in the channel, and the conversation that it started is in a thread.
             target = f"edit:{at.timestamp()}:{heard.dedupe_key}"
-            await self._say(heard.place, Say(target=target, text=taken.notice, markdown=False))
+            await self._say(heard.place, OutgoingMessage(target=target, text=taken.notice, markdown=False))
 
     async def deleted(self, channel: int, messages: Collection[int]) -> None:
         """Handle the deletion of messages in a channel or thread. The bot's own deletions are ignored."""
@@ -158,7 +158,7 @@ class Hearing:
     async def _tell(self, ref: MessageRef, text: str) -> None:
         try:
             await self._platform.tell(ref, text)
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     def new_session(self) -> None:
@@ -188,7 +188,7 @@ class Hearing:
                     extra={"action": "no_catch_up"},
                 )
 
-    async def _store(self, heard: Heard, where: int, *, begin: bool) -> Taken:
+    async def _store(self, heard: IncomingMessage, where: int, *, begin: bool) -> Taken:
         """Pass a message on. If it cannot be stored, retry, in the order of the channel or thread."""
         waiting = self._waiting.get(where)
         if waiting is None:
@@ -199,7 +199,7 @@ class Hearing:
         async with self._waiting.setdefault(where, asyncio.Lock()):
             return await self._store_at_last(heard, begin=begin)
 
-    async def _store_at_last(self, heard: Heard, *, begin: bool) -> Taken:
+    async def _store_at_last(self, heard: IncomingMessage, *, begin: bool) -> Taken:
         end, pause = time.monotonic() + SAVE_SECONDS, FIRST_PAUSE
         while True:
             try:
@@ -207,7 +207,7 @@ class Hearing:
             except StoreError:
                 if time.monotonic() + pause > end:
                     log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
-                    say = Say(target=f"lost:{heard.dedupe_key}", text=NOT_HEARD, markdown=False)
+                    say = OutgoingMessage(target=f"lost:{heard.dedupe_key}", text=NOT_HEARD, markdown=False)
                     await self._say(heard.place, say)
                     return Taken(new=False)
                 log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
@@ -218,33 +218,35 @@ class Hearing:
         """Start the thread after the commit. If this fails, the first post to the thread starts it."""
         try:
             await self._platform.open_thread(place, text)
-        except Undeliverable as error:
+        except DeliveryError as error:
             log.warning("A thread may not be started: %s", error, extra={"action": "no_thread"})
             # Nothing can be posted in that thread. Without this notice, the author would wait without knowing why.
-            say = Say(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
+            say = OutgoingMessage(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
             await self._say(place.evolve(thread=None), say)
-        except (Gone, TryLater) as error:
+        except (MessageNotFound, RetryableError) as error:
             log.warning("A thread could not be started: %s", error, extra={"action": "no_thread"})
-            wait = error.seconds if isinstance(error, TryLater) else None
+            wait = error.seconds if isinstance(error, RetryableError) else None
             if wait is not None and wait >= LONG_SECONDS:
                 minutes = math.ceil(wait / 60)
                 text = THREAD_LATER.format(minutes="a minute" if minutes == 1 else f"{minutes} minutes")
-                say = Say(target=f"thread_later:{place.key}", text=text, markdown=False, reply_to=ref)
+                say = OutgoingMessage(target=f"thread_later:{place.key}", text=text, markdown=False, reply_to=ref)
                 await self._say(place.evolve(thread=None), say)
         else:
             if not self._reads_everything:
-                await self._say(place, Say(target=f"mentions:{place.key}", text=ONLY_MENTIONS, markdown=False))
+                await self._say(
+                    place, OutgoingMessage(target=f"mentions:{place.key}", text=ONLY_MENTIONS, markdown=False)
+                )
 
-    async def _say(self, place: Place, say: Say) -> None:
+    async def _say(self, place: Place, say: OutgoingMessage) -> None:
         try:
             await self._platform.say(place, say)
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Something could not be said: %s", error, extra={"action": "not_said"})
 
 
-def _heard(message: discord.Message, text: str, files: tuple[str, ...], parent: str | None) -> Heard:
+def _heard(message: discord.Message, text: str, files: tuple[str, ...], parent: str | None) -> IncomingMessage:
     """Translate a message into the core's type."""
-    return Heard(
+    return IncomingMessage(
         place=_place(message, parent),
         author=actor(message.author),
         text=text or ("" if files else NO_TEXT),

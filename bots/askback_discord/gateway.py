@@ -19,7 +19,7 @@ import aiohttp
 import discord
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
-from askback.runtime.keepalive import Pulse
+from askback.runtime.keepalive import KeepAlive
 
 log = logging.getLogger("askback.discord")
 
@@ -164,7 +164,7 @@ class Gateway:
         keep_alive = _keep_alive(ws)
         if keep_alive is None:
             return
-        pulse = Pulse(opening, shortest=SHORTEST)
+        pulse = KeepAlive(opening, shortest=SHORTEST)
         acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
 
         async def ask() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from askback.domain.identity import Actor
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import DiscordApi
 
 log = logging.getLogger("askback.discord")
@@ -31,7 +31,7 @@ async def fill(api: DiscordApi, guild: str | None, person: Actor, groups: Iterab
         async with asyncio.timeout(LOOKUP_SECONDS):
             path = "/guilds/{guild_id}/members/{user_id}"
             member = await api.call("GET", path, guild_id=guild, user_id=person.id)
-    except (Gone, TryLater, Undeliverable, TimeoutError) as error:
+    except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
         why = str(error) or "Discord does not answer."
         log.warning(
             "Somebody's roles cannot be read, so they count as having none: %s", why, extra={"action": "no_roles"}

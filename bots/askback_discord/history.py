@@ -11,9 +11,9 @@ from typing import cast
 import discord
 
 from askback.agent.history import MESSAGES, newest
-from askback.domain.conversation import Said
+from askback.domain.conversation import HistoryMessage
 from askback.domain.identity import Actor, Place
-from askback.ports.platform import Gone, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound
 from askback.text.literal import one_line
 from askback_discord.calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2
@@ -38,10 +38,10 @@ class History:
         self._me = me
         self._reads_everything = reads_everything
 
-    async def earlier(self, place: Place) -> tuple[Said, ...]:
+    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
         """Return a thread's first message and its newest ones, as many as one call returns; oldest first.
 
-        Raises `Gone`, `TryLater` or `Undeliverable`.
+        Raises `MessageNotFound`, `TryLater` or `DeliveryError`.
         """
         if place.thread is None:
             return ()
@@ -54,17 +54,17 @@ class History:
         if not newest_first:
             # At least the message that mentioned the bot exists. Without the permission, Discord returns nothing
             # instead of an error.
-            raise Undeliverable(_NO_PERMISSION)
+            raise DeliveryError(_NO_PERMISSION)
         found = [*await self._starter(place), *reversed(newest_first)]
         if not self._reads_everything and any(self._is_hidden(one) for one in found):
-            raise Undeliverable(_NO_CONTENT)
+            raise DeliveryError(_NO_CONTENT)
         return newest(one for message in found if (one := said(message, self._me)))
 
     async def _starter(self, place: Place) -> list[Json]:
         """Return the message that the thread started from. A thread in a forum has none outside itself."""
         try:
             return [await self._api.message(place.channel, place.thread or "")]
-        except (Gone, DiscordRefusal):
+        except (MessageNotFound, DiscordRefusal):
             return []
 
     def _is_hidden(self, message: Json) -> bool:
@@ -77,7 +77,7 @@ class History:
         )
 
 
-def said(message: Json, me: str) -> Said | None:
+def said(message: Json, me: str) -> HistoryMessage | None:
     """Read a message that a person or a program wrote.
 
     Return None for a notice of Discord's, a card of ours, or a message without content.
@@ -96,7 +96,7 @@ def said(message: Json, me: str) -> Said | None:
         return None
     # The author of a webhook's message has the webhook's id, which no one else has.
     program = bool(message.get("webhook_id")) or _is_bot(author)
-    return Said(
+    return HistoryMessage(
         key=f"{channel}:{identity}",
         author=Actor(platform=PLATFORM, id=who, name=_name(author), is_program=program),
         text=text,

@@ -11,7 +11,7 @@ import discord
 from pydantic import JsonValue
 
 from askback.observability import telemetry
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import PLATFORM
 
@@ -57,7 +57,7 @@ class Reply:
         await asyncio.sleep(max(self.left - SPEAK_SECONDS, 0.0))
 
     async def give(self, kind: int, data: Body | None = None) -> None:
-        """Give the first answer, and retry if necessary. Raises `Gone`, `TryLater` or `Undeliverable`.
+        """Give the first answer, and retry if necessary. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
 
         After a refusal that leaves the interaction unanswered, the caller can give another answer.
         """
@@ -74,13 +74,13 @@ class Reply:
                 if in_doubt and error.answered:
                     break
                 raise
-            except TryLater as later:
+            except RetryableError as later:
                 in_doubt = True
                 pause = PAUSE if later.seconds is None else later.seconds
                 if pause + PAUSE > self.left:
                     raise
                 await asyncio.sleep(pause)
-            except (Gone, Undeliverable):
+            except (MessageNotFound, DeliveryError):
                 self._begun = False
                 raise
             else:
@@ -89,7 +89,7 @@ class Reply:
         telemetry.acked(PLATFORM, "text" if sent else "press", self._began)
 
     async def add(self, data: Body, file: File | None = None) -> None:
-        """Send a further message after the first answer. Raises `Gone`, `TryLater` or `Undeliverable`.
+        """Send a further message after the first answer. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
 
         Discord limits how many it accepts at once. If it refuses one for now, this waits and retries.
         """
@@ -97,7 +97,7 @@ class Reply:
         while True:
             try:
                 return await self._api.follow_up(self._interaction.application_id, self._interaction.token, data, file)
-            except TryLater as later:
+            except RetryableError as later:
                 pause = later.seconds or FURTHER_PAUSE
                 if time.monotonic() + pause > until:
                     raise

@@ -17,11 +17,11 @@ import discord
 from pydantic import JsonValue
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import OFFER, PROSE, Said, Say
+from askback.domain.conversation import OFFER, PROSE, HistoryMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.inbound.message_parts import bring
 from askback.internal.bounded_cache import Recent
-from askback.ports.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Mood, RetryableError, TextStream
 from askback_discord import ids, limits, offers, render, texts
 from askback_discord.calls import (
     ARCHIVED,
@@ -40,7 +40,7 @@ from askback_discord.history import History
 from askback_discord.remarks import pinged, sentence, without_everybody
 from askback_discord.status import Presence
 from askback_discord.stop_button import is_placeholder, stop_row
-from askback_discord.streaming import WORKING, DiscordProse
+from askback_discord.streaming import WORKING, DiscordTextStream
 
 log = logging.getLogger("askback.discord")
 
@@ -114,7 +114,7 @@ class DiscordPlatform:
 
         return await bring(parts, ask.messages, change=self.change, post=post, remove=self._remove, done=done)
 
-    async def say(self, place: Place, say: Say) -> Messages:
+    async def say(self, place: Place, say: OutgoingMessage) -> Messages:
         if say.gone:
             for message in say.messages:
                 await self._remove(message)
@@ -123,7 +123,7 @@ class DiscordPlatform:
         self.said(place, say.target, messages)
         return messages
 
-    async def _say(self, place: Place, say: Say) -> Messages:
+    async def _say(self, place: Place, say: OutgoingMessage) -> Messages:
         if say.markdown:
             return await self.write(place, say.text, say.messages, say.target)
         body = _plain(sentence(say)) | {"allowed_mentions": pinged(say.mention)}
@@ -175,8 +175,8 @@ class DiscordPlatform:
     async def unbutton(self, messages: Messages, *, worded: bool | None) -> None:
         """Remove the button of an abandoned text, and delete a message that holds nothing else.
 
-        `worded` is True if the message holds more than the button, or None if that is unknown. Raises `Gone`,
-        `TryLater` or `Undeliverable`.
+        `worded` is True if the message holds more than the button, or None if that is unknown. Raises
+        `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         for message in messages[:1]:
             where = {"channel_id": message.channel, "message_id": message.id}
@@ -189,7 +189,7 @@ class DiscordPlatform:
     async def _is_worded(self, message: MessageRef) -> bool:
         try:
             answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
-        except Undeliverable:
+        except DeliveryError:
             return True  # it cannot be read, so keep it
         return not isinstance(answer, Mapping) or not is_placeholder(answer.get("components"))
 
@@ -201,12 +201,12 @@ class DiscordPlatform:
         """Stop the tasks that show the agent's presence."""
         await self._presence.close()
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
         del reader  # Discord shows a text to everyone in the channel alike
-        return DiscordProse(self, place, name, messages)
+        return DiscordTextStream(self, place, name, messages)
 
     async def find(
-        self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
+        self, place: Place, nonce: str, *, say: OutgoingMessage | None = None, since: datetime | None = None
     ) -> Messages:
         """Find a card by the ids of its controls, an unfinished text by its button, and any other text by its words.
 
@@ -247,7 +247,7 @@ class DiscordPlatform:
             before = f"&before={_number(page[-1])}"
         return found
 
-    def _worded(self, where: str, say: Say, since: datetime, posted: Iterable[Json]) -> Messages:
+    def _worded(self, where: str, say: OutgoingMessage, since: datetime, posted: Iterable[Json]) -> Messages:
         """Return the messages that hold the parts of a text, in order. `posted` has the oldest message first."""
         said = self._said.get(where)
         # An earlier text may have had the same words. If the last text is unknown, only the time can tell them apart.
@@ -274,7 +274,7 @@ class DiscordPlatform:
     async def _exists(self, message: MessageRef) -> bool:
         try:
             await self._api.message(message.channel, message.id)
-        except Gone:
+        except MessageNotFound:
             return False
         except DiscordRefusal as refusal:
             if refusal.code != NO_CHANNEL:
@@ -291,7 +291,7 @@ class DiscordPlatform:
         guild = answer.get("guild_id") if isinstance(answer, Mapping) else None
         return f"https://discord.com/channels/{guild or '@me'}/{message.channel}/{message.id}"
 
-    async def earlier(self, place: Place) -> tuple[Said, ...]:
+    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
         return await self._history.earlier(place)
 
     async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
@@ -313,7 +313,7 @@ class DiscordPlatform:
             self._presence.end(room(place))
 
     async def post(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
-        """Post one message under a name. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Post one message under a name. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         body = without_everybody(body, place)
         limits.check_message(body)
         named = {**body, "nonce": _nonce(name, part, edition), "enforce_nonce": True}
@@ -333,7 +333,7 @@ class DiscordPlatform:
             await self._begin_thread(place)
             posted = await post()
         if posted.get("id") is None:
-            raise TryLater("Discord did not say which message it posted.")
+            raise RetryableError("Discord did not say which message it posted.")
         message = MessageRef(channel=where, id=str(posted["id"]))
         if posted.keys() & {"content", "components"} and _says(posted) != _says(body):
             # An earlier try succeeded with an older text, and Discord returned that message.
@@ -341,7 +341,7 @@ class DiscordPlatform:
         return message
 
     async def change(self, message: MessageRef, body: Body) -> None:
-        """Edit one of our messages. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Edit one of our messages. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         limits.check_message(body)
 
         async def change() -> None:
@@ -358,7 +358,7 @@ class DiscordPlatform:
     async def open_thread(self, place: Place, title: str) -> None:
         """Start the thread of a place at the message whose id it has; an existing thread is kept.
 
-        Raises `Gone`, `TryLater` or `Undeliverable`.
+        Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         if place.thread is None:
             return
@@ -383,7 +383,7 @@ class DiscordPlatform:
         try:
             written = str((await self._api.message(place.channel, place.thread or "")).get("content") or "")
             await self.open_thread(place, written.replace(f"<@{self._me}>", " ").replace(f"<@!{self._me}>", " "))
-        except Gone:
+        except MessageNotFound:
             raise DiscordRefusal(NO_CHANNEL, "the message that the thread was to start from was deleted.") from None
 
     def removed(self, place: str) -> None:
@@ -393,7 +393,7 @@ class DiscordPlatform:
     async def parent(self, thread: str) -> str | None:
         """Return the channel that a thread belongs to, or None if it is not a thread.
 
-        Raises `Gone`, `TryLater` or `Undeliverable`.
+        Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=thread)
         found: Json = answer if isinstance(answer, Mapping) else {}
@@ -401,7 +401,7 @@ class DiscordPlatform:
         return str(found["parent_id"]) if "thread_metadata" in found and found.get("parent_id") else None
 
     async def unarchive(self, thread: str) -> None:
-        """Open an archived thread. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Open an archived thread. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         await self._api.call("PATCH", "/channels/{channel_id}", {"archived": False}, channel_id=thread)
 
     async def is_archived(self, thread: str) -> bool:
@@ -429,9 +429,9 @@ class DiscordPlatform:
                 channel_id=message.channel,
                 message_id=message.id,
             )
-        except Gone as gone:
+        except MessageNotFound as gone:
             log.debug("A part that is not needed any more is gone already: %s", gone)
-        except Undeliverable as error:
+        except DeliveryError as error:
             log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
 
 
@@ -470,8 +470,8 @@ def _names(components: object) -> Iterator[str]:
             yield from _names(fields.get("components"))
 
 
-def _parts(say: Say) -> list[str]:
-    """Return the text of each message of a `Say`."""
+def _parts(say: OutgoingMessage) -> list[str]:
+    """Return the text of each message of a `OutgoingMessage`."""
     return texts.prose_parts(texts.harmless_markdown(say.text)) if say.markdown else [sentence(say)]
 
 

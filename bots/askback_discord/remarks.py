@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.domain.conversation import Say
+from askback.domain.conversation import OutgoingMessage
 from askback.domain.identity import Place
 from askback.domain.policy import Who
 from askback.text.literal import size
@@ -25,7 +25,7 @@ MORE = 25
 """Characters that are kept for the number of people left out."""
 
 
-def sentence(say: Say) -> str:
+def sentence(say: OutgoingMessage) -> str:
     """Return a sentence as Markdown: the mentions that fit, the text, the deadline and the link."""
     words = plain(say.text)
     if say.until is not None:

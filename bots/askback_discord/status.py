@@ -9,7 +9,7 @@ import logging
 import time
 
 from askback.internal.bounded_cache import Recent
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal
 
 log = logging.getLogger("askback.discord")
@@ -53,10 +53,10 @@ class Presence:
             try:
                 await self._api.call("POST", "/channels/{channel_id}/typing", channel_id=room)
                 pause = TYPING_SECONDS
-            except TryLater as later:
+            except RetryableError as later:
                 log.debug("Typing is not shown for now: %s", later)
                 pause = max(later.seconds or 0.0, TYPING_SECONDS)
-            except (Gone, Undeliverable) as refusal:
+            except (MessageNotFound, DeliveryError) as refusal:
                 if isinstance(refusal, DiscordRefusal) and refusal.code == NO_CHANNEL:
                     pause = THREAD_SECONDS  # the thread is being started
                 else:

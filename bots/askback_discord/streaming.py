@@ -5,7 +5,7 @@ The message is edited within Discord's rate limits.
 
 from __future__ import annotations
 
-__all__ = ["WORKING", "DiscordProse"]
+__all__ = ["WORKING", "DiscordTextStream"]
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from askback.domain.identity import Place
-from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 
 if TYPE_CHECKING:
     from askback_discord.posting import DiscordPlatform
@@ -35,7 +35,7 @@ PART = 1_900
 """Characters shown while the text is written. The rest follows when the text is finished."""
 
 
-class DiscordProse:
+class DiscordTextStream:
     """One text of the agent. See `askback.ports.platform.Prose`.
 
     While it is written, the Stop button is below it. If there is nothing to read for a while, a "Working…" message is
@@ -86,9 +86,11 @@ class DiscordProse:
                 self._messages = await self._platform.write(
                     self._place, shown, self._messages, self._name, being_written=True
                 )
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
-                self._quiet_until = now + (error.seconds if isinstance(error, TryLater) and error.seconds else 5.0)
+                self._quiet_until = now + (
+                    error.seconds if isinstance(error, RetryableError) and error.seconds else 5.0
+                )
             else:
                 self._platform.begun(self._place)
                 self._shown = shown
@@ -111,12 +113,12 @@ class DiscordProse:
                 try:
                     await self._look()
                     await self._platform.unbutton(self._messages, worded=self._worded)
-                except TryLater as later:
+                except RetryableError as later:
                     if pause is not None:
                         await asyncio.sleep(pause)
                         continue
                     log.warning("A button that has served stays: %s", later, extra={"action": "button_stays"})
-                except (Gone, Undeliverable) as error:
+                except (MessageNotFound, DeliveryError) as error:
                     log.debug("A button cannot be taken away: %s", error)
                 return
 
@@ -142,13 +144,13 @@ class DiscordProse:
             try:
                 if not await self._is_resumed():
                     self._messages = await self._platform.announce(self._place, self._name)
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.debug("Nothing is shown of the work: %s", error)
 
     async def _is_resumed(self) -> bool:
         """Return True if a beginning of the text exists. It stays unchanged until the text is complete.
 
-        Looks for the beginning if it is unknown. Raises `Gone`, `TryLater` or `Undeliverable`.
+        Looks for the beginning if it is unknown. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         if self._unsure:
             await self._look()

@@ -10,7 +10,7 @@ import discord
 
 from askback.domain.ask import Ask
 from askback.manager import QuestionManager
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import NO_CHANNEL, DiscordRefusal
 from askback_discord.events import Seen
 from askback_discord.posting import DiscordPlatform, room
@@ -39,7 +39,7 @@ class Rooms:
             try:
                 if await self._platform.is_archived(thread):
                     await self._platform.unarchive(thread)
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 if isinstance(error, DiscordRefusal) and error.code == NO_CHANNEL:
                     await self.deleted(thread)
                     continue
@@ -70,7 +70,7 @@ class Rooms:
             return
         try:
             await self._platform.unarchive(thread)
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A thread could not be opened: %s", error, extra={"action": "thread_archived"})
 
     async def deleted(self, gone: str) -> None:

@@ -12,7 +12,7 @@ from askback.domain import vote_summary
 from askback.domain.card import LONGEST_NAMED, Card, Ending
 from askback.domain.form import Vote
 from askback.domain.policy import Who
-from askback.domain.voting import Tally
+from askback.domain.voting import VoteCount
 from askback.text.literal import fit
 from askback_discord.components import moment
 from askback_discord.parts import Text, Unit, everybody, plain, quoted, strong
@@ -21,7 +21,7 @@ ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": 
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
-def decision(card: Card, tally: Tally) -> Iterator[Unit]:
+def decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The text below the options: the rule or the ending, the votes, and who is missing."""
     head = _needed(card, tally) if card.ending is None else _ended(card, tally, card.ending)
     yield [*head, *_requesters(tally, over=card.ending is not None)]
@@ -32,12 +32,12 @@ def decision(card: Card, tally: Tally) -> Iterator[Unit]:
         yield [strong(so_far, opens=True), *_missing(tally, tally.missing)]
 
 
-def _needed(card: Card, tally: Tally) -> Iterator[Text]:
+def _needed(card: Card, tally: VoteCount) -> Iterator[Text]:
     yield Text("-# ", opens=True)
     yield plain(vote_summary.rule(card, tally))
 
 
-def _ended(card: Card, tally: Tally, ending: Ending) -> Iterator[Text]:
+def _ended(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
     found = vote_summary.verdict(card, tally)
     mark = "" if found is None else ENDED[found]
     if mark:
@@ -51,7 +51,7 @@ def _ended(card: Card, tally: Tally, ending: Ending) -> Iterator[Text]:
         yield from quoted([ending.reason])
 
 
-def _requesters(tally: Tally, *, over: bool) -> Iterator[Text]:
+def _requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
     """The people who requested it, if they do not decide it."""
     if tally.requesters:
         yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
@@ -63,7 +63,7 @@ def _requesters(tally: Tally, *, over: bool) -> Iterator[Text]:
             yield Text(f"{vote_summary.not_deciding(len(tally.requesters))}.")
 
 
-def _vote(tally: Tally, vote: Vote, *, opens: bool) -> Iterator[Text]:
+def _vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
     yield Text(f"{VOTED[vote_summary.side(tally, vote.choice.index)]}  ", before="\n", opens=opens)
     yield from everybody([vote.by])
     yield Text("  ")
@@ -72,7 +72,7 @@ def _vote(tally: Tally, vote: Vote, *, opens: bool) -> Iterator[Text]:
         yield from quoted([vote.reason])
 
 
-def _missing(tally: Tally, who: Who | None) -> Iterator[Text]:
+def _missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
     if who is None:
         return
     yield Text(f"  ·  {vote_summary.MISSING}")

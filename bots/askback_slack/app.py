@@ -27,9 +27,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from askback.domain.card import Card
 from askback.errors import OperatorError
-from askback.ports.bot import Bot, Doors, Invitation
+from askback.ports.bot import Bot, BotServices, Invitation
 from askback.ports.findings import Finding, Scene
-from askback.ports.platform import Gone, Platform, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Platform, RetryableError
 from askback.runtime.http_server import listening
 from askback.settings.address import Address
 from askback.settings.loader import load
@@ -98,7 +98,7 @@ class SlackBot:
         return await doctor.examine(scene)
 
     @asynccontextmanager
-    async def connect(self, doors: Doors) -> AsyncGenerator[SlackConnection]:
+    async def connect(self, doors: BotServices) -> AsyncGenerator[SlackConnection]:
         settings = slack_settings(self._http)
         async with _session() as session, Background() as behind:
             client = _client(settings, session)
@@ -132,7 +132,7 @@ class SlackConnection:
         client: AsyncWebClient,
         api: SlackApi,
         me: AuthorizeResult,
-        doors: Doors,
+        doors: BotServices,
         behind: Background,
     ) -> None:
         async def authorize() -> AuthorizeResult:
@@ -275,9 +275,9 @@ async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
     """Return the bot's identity. Raises `OperatorError` if Slack does not give it."""
     try:
         response = await api.write("auth.test")
-    except Undeliverable as error:
+    except DeliveryError as error:
         raise OperatorError(f"Slack cannot be used: {error}") from error
-    except (Gone, TryLater) as error:
+    except (MessageNotFound, RetryableError) as error:
         raise OperatorError(f"{error} Check the network, and ASKBACK_SLACK_API_URL if it is set.") from error
     me = at(response, "user_id")
     if me is None:

@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook import WebhookResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.blocks import Block
 from askback_slack.payloads import at, mapping
 from askback_slack.sdk import Answer, Client
@@ -53,7 +53,7 @@ def why(code: str, scope: str | None = None) -> str:
     return told.replace("{scope}", "" if scope is None else f", the scope {scope}")
 
 
-class Refused(Undeliverable):
+class Refused(DeliveryError):
     """A permanent error from Slack."""
 
     def __init__(self, code: str, scope: str | None = None) -> None:
@@ -72,7 +72,7 @@ class SlackApi:
         self._session = session
 
     async def write(self, method: str, **arguments: object) -> Mapping[str, object]:
-        """Call a method that changes something. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Call a method that changes something. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         given = _given(arguments)
         with slack_errors():
             if method in _NO_JSON:
@@ -87,13 +87,13 @@ class SlackApi:
     async def socket_address(self, app_token: str) -> str:
         """Return the address for a new socket.
 
-        Raises `TryLater`, or `Refused` if Slack does not accept the app-level token.
+        Raises `RetryableError`, or `Refused` if Slack does not accept the app-level token.
         """
         with slack_errors():
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
         address = at(answer.data, "url")
         if address is None:
-            raise TryLater("Slack did not say where to open a socket.")
+            raise RetryableError("Slack did not say where to open a socket.")
         return address
 
     async def respond(
@@ -105,7 +105,10 @@ class SlackApi:
         response_type: str | None = None,
         replace_original: bool,
     ) -> None:
-        """Answer a click through its response URL. Raises `TryLater`, also if the URL has expired or is used up."""
+        """Answer a click through its response URL.
+
+        Raises `RetryableError`, also if the URL has expired or is used up.
+        """
         await self._send(
             url,
             lambda webhook: webhook.send(
@@ -122,7 +125,7 @@ class SlackApi:
         with slack_errors():
             response = await send(webhook)
         if response.status_code != 200:
-            raise TryLater(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
+            raise RetryableError(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
 
 
 def _given(arguments: Mapping[str, object]) -> dict[str, object]:
@@ -131,22 +134,22 @@ def _given(arguments: Mapping[str, object]) -> dict[str, object]:
 
 @contextmanager
 def slack_errors() -> Generator[None]:
-    """Turn what slack_sdk raises into `Gone`, `TryLater` or `Undeliverable`."""
+    """Turn what slack_sdk raises into `MessageNotFound`, `RetryableError` or `DeliveryError`."""
     try:
         yield
     except SlackApiError as error:
         raise _translated(cast("Answer", error.response)) from error
     except (TimeoutError, aiohttp.ClientError, SlackRequestError, ConnectionError) as error:
-        raise TryLater(f"Slack cannot be reached ({type(error).__name__}).") from error
+        raise RetryableError(f"Slack cannot be reached ({type(error).__name__}).") from error
 
 
 def _translated(answer: Answer) -> Exception:
     code = at(answer.data, "error") or "unknown_error"
     if answer.status_code == 429 or code in _LATER:
         waits = answer.headers.get("Retry-After") or answer.headers.get("retry-after")
-        return TryLater(f"Slack: {code}", float(waits) if waits and waits.isdigit() else None)
+        return RetryableError(f"Slack: {code}", float(waits) if waits and waits.isdigit() else None)
     if answer.status_code >= 500:
-        return TryLater(f"Slack: HTTP {answer.status_code}")
+        return RetryableError(f"Slack: HTTP {answer.status_code}")
     if code in _GONE:
-        return Gone(f"Slack: {code}")
+        return MessageNotFound(f"Slack: {code}")
     return Refused(code, at(answer.data, "needed"))

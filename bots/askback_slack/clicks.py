@@ -19,22 +19,22 @@ from askback.domain.actions import (
     Back,
     Cancel,
     Choose,
+    ClearText,
     Decline,
     Deed,
-    Erase,
     GoTo,
-    Look,
     Next,
-    Open,
-    Postpone,
+    OpenDecline,
+    OpenTextField,
     Review,
     Select,
+    ShowDetails,
     Submit,
-    Write,
+    SubmitText,
 )
 from askback.domain.ask import Ask
-from askback.domain.card import AskText, FieldErrors, Notice, Response, TextField, Whole
-from askback.domain.conversation import Chosen
+from askback.domain.card import AskText, Details, FieldErrors, Notice, Response, TextField
+from askback.domain.conversation import OfferResult
 from askback.domain.decision import UNKNOWN
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Denied
@@ -42,7 +42,7 @@ from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, QuestionManager
 from askback.ports.bot import ChooseOffer
-from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
 from askback_slack import details_modal, ids, modal, render
 from askback_slack.blocks import Block
@@ -153,7 +153,7 @@ class Clicks:
         # else.
         return response.evolve(text=UNREAD) if self._groups.are_unread(groups) else response
 
-    async def _chosen(self, pressed: Click, chosen: Chosen) -> None:
+    async def _chosen(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.
 
         The card itself shows the result.
@@ -163,12 +163,12 @@ class Clicks:
         if chosen.over and pressed.response_url is not None:
             try:
                 await self._api.take_away(pressed.response_url)
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
 
     async def _answer(self, pressed: Click, control: ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
-        if isinstance(response, Whole):
+        if isinstance(response, Details):
             await self._show_whole(pressed, details_modal.view(response, control.arg or 0))
             return
         if isinstance(response, AskText):
@@ -189,7 +189,7 @@ class Clicks:
 
         try:
             await self._manager.redraw(ask_id, paint)
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
             await self._manager.hand_over(ask_id)
 
@@ -213,7 +213,7 @@ class Clicks:
             return
         try:
             await self._api.write("views.update", view_id=pressed.view, view=view)
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A part could not be shown: %s", error, extra={"action": "no_part"})
 
     async def _open_view(self, pressed: Click, view: Block, otherwise: str) -> None:
@@ -223,13 +223,13 @@ class Clicks:
         while True:
             try:
                 await self._api.write("views.open", trigger_id=pressed.trigger, view=view)
-            except TryLater as later:
+            except RetryableError as later:
                 pause = later.seconds if later.seconds is not None else OPEN_PAUSE
                 if time.monotonic() + pause < pressed.at + TRIGGER_SECONDS:
                     await asyncio.sleep(pause)
                     continue
                 problem: Exception = later
-            except (Gone, Undeliverable) as error:
+            except (MessageNotFound, DeliveryError) as error:
                 if isinstance(error, Refused) and error.code == OPENED:
                     return  # an earlier try opened it, or another process that also received the click
                 problem = error
@@ -324,7 +324,7 @@ class Clicks:
             try:
                 if await tell(pressed, text):
                     return
-            except (Gone, TryLater, Undeliverable) as error:
+            except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
         log.warning("A notice did not get through.", extra={"action": "notice_lost"})
 
@@ -353,7 +353,7 @@ def _written(ref: modal.FieldRef, text: str) -> Deed:
     """Return the action for a sent text field."""
     if ref.choice is not None:
         return Choose(index=ref.choice, reason=text)
-    return Decline(reason=text or None) if ref.declines else Write(text=text)
+    return Decline(reason=text or None) if ref.declines else SubmitText(text=text)
 
 
 def _deed(control: ids.Control, pressed: Click) -> Deed | None:
@@ -369,9 +369,9 @@ def _deed(control: ids.Control, pressed: Click) -> Deed | None:
         case "goto" if control.arg is not None:
             return GoTo(index=control.arg)
         case "write":
-            return Open()
+            return OpenTextField()
         case "erase":
-            return Erase()
+            return ClearText()
         case "next":
             return Next()
         case "back":
@@ -383,8 +383,8 @@ def _deed(control: ids.Control, pressed: Click) -> Deed | None:
         case "cancel":
             return Cancel()
         case "postpone":
-            return Postpone()
+            return OpenDecline()
         case "look" | "part":
-            return Look()
+            return ShowDetails()
         case _:
             return None

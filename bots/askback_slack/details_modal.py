@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from askback.domain.card import Whole
+from askback.domain.card import Details
 from askback_slack import ids, limits
 from askback_slack.blocks import Block, actions, button, context, plain
 from askback_slack.texts import breaking, fit, isolated, pieces, visible
@@ -37,7 +37,7 @@ def parts(text: str) -> list[list[Block]]:
     return made
 
 
-def view(whole: Whole, number: int = 0) -> Block:
+def view(whole: Details, number: int = 0) -> Block:
     """Return the modal for one part, counted from 0, or for the last part if `number` is too high."""
     every = parts(whole.text)
     number = min(max(number, 0), len(every) - 1)

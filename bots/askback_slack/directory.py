@@ -12,7 +12,7 @@ from typing import Final
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
 from askback.ports.directory import Found, Named, UnknownName, ambiguous, plain, unknown
-from askback.ports.platform import TryLater
+from askback.ports.platform import RetryableError
 from askback.text.terminal import harmless
 from askback_slack import id_patterns
 from askback_slack.calls import Refused, SlackApi
@@ -200,7 +200,7 @@ class SlackDirectory:
         for _ in range(PATIENCE):
             try:
                 return await self._api.read(method, **arguments)
-            except TryLater as later:
+            except RetryableError as later:
                 if later.seconds is None:
                     raise
                 await asyncio.sleep(min(later.seconds, LONGEST_WAIT))

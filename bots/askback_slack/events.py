@@ -12,15 +12,15 @@ from datetime import timedelta
 from slack_bolt import BoltResponse
 
 from askback.domain.access import Access
-from askback.domain.conversation import Deleted, Edited, Heard
+from askback.domain.conversation import Deleted, Edited, IncomingMessage
 from askback.domain.identity import Actor, Place
 from askback.inbound.deduplication import Once
 from askback.internal.bounded_cache import Recent
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS
-from askback.ports.bot import Doors
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.bot import BotServices
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_slack.groups import Groups
 from askback_slack.payloads import (
@@ -60,7 +60,7 @@ class Hearing:
 
     def __init__(
         self,
-        doors: Doors,
+        doors: BotServices,
         platform: SlackPlatform,
         names: Names,
         groups: Groups,
@@ -164,12 +164,12 @@ class Hearing:
         if taken.notice is not None:
             self._behind.soon(self._tell(said, taken.notice), "notice")
 
-    async def _heard(self, said: Written) -> Heard:
+    async def _heard(self, said: Written) -> IncomingMessage:
         # In parallel, because the ack waits for both.
         author, text = await asyncio.gather(
             self._known(said.author, said.place), self._names.filled_in(said.text, said.mentioned)
         )
-        return Heard(
+        return IncomingMessage(
             place=said.place,
             author=author,
             text=text,
@@ -198,7 +198,7 @@ class Hearing:
     async def _whisper(self, place: Place, person: str, text: str, *, direct: bool) -> None:
         try:
             await self._platform.tell(place, person, text, direct=direct)
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def stop(self, body: Json) -> BoltResponse | None:

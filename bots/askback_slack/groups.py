@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
 from askback.domain.identity import Actor
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.calls import SlackApi
 from askback_slack.payloads import PLATFORM, items
 
@@ -73,7 +73,7 @@ class Groups:
         try:
             async with asyncio.timeout(LOOKUP_SECONDS):
                 answer = await self._api.read("usergroups.users.list", usergroup=group)
-        except (Gone, TryLater, Undeliverable, TimeoutError) as error:
+        except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
             why = str(error) or "Slack does not answer."
             log.warning(
                 "A user group cannot be read, so nobody counts as a member of it: %s",

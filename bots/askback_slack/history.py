@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from html import unescape
 
 from askback.agent.history import MESSAGES, newest
-from askback.domain.conversation import PROSE, Said
+from askback.domain.conversation import PROSE, HistoryMessage
 from askback.domain.identity import Actor, Place
-from askback.ports.platform import Undeliverable
+from askback.ports.platform import DeliveryError
 from askback_slack import ids
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.payloads import NOWHERE, PLATFORM, Home, at, dig, file_names, items, key_of, tenant_of, text_of
@@ -33,7 +33,7 @@ _NO_SCOPE = (
 async def messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
     """Yield the messages of a thread from its start, or of a channel from its newest.
 
-    Reads at most `PAGES` pages. Raises `Gone`, `TryLater` or `Undeliverable`.
+    Reads at most `PAGES` pages. Raises `Gone`, `TryLater` or `DeliveryError`.
     """
     where = {"ts": place.thread} if place.thread is not None else {}
     cursor: str | None = None
@@ -62,8 +62,8 @@ class History:
         self._me = me
         self._home = home
 
-    async def earlier(self, place: Place) -> tuple[Said, ...]:
-        """Return the newest messages of a thread, oldest first. Raises `Gone`, `TryLater` or `Undeliverable`."""
+    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
+        """Return the newest messages of a thread, oldest first. Raises `Gone`, `TryLater` or `DeliveryError`."""
         if place.thread is None:
             return ()
         last: deque[object] = deque(maxlen=MESSAGES)
@@ -72,20 +72,20 @@ class History:
                 last.append(message)
         except Refused as refusal:
             if refusal.code == "missing_scope":
-                raise Undeliverable(_NO_SCOPE) from refusal
+                raise DeliveryError(_NO_SCOPE) from refusal
             raise
         return newest(
             await self._named([one for message in last if (one := said(message, place, self._me, self._home))])
         )
 
-    async def _named(self, found: Sequence[Found]) -> tuple[Said, ...]:
+    async def _named(self, found: Sequence[Found]) -> tuple[HistoryMessage, ...]:
         """Replace people's ids with their names."""
         people = {one.said.author.id for one in found if not one.said.author.name}
         people.update(person for one in found for person in one.mentioned)
         await asyncio.gather(*map(self._names.of, people))  # in parallel; the names are cached from here on
         return tuple([await self._filled(one) for one in found])
 
-    async def _filled(self, one: Found) -> Said:
+    async def _filled(self, one: Found) -> HistoryMessage:
         author = one.said.author
         if not author.name:
             name = await self._names.of(author.id)
@@ -99,7 +99,7 @@ class History:
 class Found:
     """A message in which people still appear as `@ID`."""
 
-    said: Said
+    said: HistoryMessage
     mentioned: tuple[str, ...]
 
 
@@ -116,7 +116,7 @@ def said(message: object, place: Place, me: str, home: Home = NOWHERE) -> Found 
     if not text and not files:
         return None
     key, ours = key_of(place.channel, ts), author.id == me
-    return Found(Said(key=key, author=author, text=text, files=files, ours=ours), mentioned)
+    return Found(HistoryMessage(key=key, author=author, text=text, files=files, ours=ours), mentioned)
 
 
 def _author(message: object, home: Home) -> Actor | None:

@@ -6,7 +6,7 @@ __all__ = ["blocks"]
 
 from typing import Final
 
-from askback.domain.conversation import Say
+from askback.domain.conversation import OutgoingMessage
 from askback.text.literal import fit
 from askback_slack import ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section
@@ -16,7 +16,7 @@ QUOTED: Final = 200
 USE, KEEP = "Use this as your answer", "Just a message"
 
 
-def blocks(say: Say) -> list[Block] | None:
+def blocks(say: OutgoingMessage) -> list[Block] | None:
     """Return the question with its two buttons, or None without an offer."""
     offer = say.offer
     if offer is None:

@@ -12,18 +12,18 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import PROSE, REMINDER, Said, Say
+from askback.domain.conversation import PROSE, REMINDER, HistoryMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.inbound.message_parts import bring
 from askback.internal.bounded_cache import Recent
-from askback.ports.platform import Gone, Messages, Mood, Prose, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Mood, RetryableError, TextStream
 from askback_slack import offers, remarks, render, texts
 from askback_slack.calls import SlackApi
 from askback_slack.groups import Groups
 from askback_slack.history import History, messages
 from askback_slack.payloads import NOWHERE, Home, at, dig, is_direct, items
 from askback_slack.status import Presence
-from askback_slack.streaming import SlackProse
+from askback_slack.streaming import SlackTextStream
 from askback_slack.user_names import Names
 
 log = logging.getLogger("askback.slack")
@@ -64,7 +64,7 @@ class SlackPlatform:
         parts = render.messages(ask.card())
         return await bring(parts, ask.messages, change=change, post=post, remove=self._remove)
 
-    async def say(self, place: Place, say: Say) -> Messages:
+    async def say(self, place: Place, say: OutgoingMessage) -> Messages:
         if say.gone:
             for message in say.messages:
                 await self._remove(message)
@@ -85,7 +85,7 @@ class SlackPlatform:
         return await self.write(place, say.text, say.messages, say.target)
 
     async def tell(self, place: Place, person: str, text: str, *, direct: bool) -> None:
-        """Send a sentence to one person only. Raises `Gone`, `Undeliverable` or `TryLater`.
+        """Send a sentence to one person only. Raises `MessageNotFound`, `DeliveryError` or `RetryableError`.
 
         `place` may name a thread only if the thread already has replies. Slack shows an ephemeral message below a
         message without replies to no one.
@@ -96,7 +96,10 @@ class SlackPlatform:
         await self.whisper(place, person, remarks.private(text))
 
     async def whisper(self, place: Place, person: str, words: remarks.Remark) -> None:
-        """Post an ephemeral message that only this person sees. Raises `Gone`, `TryLater` or `Undeliverable`."""
+        """Post an ephemeral message that only this person sees.
+
+        Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
+        """
         await self._api.write(
             "chat.postEphemeral",
             channel=place.channel,
@@ -129,11 +132,11 @@ class SlackPlatform:
             await self._remove(surplus)
         return tuple(written)
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
-        return SlackProse(self, self._api, place, name, reader, messages)
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+        return SlackTextStream(self, self._api, place, name, reader, messages)
 
     async def find(
-        self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
+        self, place: Place, nonce: str, *, say: OutgoingMessage | None = None, since: datetime | None = None
     ) -> Messages:
         del say, since  # Slack keeps the name of every message
         found: dict[int, MessageRef] = {}
@@ -178,7 +181,7 @@ class SlackPlatform:
             )
         try:
             await self.link(message)
-        except Gone:
+        except MessageNotFound:
             return False
         return True
 
@@ -190,7 +193,7 @@ class SlackPlatform:
         response = await self._api.read("chat.getPermalink", channel=message.channel, message_ts=message.id)
         return at(response, "permalink")
 
-    async def earlier(self, place: Place) -> tuple[Said, ...]:
+    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
         return await self._history.earlier(place)
 
     async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
@@ -220,7 +223,7 @@ class SlackPlatform:
         await self._presence.close()
 
     async def post(self, place: Place, text: str, blocks: Blocks, nonce: str, part: int) -> MessageRef:
-        """Post one message under a name. Raises `Gone`, `Undeliverable` or `TryLater`."""
+        """Post one message under a name. Raises `MessageNotFound`, `DeliveryError` or `RetryableError`."""
         response = await self._api.write(
             "chat.postMessage",
             channel=place.channel,
@@ -235,14 +238,17 @@ class SlackPlatform:
         )
         ts = at(response, "ts")
         if ts is None:
-            raise TryLater("Slack did not say which message it posted.")
+            raise RetryableError("Slack did not say which message it posted.")
         # A person's id as the channel addresses a direct message; Slack returns the real channel.
         return MessageRef(channel=at(response, "channel") or place.channel, id=ts)
 
     async def change(
         self, message: MessageRef, text: str, blocks: Blocks, nonce: str | None = None, part: int = 0
     ) -> None:
-        """Edit one of our messages, and name it if it has no name. Raises `Gone`, `Undeliverable` or `TryLater`."""
+        """Edit one of our messages, and name it if it has no name.
+
+        Raises `MessageNotFound`, `DeliveryError` or `RetryableError`.
+        """
         await self._api.write(
             "chat.update",
             channel=message.channel,
@@ -262,16 +268,16 @@ class SlackPlatform:
             await self._api.write(
                 "chat.stopStream", channel=message.channel, ts=message.id, metadata=self.named(nonce, 0)
             )
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.debug("No stream had to be ended: %s", error)
 
     async def _remove(self, message: MessageRef) -> None:
         self._removed[message] = None
         try:
             await self._api.write("chat.delete", channel=message.channel, ts=message.id)
-        except Gone as gone:
+        except MessageNotFound as gone:
             log.debug("A part that is not needed any more is gone already: %s", gone)
-        except Undeliverable as error:
+        except DeliveryError as error:
             log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
 
     @staticmethod

@@ -6,7 +6,7 @@ __all__ = ["Remark", "private", "remark"]
 
 from dataclasses import dataclass
 
-from askback.domain.conversation import Say
+from askback.domain.conversation import OutgoingMessage
 from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
 from askback_slack.parts import listed
 from askback_slack.texts import escape, literal
@@ -26,7 +26,7 @@ def private(words: str) -> Remark:
     return Remark(text=escape(literal(words)), blocks=(rich_text([section(runs(words))]),))
 
 
-def remark(say: Say) -> Remark:
+def remark(say: OutgoingMessage) -> Remark:
     """Return the message for a sentence."""
     words = escape(literal(say.text))
     if say.mention is None and say.until is None and say.link is None:

@@ -22,8 +22,8 @@ import aiohttp
 from slack_sdk.proxy_env_variable_loader import load_http_proxy_from_env
 
 from askback.errors import OperatorError
-from askback.ports.platform import TryLater
-from askback.runtime.keepalive import Pulse
+from askback.ports.platform import RetryableError
+from askback.runtime.keepalive import KeepAlive
 from askback_slack.calls import Refused
 from askback_slack.payloads import Json, at, mapping
 
@@ -67,7 +67,7 @@ class _Line:
     """One socket to Slack."""
 
     socket: aiohttp.ClientWebSocketResponse
-    pulse: Pulse
+    pulse: KeepAlive
     opened: float
     heard: int = 0
     """The number of frames received."""
@@ -117,7 +117,7 @@ class Lines:
     ) -> None:
         """`address` returns the address of a new socket.
 
-        It raises `TryLater`, or `Refused` if Slack does not accept the app-level token. `missed` is called when a
+        It raises `RetryableError`, or `Refused` if Slack does not accept the app-level token. `missed` is called when a
         socket opens after a time without one.
         """
         self._missed = missed
@@ -187,7 +187,7 @@ class Lines:
             self._failures += 1
             log.error("%s It is tried again.", refusal, extra={"action": "no_socket"})
             return None
-        except TryLater as error:
+        except RetryableError as error:
             self._failures += 1
             log.warning("Slack opens no socket for now: %s", error, extra={"action": "no_socket"})
             if error.seconds is not None:
@@ -214,7 +214,7 @@ class Lines:
                 address, autoping=False, max_msg_size=LARGEST, proxy=load_http_proxy_from_env(log)
             )
             # The handshake took at least one round trip.
-            line = _Line(socket, Pulse(time.monotonic() - began), opened=time.monotonic())
+            line = _Line(socket, KeepAlive(time.monotonic() - began), opened=time.monotonic())
             try:
                 while True:
                     frame = await socket.receive()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from askback.domain.identity import Place
-from askback.ports.platform import Gone, Mood, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Mood, RetryableError
 from askback_slack.calls import Refused, SlackApi
 
 log = logging.getLogger("askback.slack")
@@ -162,10 +162,10 @@ class Presence:
             return None
         try:
             await self._api.write(method, **arguments)
-        except TryLater as later:
+        except RetryableError as later:
             log.debug("%s is not possible for now: %s", method, later)
             return min(AGAIN_SECONDS if later.seconds is None else later.seconds, LONGEST_PAUSE)
-        except (Gone, Undeliverable) as refusal:
+        except (MessageNotFound, DeliveryError) as refusal:
             if isinstance(refusal, Refused) and refusal.code in MISSING:
                 self._missing[method] = time.monotonic() + MISSING_SECONDS
                 log.debug("%s is not there (%s): it is left alone for an hour.", method, refusal.code)

@@ -6,14 +6,14 @@ by edits. Failures never reach the agent: text that could not be shown is shown 
 
 from __future__ import annotations
 
-__all__ = ["SlackProse"]
+__all__ = ["SlackTextStream"]
 
 import logging
 import time
 from typing import TYPE_CHECKING
 
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.ports.platform import Gone, Messages, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback_slack import texts
 from askback_slack.calls import Refused, SlackApi
 from askback_slack.markdown import unfinished
@@ -36,7 +36,7 @@ PART = 11_000
 """Characters shown in one message while the text is written. The rest follows when the text is finished."""
 
 
-class SlackProse:
+class SlackTextStream:
     """One text of the agent. See `askback.ports.platform.Prose`."""
 
     def __init__(
@@ -74,12 +74,12 @@ class SlackProse:
             return
         try:
             await self._show(safe)
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
-            if isinstance(error, TryLater) and error.seconds is None:
+            if isinstance(error, RetryableError) and error.seconds is None:
                 # Slack may have accepted it all the same: look for it, or continue with edits of the whole text.
                 self._unsure, self._streaming = not self._messages, False
-            seconds = error.seconds if isinstance(error, TryLater) and error.seconds else 5.0
+            seconds = error.seconds if isinstance(error, RetryableError) and error.seconds else 5.0
             self._quiet_until = now + seconds
         else:
             self._quiet_until = now + (STREAM_SECONDS if self._streaming else EDIT_SECONDS)
@@ -98,7 +98,7 @@ class SlackProse:
     async def abandon(self) -> None:
         try:
             await self._look()
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.info("A text that was given up cannot be looked up: %s", error, extra={"action": "stream_broken"})
         if self._streaming or self._open:
             self._streaming = False
@@ -141,7 +141,7 @@ class SlackProse:
                 recipient_team_id=self._reader.tenant or self._place.tenant,
                 markdown_text=safe,
             )
-        except (Gone, Undeliverable) as error:
+        except (MessageNotFound, DeliveryError) as error:
             log.info("A text is shown by edits: %s", error, extra={"action": "no_stream"})
             if isinstance(error, Refused) and error.code in NO_STREAMS:
                 self._platform.streams = False
@@ -161,7 +161,7 @@ class SlackProse:
             await self._api.write(
                 "chat.appendStream", channel=message.channel, ts=message.id, markdown_text=safe[len(self._shown) :]
             )
-        except (Gone, Undeliverable):
+        except (MessageNotFound, DeliveryError):
             self._streaming = False  # the stream has already ended, so continue with edits
             await self._write(safe)
 
@@ -175,7 +175,7 @@ class SlackProse:
                 markdown_text=rest or None,
                 metadata=self._platform.named(self._name, 0),
             )
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.info("A stream did not end as it should: %s", error, extra={"action": "stream_broken"})
             return False
         self._open = False

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from askback.domain import vote_summary
 from askback.domain.card import LONGEST_NAMED, Card, Item, ReviewLine
 from askback.domain.form import Vote
-from askback.domain.voting import Tally
+from askback.domain.voting import VoteCount
 from askback.text.literal import fit
 from askback_slack import limits
 from askback_slack.texts import escape, literal
@@ -95,7 +95,7 @@ def _so_far(card: Card) -> Iterator[str]:
         yield f"{how}, or write something else." if card.custom else f"{how}."
 
 
-def _decision(card: Card, tally: Tally) -> Iterator[str]:
+def _decision(card: Card, tally: VoteCount) -> Iterator[str]:
     """The rule or the decision, and the votes."""
     ending = card.ending
     if ending is None:

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 
 from askback.internal.bounded_cache import Recent
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.text.literal import one_line
 from askback_slack.calls import SlackApi
 from askback_slack.payloads import Home, at, tenant_of
@@ -48,7 +48,7 @@ class Names:
         try:
             async with asyncio.timeout(NAME_SECONDS):
                 data = await self._api.read("users.info", user=user)
-        except (Gone, TryLater, Undeliverable, TimeoutError) as error:
+        except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
             log.info("A name cannot be looked up: %s", error, extra={"action": "no_name"})
             return user
         profile = ("user", "profile")

@@ -12,7 +12,7 @@ from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.form import Vote
 from askback.domain.identity import Actor
 from askback.domain.policy import Who
-from askback.domain.voting import Tally
+from askback.domain.voting import VoteCount
 from askback.text.literal import fit
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup
 from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
@@ -21,7 +21,7 @@ ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": 
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
-def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
+def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The rule and the votes, below the options of an open card."""
     line = [text(vote_summary.rule(card, tally))]
     if tally.requesters:
@@ -35,20 +35,20 @@ def open_decision(card: Card, tally: Tally) -> Iterator[Unit]:
     yield [*paragraph([bold(so_far), *still], opens=True)]
 
 
-def given(tally: Tally) -> Iterator[Unit]:
+def given(tally: VoteCount) -> Iterator[Unit]:
     """Each vote with its reason."""
     for number, vote in enumerate(tally.votes):
         yield [*_vote(vote, VOTED[vote_summary.side(tally, vote.choice.index)], opens=number == 0)]
 
 
-def end(card: Card, tally: Tally) -> Iterator[Block]:
+def end(card: Card, tally: VoteCount) -> Iterator[Block]:
     """The ending in a few words."""
     found = vote_summary.verdict(card, tally)
     mark = "" if found is None else ENDED[found]
     yield from runs(f"{mark}{vote_summary.ended(card, tally)}", strong=True)
 
 
-def requested(tally: Tally) -> Part | None:
+def requested(tally: VoteCount) -> Part | None:
     """The people who requested it; None if the tally names none."""
     return Part(section([*_requesters(tally)])) if tally.requesters else None
 
@@ -60,7 +60,7 @@ def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
         yield from quoted(vote.reason)
 
 
-def _missing(tally: Tally, who: Who) -> Iterator[Block]:
+def _missing(tally: VoteCount, who: Who) -> Iterator[Block]:
     crowd = vote_summary.crowd(who)
     if who.anyone:
         yield from listed(who)
@@ -73,7 +73,7 @@ def _missing(tally: Tally, who: Who) -> Iterator[Block]:
         yield from some
 
 
-def _requesters(tally: Tally) -> Iterator[Block]:
+def _requesters(tally: VoteCount) -> Iterator[Block]:
     """The requesters. Known names are shown as text, so that Slack does not notify these people."""
     shown, more = vote_summary.requesters(tally)
     yield text(vote_summary.REQUESTED_BY)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from askback.manager import QuestionManager
     from askback.ports.bot import Bot, bot_named
     from askback.ports.directory import UnknownName
-    from askback.ports.platform import TryLater, Undeliverable
+    from askback.ports.platform import DeliveryError, RetryableError
     from askback.runtime.app import Host, running
     from askback.settings.core import Settings
     from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
@@ -42,6 +42,7 @@ __all__ = [
     "CallerError",
     "Choice",
     "Condition",
+    "DeliveryError",
     "Escalation",
     "Form",
     "Host",
@@ -59,6 +60,7 @@ __all__ = [
     "Question",
     "QuestionManager",
     "QuestionTool",
+    "RetryableError",
     "Settings",
     "StoreBusy",
     "StoreError",
@@ -66,8 +68,6 @@ __all__ = [
     "TextRules",
     "ToolContext",
     "ToolResult",
-    "TryLater",
-    "Undeliverable",
     "UnknownKey",
     "UnknownName",
     "Who",
@@ -92,7 +92,7 @@ _HOMES = {
     "domain.identity": ("Actor", "MessageRef", "Place"),
     "manager": ("QuestionManager",),
     "user_tools.decorator": ("ToolContext", "tool"),
-    "ports.platform": ("TryLater", "Undeliverable"),
+    "ports.platform": ("RetryableError", "DeliveryError"),
     "domain.policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
     "domain.form": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
     "settings.core": ("Settings",),

@@ -19,7 +19,7 @@ from askback.domain.access import Access
 from askback.domain.actions import Action
 from askback.domain.ask import Ask, check_key, new_ask_id
 from askback.domain.card import Notice, Response
-from askback.domain.conversation import Heard
+from askback.domain.conversation import IncomingMessage
 from askback.domain.decision import decided
 from askback.domain.form import Form, Outcome
 from askback.domain.identity import Actor, Place
@@ -32,7 +32,7 @@ from askback.internal.throttle import Throttle
 from askback.observability import telemetry
 from askback.ports.platform import Messages
 from askback.store.errors import StoreError
-from askback.store.store import Acted, Store
+from askback.store.store import DecisionResult, Store
 
 T = TypeVar("T")
 
@@ -268,7 +268,7 @@ class QuestionManager:
         # A person gets their own text back each time.
         return response if self._told.allows(denial) or late.text(action) else response.evolve(told=True)
 
-    def _follow(self, action: Action, acted: Acted[Response]) -> None:
+    def _follow(self, action: Action, acted: DecisionResult[Response]) -> None:
         trace = None if acted.ask is None else acted.ask.trace
         with telemetry.clicked(trace, action.actor.platform, action.deed.kind, action.at):
             if not self._after(acted) and action.message is None:
@@ -374,9 +374,9 @@ class QuestionManager:
         ask_id: str,
         decision: Callable[[Ask | None], tuple[Ask | None, T]],
         action: Action | None = None,
-        late: Callable[[Ask], Heard | None] | None = None,
+        late: Callable[[Ask], IncomingMessage | None] | None = None,
         is_audited: Callable[[T], bool] = lambda _: True,
-    ) -> Acted[T]:
+    ) -> DecisionResult[T]:
         try:
             return await self._store.decide(ask_id, decision, action=action, late=late, is_audited=is_audited)
         except StoreError as error:
@@ -392,7 +392,7 @@ class QuestionManager:
             ask = await self._store.newest(ask_id)
             self._in_doubt.discard(ask_id)
             if ask is not None:
-                self._after(Acted(ask, None, ask.outcome is not None))
+                self._after(DecisionResult(ask, None, ask.outcome is not None))
                 # The caller that acted got an error, so it draws nothing.
                 await self.hand_over(ask_id)
 
@@ -444,10 +444,10 @@ class QuestionManager:
     def settled(self, asks: tuple[Ask, ...]) -> None:
         """Notify callers that wait for asks which another commit ended."""
         for ask in asks:
-            self._after(Acted(ask, None, True))
+            self._after(DecisionResult(ask, None, True))
         self.nudge()
 
-    def _after(self, acted: Acted[object]) -> bool:
+    def _after(self, acted: DecisionResult[object]) -> bool:
         if not acted.settled or acted.ask is None:
             return False
         ask = acted.ask

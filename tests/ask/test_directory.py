@@ -13,7 +13,7 @@ from askback.domain.identity import Place
 from askback.errors import AskbackError
 from askback.ports.bot import bot_named
 from askback.ports.directory import UnknownName
-from askback.ports.platform import TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, RetryableError
 from askback_local.discord.values import Member, Neighbour, Permission, Role
 from askback_local.discord.values import Place as DiscordPlace
 from askback_local.services import Services
@@ -145,7 +145,7 @@ async def test_where_slack_is_asked_too_often_it_is_waited_for(services: Service
     services.workspace.faults.ratelimit("conversations.list", retry_after=1)
     assert (await place("slack", "#deploys"))[0] == "#deploys"
     services.workspace.faults.fail("conversations.list", "internal_error")
-    with pytest.raises(TryLater):
+    with pytest.raises(RetryableError):
         await place("slack", "#deploys")
 
 
@@ -197,7 +197,7 @@ async def test_a_channel_that_is_not_there_was_named_wrongly_also_by_its_id(serv
 
 async def test_a_channel_that_the_bot_may_not_see_asks_for_the_permission(services: Services) -> None:
     services.discord.guild.put_place(replace(services.discord.guild.places[DEPLOYS.channel], denied=VIEW))
-    with pytest.raises(Undeliverable, match="give me the permission View Channel there"):
+    with pytest.raises(DeliveryError, match="give me the permission View Channel there"):
         await place("discord", DEPLOYS.channel)
 
 
@@ -231,7 +231,7 @@ async def test_a_thread_that_is_locked_says_which_permission_it_takes(services: 
 
 async def test_where_discord_wants_a_long_wait_a_look_up_does_not_hang(services: Services) -> None:
     services.discord.guild.faults.ratelimit("list_guild_roles", retry_after=90)
-    with pytest.raises(TryLater):
+    with pytest.raises(RetryableError):
         await who("discord", "@release")
 
 

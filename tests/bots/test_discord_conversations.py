@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.inbound.message_router import Reception
+from askback.inbound.message_router import MessageRouter
 from askback.ports.bot import bot_named
 from askback.runtime.app import running
 from askback.settings.core import Settings
@@ -314,7 +314,7 @@ async def test_a_message_that_can_never_be_stored_is_said_to_be_lost(
 
     desk.journal.announce("message_refused", "message_lost")
     monkeypatch.setattr("askback_discord.events.SAVE_SECONDS", 0.7)
-    monkeypatch.setattr(Reception, "hear", full)
+    monkeypatch.setattr(MessageRouter, "hear", full)
     talk = await desk.direct(ADA, "nobody will ever know")
     await until(lambda: any(one.text == NOT_HEARD for one in desk.lines(talk)), "it is said")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from askback_discord.streaming import DiscordProse
+from askback_discord.streaming import DiscordTextStream
 from askback_local.model.script import Fault, turn
 from askback_local.slack.values import Session
 
@@ -248,13 +248,13 @@ async def test_a_button_that_was_left_over_says_so_and_goes(desk: DiscordDesk) -
 async def test_after_a_restart_in_the_middle_the_text_goes_on_in_its_message_and_the_button_goes(
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nothing(_: DiscordProse) -> None:
+    async def nothing(_: DiscordTextStream) -> None:
         """Remove nothing, like a killed process."""
 
     async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
         desk.model.script(turn(PROSE, SILENT), when="story")
         with monkeypatch.context() as dead, suppress(KilledError):
-            dead.setattr(DiscordProse, "abandon", nothing)
+            dead.setattr(DiscordTextStream, "abandon", nothing)
             async with desk.bot():
                 talk = await desk.mention(ADA, "story")
                 await line(desk, talk, "It begins")
@@ -281,7 +281,7 @@ async def test_a_text_whose_place_nobody_recorded_is_gone_on_with_although_peopl
     async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
         desk.model.script(turn(PROSE, SILENT), when="story")
         with monkeypatch.context() as dead, suppress(KilledError):
-            dead.setattr(DiscordProse, "abandon", nothing)
+            dead.setattr(DiscordTextStream, "abandon", nothing)
             dead.setattr("askback.store.store.Store.set_prose", nothing)
             async with desk.bot():
                 talk = await desk.mention(ADA, "story")
@@ -307,7 +307,7 @@ async def test_a_text_whose_place_nobody_recorded_is_gone_on_with_although_peopl
 async def test_after_a_restart_before_anything_was_said_the_button_alone_goes(
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nothing(_: DiscordProse) -> None:
+    async def nothing(_: DiscordTextStream) -> None:
         """Remove nothing, like a killed process."""
 
     monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
@@ -315,7 +315,7 @@ async def test_after_a_restart_before_anything_was_said_the_button_alone_goes(
         asking = turn(asks(one("Which fruit?", "Apple", "Pear")), Fault(kind="stall", after=0))
         desk.model.script(asking, when="fruit")
         with monkeypatch.context() as dead, suppress(KilledError):
-            dead.setattr(DiscordProse, "abandon", nothing)
+            dead.setattr(DiscordTextStream, "abandon", nothing)
             async with desk.bot():
                 talk = await desk.mention(ADA, "fruit, please")
                 await line(desk, talk, "Working…")

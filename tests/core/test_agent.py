@@ -15,7 +15,7 @@ from askback.agent.loop import MISTAKES, PAUSES
 from askback.domain.actions import Cancel, Choose
 from askback.domain.form import Form, Question
 from askback.domain.policy import Limits, Who
-from askback.ports.platform import Undeliverable
+from askback.ports.platform import DeliveryError
 from askback_local.model.script import Fault, ToolCall, Turn, call, turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, engine, last_request, question, results
@@ -55,7 +55,7 @@ async def test_every_way_out_is_told_once_timeouts_cancels_and_refusals_too(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
     services.model.script(turn(question("A?"), question("B?"), question("C?"), call("nope")), turn("Thanks."))
-    board.faults["show"].append(Undeliverable("I am not in that channel."))
+    board.faults["show"].append(DeliveryError("I am not in that channel."))
     async with engine(tmp_path, board, services, wait_for_people=2) as one:
         await one.write("hello")
         cards = await one.asked(2)

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession
 
 from askback import tool
-from askback.agent.tool_runner import Toolbox
+from askback.agent.tool_runner import ToolRunner
 from askback.runtime.health import Health
 from askback.runtime.http_server import listening
 from askback.settings.address import Address
@@ -78,7 +78,7 @@ async def test_a_later_call_runs_though_another_tool_blocks(
         assert tools.ran == ["a"], "once"
 
 
-async def eventually_not_hung(toolbox: Toolbox) -> None:
+async def eventually_not_hung(toolbox: ToolRunner) -> None:
     async def look() -> bool:
         return not toolbox.state().hung
 

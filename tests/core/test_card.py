@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, Write
+from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, draw, text_field
 from askback.domain.form import Option, OutcomeStatus, Question, TextRules
 from askback.domain.interview import settle, start
@@ -53,7 +53,7 @@ def test_hostile_text_stands_on_the_card_as_it_was_written(text: str):
     story = Story(asked, question("next"))
     card = story.card
     assert (card.header, card.prompt, card.items[0].label, card.items[0].description) == (text, text, text, text)
-    story.does(Write(text=f"> {text} <"))
+    story.does(SubmitText(text=f"> {text} <"))
     story.does(Review())
     assert story.card.lines[0].answer == (f"> {text} <",)
     assert Card.model_validate_json(story.card.model_dump_json()) == story.card
@@ -97,16 +97,16 @@ def test_the_first_question_offers_no_way_back():
 
 def test_the_written_text_and_one_that_waits_to_be_mended_are_shown():
     story = Story(EXTRAS)
-    story.does(Write(text="Basil"))
+    story.does(SubmitText(text="Basil"))
     assert (story.card.written, story.card.unsent) == ("Basil", False)
-    story.does(Write(text="x" * 1001))
+    story.does(SubmitText(text="x" * 1001))
     assert (story.card.written, story.card.unsent) == ("Basil", True)
 
 
 def test_a_blank_text_is_nothing_that_waits_to_be_mended():
     story = Story(EXTRAS)
-    story.does(Write(text="Basil"))
-    story.does(Write(text=" "))
+    story.does(SubmitText(text="Basil"))
+    story.does(SubmitText(text=" "))
     assert (story.card.written, story.card.unsent) == ("Basil", False)
 
 
@@ -114,7 +114,7 @@ def test_the_review_lists_every_question_with_its_answer_and_no_option():
     story = Story(COLOUR, EXTRAS, NAME)
     story.does(Next())
     story.does(Select(chosen=(0, 1), base=()))
-    story.does(Write(text="Basil"))
+    story.does(SubmitText(text="Basil"))
     story.does(Review())
     card = story.card
     assert card.view == "review"
@@ -151,7 +151,7 @@ def test_a_settled_question_shows_the_same_text_the_answer_who_and_when_and_no_c
 def test_a_settled_form_lists_all_answers():
     story = Story(COLOUR, NAME)
     story.does(Choose(index=0))
-    story.does(Write(text="Zoë"))
+    story.does(SubmitText(text="Zoë"))
     story.does(Submit())
     card = story.card
     assert [(line.header, line.answer) for line in card.lines] == [("Q1", ("Red",)), ("Name", ("Zoë",))]
@@ -168,7 +168,7 @@ def test_an_ask_that_ended_otherwise_has_no_controls_either_and_says_how_it_ende
     story = Story(EXTRAS, NAME)
     if at == "last question":
         story.does(GoTo(index=1))
-        story.does(Write(text=" "))
+        story.does(SubmitText(text=" "))
     elif at == "review":
         story.does(Review())
     if status == "cancelled":
@@ -193,9 +193,9 @@ def test_the_text_field_holds_what_was_written_before():
     field = text_field("ask", story.now)
     assert (field.ask_id, field.turn, field.prompt, field.header) == ("ask", 0, asked.prompt, "")
     assert (field.placeholder, field.value, field.longest, field.multi) == ("Say it", "", 40, True)
-    story.does(Write(text="Basil"))
+    story.does(SubmitText(text="Basil"))
     assert text_field("ask", story.now).value == "Basil"
-    story.does(Write(text="x" * 41))
+    story.does(SubmitText(text="x" * 41))
     assert text_field("ask", story.now).value == "x" * 41
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from askback.domain.access import Access
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
-from askback.domain.conversation import Deleted, Edited, Heard, Taken
+from askback.domain.conversation import Deleted, Edited, IncomingMessage, Taken
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.policy import Who
@@ -38,7 +38,7 @@ def texts(services: Services) -> list[str]:
 
 async def edit(one: Engine, words: str, *, second: int, author: Actor = ANN, key: str = "m1") -> Taken:
     """Edit a message at that second of the minute."""
-    heard = Heard(place=HERE, author=author, text=words, dedupe_key=key, at=utc_now())
+    heard = IncomingMessage(place=HERE, author=author, text=words, dedupe_key=key, at=utc_now())
     return await one.changes.edited(Edited(heard=heard, at=START.replace(second=second)))
 
 

@@ -7,15 +7,27 @@ from typing import Any
 import pytest
 
 from askback.domain import decision, late_answers
-from askback.domain.actions import Action, Cancel, Choose, Decline, Deed, Look, Next, Open, Postpone, Select, Write
+from askback.domain.actions import (
+    Action,
+    Cancel,
+    Choose,
+    Decline,
+    Deed,
+    Next,
+    OpenDecline,
+    OpenTextField,
+    Select,
+    ShowDetails,
+    SubmitText,
+)
 from askback.domain.ask import Ask
 from askback.domain.card import (
     AskText,
+    Details,
     FieldErrors,
     Notice,
     Redraw,
     Response,
-    Whole,
     reason_field,
     text_field,
     vote_field,
@@ -76,7 +88,9 @@ def test_what_is_not_known_changes_nothing() -> None:
     assert decided(None, done(Choose(index=0))) == (None, Notice(text=UNKNOWN, denied="unknown"))
 
 
-@pytest.mark.parametrize("deed", [Choose(index=0), Write(text="Plum"), Open(), Look(), Cancel(), Decline()])
+@pytest.mark.parametrize(
+    "deed", [Choose(index=0), SubmitText(text="Plum"), OpenTextField(), ShowDetails(), Cancel(), Decline()]
+)
 def test_somebody_who_is_not_asked_may_do_nothing(deed: Deed) -> None:
     after, response = decided(asked(), done(deed, BEN, message=OTHER))
     assert after is None
@@ -101,7 +115,7 @@ def test_whoever_asked_may_cancel_and_look_and_not_answer() -> None:
     after, response = decided(ask, done(Cancel(), BEN))
     assert after is not None
     assert (after.status, response) == ("cancelled", Redraw())
-    assert decided(ask, done(Look(), BEN)) == (ask, Notice(text="The card shows everything."))
+    assert decided(ask, done(ShowDetails(), BEN)) == (ask, Notice(text="The card shows everything."))
     assert decided(ask, done(Choose(index=0), BEN)) == (None, NOT_ASKED)
 
 
@@ -119,7 +133,7 @@ def test_of_those_who_decide_nobody_cancels_and_whoever_requested_it_does() -> N
 
 def test_whoever_requested_it_may_look_at_it() -> None:
     ask = voted_on()
-    assert decided(ask, done(Look(), CID)) == (ask, Notice(text="The card shows everything."))
+    assert decided(ask, done(ShowDetails(), CID)) == (ask, Notice(text="The card shows everything."))
 
 
 # The effects
@@ -135,32 +149,32 @@ def test_an_answer_settles_and_draws() -> None:
 def test_the_whole_is_shown_under_its_header_and_changes_nothing() -> None:
     detailed = PICK.evolve(details="rm -rf /")
     ask = asked(detailed.evolve(header="Command"))
-    assert decided(ask, done(Look())) == (ask, Whole(ask_id="ask", title="Command", text="rm -rf /"))
+    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Command", text="rm -rf /"))
     ask = asked(detailed)
-    assert decided(ask, done(Look())) == (ask, Whole(ask_id="ask", title="The whole", text="rm -rf /"))
+    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text="rm -rf /"))
 
 
 def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> None:
     ask = asked(PICK.evolve(details="rm -rf /"), PICK.evolve(id="second", details="mkfs"), PICK.evolve(id="third"))
     for whole in ("rm -rf /", "mkfs"):
         assert ask.card().details == whole
-        assert decided(ask, done(Look())) == (ask, Whole(ask_id="ask", title="The whole", text=whole))
+        assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text=whole))
         ask = ask.evolve(interview=step(ask.interview, done(Next(), turn=ask.interview.turn)))
     assert ask.card().details is None
-    assert decided(ask, done(Look())) == (ask, Notice(text="The card shows everything."))
+    assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card shows everything."))
 
 
 def test_fields_are_opened_and_change_nothing() -> None:
     ask = asked()
-    assert decided(ask, done(Open())) == (ask, AskText(field=text_field("ask", ask.interview)))
-    assert decided(ask, done(Postpone())) == (ask, AskText(field=reason_field("ask", ask.interview)))
+    assert decided(ask, done(OpenTextField())) == (ask, AskText(field=text_field("ask", ask.interview)))
+    assert decided(ask, done(OpenDecline())) == (ask, AskText(field=reason_field("ask", ask.interview)))
 
 
 def test_what_is_over_says_how_it_ended() -> None:
     ask = asked(interview=settle(start(form(PICK)), ended("timed_out")))
     card = ask.card()
     assert decided(ask, done(Choose(index=0))) == (ask, Notice(text=late_answers.over(ask), card=card))
-    assert decided(ask, done(Write(text="Plum"))) == (ask, Notice(text=late_answers.notice(ask), card=card))
+    assert decided(ask, done(SubmitText(text="Plum"))) == (ask, Notice(text=late_answers.notice(ask), card=card))
 
 
 def test_a_step_that_has_passed_is_said_with_the_card_as_it_stands() -> None:
@@ -176,7 +190,7 @@ def test_a_step_that_has_passed_is_said_with_the_card_as_it_stands() -> None:
 
 def test_a_text_against_the_rules_is_kept_and_said_in_its_field() -> None:
     ask = asked(PICK.evolve(rules=TextRules(min_length=5)))
-    after, response = decided(ask, done(Write(text="Fig")))
+    after, response = decided(ask, done(SubmitText(text="Fig")))
     assert after is not None
     assert after.interview.draft.unsent == "Fig"
     field = text_field("ask", after.interview)
@@ -187,7 +201,7 @@ def test_a_text_against_the_rules_is_kept_and_said_in_its_field() -> None:
 def test_a_text_that_is_right_is_no_error() -> None:
     several = PICK.evolve(multi_select=True)
     ask = asked(several, PICK.evolve(id="second"))
-    after, response = decided(ask, done(Write(text="Fig")))
+    after, response = decided(ask, done(SubmitText(text="Fig")))
     assert after is not None
     assert (after.interview.draft.text or after.interview.drafts[0].text, response) == ("Fig", Redraw())
     ticked, response = decided(ask, done(Select(chosen=(0,), base=())))
@@ -197,7 +211,7 @@ def test_a_text_that_is_right_is_no_error() -> None:
 
 def test_a_text_that_is_wrong_before_is_no_error_of_another_click() -> None:
     ask = asked(PICK.evolve(multi_select=True, rules=TextRules(min_length=5)), PICK.evolve(id="second"))
-    wrong, _ = decided(ask, done(Write(text="Fig")))
+    wrong, _ = decided(ask, done(SubmitText(text="Fig")))
     assert wrong is not None
     ticked, response = decided(wrong, done(Select(chosen=(0,), base=()), turn=wrong.interview.turn))
     assert ticked is not None
@@ -244,7 +258,7 @@ def test_votes_are_counted_and_no_interview_is_stepped() -> None:
         ((), OTHER, (OTHER,), 0),
     ],
 )
-@pytest.mark.parametrize("deed", [Choose(index=0), Look(), Choose(index=9)])
+@pytest.mark.parametrize("deed", [Choose(index=0), ShowDetails(), Choose(index=9)])
 def test_a_card_that_was_clicked_stands_there(
     deed: Deed,
     before: tuple[MessageRef, ...],

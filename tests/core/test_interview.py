@@ -8,16 +8,16 @@ from askback.domain.actions import (
     Back,
     Cancel,
     Choose,
+    ClearText,
     Decline,
     Deed,
-    Erase,
     GoTo,
     Next,
-    Open,
+    OpenTextField,
     Review,
     Select,
     Submit,
-    Write,
+    SubmitText,
 )
 from askback.domain.form import Choice, Condition, OutcomeStatus, TextRules, Vote
 from askback.domain.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
@@ -50,8 +50,8 @@ def test_choosing_settles_a_single_question():
 def test_writing_something_else_settles_a_single_question_too():
     story = Story(COLOUR)
     before = story.now
-    assert story.does(Open()) == before
-    story.does(Write(text="  Ultramarine \n"))
+    assert story.does(OpenTextField()) == before
+    story.does(SubmitText(text="  Ultramarine \n"))
     assert story.answers == {"colour": ("Ultramarine",)}
     assert story.now.outcome is not None
     assert story.now.outcome["colour"].is_custom
@@ -61,48 +61,48 @@ def test_a_question_without_options_takes_a_text_only():
     story = Story(NAME)
     with pytest.raises(NotPossible):
         story.does(Choose(index=0))
-    story.does(Write(text="Zoë"))
+    story.does(SubmitText(text="Zoë"))
     assert story.answers == {"name": ("Zoë",)}
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u3000", "x" * 1001])
 def test_an_invalid_text_is_kept_as_a_draft_and_settles_nothing(text: str):
     story = Story(COLOUR)
-    story.does(Write(text=text))
+    story.does(SubmitText(text=text))
     assert story.now.phase == "asking"
     assert story.now.draft.unsent == text
     assert story.card.unsent == bool(text.strip()), "a blank one is nothing to mend"
     assert COLOUR.rules.problem(story.now.draft.unsent) is not None
-    story.does(Write(text="mended"))
+    story.does(SubmitText(text="mended"))
     assert story.answers == {"colour": ("mended",)}
 
 
 def test_a_text_that_is_far_too_long_is_kept_whole_all_the_same():
     text = "a" * 10 + " " * 4100 + "b"
     story = Story(NAME)
-    story.does(Write(text=text))
+    story.does(SubmitText(text=text))
     assert story.now.draft.unsent == text
 
 
 @pytest.mark.parametrize("text", ["x", "x" * 1000, f" {'x' * 1000} "])
 def test_one_to_a_thousand_characters_are_an_answer(text: str):
     story = Story(NAME)
-    story.does(Write(text=text))
+    story.does(SubmitText(text=text))
     assert story.answers == {"name": (text.strip(),)}
 
 
 def test_a_text_has_to_keep_the_rules_of_its_question():
     story = Story(question("age", rules=TextRules(pattern=r"\d+", hint="Digits only.")))
-    story.does(Write(text="old"))
+    story.does(SubmitText(text="old"))
     assert story.now.phase == "asking"
-    story.does(Write(text=" 42 "))
+    story.does(SubmitText(text=" 42 "))
     assert story.answers == {"age": ("42",)}
 
 
 def test_where_writing_is_not_allowed_nothing_can_be_written():
     story = Story(question("colour", "Red", "Green", allow_custom=False))
     assert not story.card.custom
-    for deed in (Write(text="Blue"), Open()):
+    for deed in (SubmitText(text="Blue"), OpenTextField()):
         with pytest.raises(NotPossible, match="choose one of the options"):
             story.does(deed)
     story.does(Choose(index=0))
@@ -162,7 +162,7 @@ def test_submitting_nothing_is_refused_and_says_what_to_do():
 def test_a_text_stands_beside_the_choices():
     story = Story(EXTRAS)
     story.does(Select(chosen=(0,), base=()))
-    story.does(Write(text=" Basil "))
+    story.does(SubmitText(text=" Basil "))
     assert story.now.phase == "asking"
     assert story.card.written == "Basil"
     assert [item.chosen for item in story.card.items] == [True, False, False]
@@ -173,7 +173,7 @@ def test_a_text_stands_beside_the_choices():
 
 def test_a_text_alone_is_an_answer_to_a_multiple_choice():
     story = Story(EXTRAS)
-    story.does(Write(text="Basil"))
+    story.does(SubmitText(text="Basil"))
     story.does(Submit())
     assert story.answers == {"extras": ("Basil",)}
     assert story.now.outcome is not None
@@ -183,8 +183,8 @@ def test_a_text_alone_is_an_answer_to_a_multiple_choice():
 def test_a_written_text_can_be_taken_back():
     story = Story(EXTRAS)
     story.does(Select(chosen=(1,), base=()))
-    story.does(Write(text="Basil"))
-    story.does(Erase())
+    story.does(SubmitText(text="Basil"))
+    story.does(ClearText())
     story.does(Submit())
     assert story.answers == {"extras": ("Pepper",)}
 
@@ -192,8 +192,8 @@ def test_a_written_text_can_be_taken_back():
 def test_an_invalid_text_leaves_the_choices_and_the_text_before_it_alone():
     story = Story(EXTRAS)
     story.does(Select(chosen=(1,), base=()))
-    story.does(Write(text="Basil"))
-    story.does(Write(text="  "))
+    story.does(SubmitText(text="Basil"))
+    story.does(SubmitText(text="  "))
     assert (story.now.draft.chosen, story.now.draft.text, story.now.draft.unsent) == ((1,), "Basil", "  ")
     story.does(Submit())
     assert story.answers == {"extras": ("Pepper", "Basil")}
@@ -342,7 +342,7 @@ def test_several_questions_come_one_at_a_time_and_end_in_a_review_with_one_submi
     story.does(Select(chosen=(1, 2), base=()))
     story.does(Next())
     assert (story.card.prompt, story.card.position) == (NAME.prompt, (3, 3))
-    story.does(Write(text="Zoë"))
+    story.does(SubmitText(text="Zoë"))
     card = story.card
     assert card.view == "review"
     assert [(line.header, line.prompt, line.answer) for line in card.lines] == [
@@ -410,7 +410,7 @@ def test_an_answer_between_others_is_changed_from_the_review_which_comes_back_at
     story = Story(COLOUR, SIZE, NAME)
     story.does(Choose(index=0))
     story.does(Choose(index=0))
-    story.does(Write(text="Zoë"))
+    story.does(SubmitText(text="Zoë"))
     assert story.card.view == "review"
     story.does(GoTo(index=1))
     story.does(Choose(index=1))
@@ -419,12 +419,12 @@ def test_an_answer_between_others_is_changed_from_the_review_which_comes_back_at
 
 def test_choosing_takes_the_place_of_a_written_answer_and_writing_of_a_choice():
     story = Story(COLOUR, SIZE)
-    story.does(Write(text="Ochre"))
+    story.does(SubmitText(text="Ochre"))
     story.does(GoTo(index=0))
     story.does(Choose(index=1))
     assert story.now.answer(0).labels == ("Green",)
     story.does(GoTo(index=0))
-    story.does(Write(text="Ochre"))
+    story.does(SubmitText(text="Ochre"))
     assert story.now.answer(0).labels == ("Ochre",)
 
 
@@ -437,20 +437,20 @@ def test_the_review_can_be_looked_at_early_and_says_what_is_missing():
         story.does(Submit())
     story.does(GoTo(index=1))
     story.does(Choose(index=0))
-    story.does(Write(text="Zoë"))
+    story.does(SubmitText(text="Zoë"))
     story.does(Submit())
     assert story.answers == {"colour": ("Red",), "size": ("Small",), "name": ("Zoë",)}
 
 
 def test_an_invalid_text_waits_while_people_look_at_other_questions():
     story = Story(NAME, COLOUR)
-    story.does(Write(text="x" * 1200))
+    story.does(SubmitText(text="x" * 1200))
     story.does(Next())
     story.does(Choose(index=0))
     assert story.now.missing == (0,)
     story.does(GoTo(index=0))
     assert story.now.draft.unsent == "x" * 1200
-    story.does(Erase())
+    story.does(ClearText())
     assert story.now.draft.unsent is None
 
 
@@ -461,8 +461,10 @@ def test_what_was_ticked_counts_when_moving_on_and_is_still_there_on_the_way_bac
     assert [item.chosen for item in story.card.items] == [False, True, False]
 
 
-@pytest.mark.parametrize("deed", [Open(), Write(text="x"), Choose(index=0), Select(chosen=(0,)), Erase(), Next()])
-def test_the_review_takes_no_answers(deed: Open | Write | Choose | Select | Erase | Next):
+@pytest.mark.parametrize(
+    "deed", [OpenTextField(), SubmitText(text="x"), Choose(index=0), Select(chosen=(0,)), ClearText(), Next()]
+)
+def test_the_review_takes_no_answers(deed: OpenTextField | SubmitText | Choose | Select | ClearText | Next):
     story = Story(COLOUR, EXTRAS)
     story.does(Review())
     before = story.now
@@ -481,7 +483,7 @@ def test_a_question_is_shown_only_after_the_answers_it_depends_on():
     story.does(Choose(index=0))
     assert story.card.prompt == why.prompt
     assert [tab.header for tab in story.card.tabs] == ["Q1", "Q2", "Q3"]
-    story.does(Write(text="It is warm."))
+    story.does(SubmitText(text="It is warm."))
     story.does(Choose(index=0))
     story.does(GoTo(index=0))
     story.does(Choose(index=1))
@@ -497,7 +499,7 @@ def test_what_was_written_for_a_hidden_question_is_there_again_when_it_comes_bac
     why = question("why", show_if=Condition(question="colour", any_of=("red",)))
     story = Story(COLOUR, why)
     story.does(Choose(index=0))
-    story.does(Write(text="It is warm."))
+    story.does(SubmitText(text="It is warm."))
     story.does(GoTo(index=0))
     story.does(Choose(index=1))
     story.does(GoTo(index=0))
@@ -510,12 +512,12 @@ def test_a_condition_without_values_is_met_by_any_answer_and_a_chain_is_hidden_w
     third = question("third", show_if=Condition(question="second"))
     story = Story(NAME, second, third)
     assert story.now.visible == (0,)
-    story.does(Write(text="Zoë"))
+    story.does(SubmitText(text="Zoë"))
     assert story.now.visible == (0, 1)
-    story.does(Write(text="two"))
+    story.does(SubmitText(text="two"))
     assert story.now.visible == (0, 1, 2)
     story.does(GoTo(index=0))
-    story.does(Erase())
+    story.does(ClearText())
     assert story.now.visible == (0,)
 
 
@@ -573,7 +575,17 @@ def test_a_click_on_a_card_whose_step_has_passed_changes_nothing_and_is_told():
     story = Story(COLOUR, SIZE, NAME)
     story.does(Choose(index=0), by=ANN)
     before = story.now
-    for deed in (Choose(index=1), Write(text="x"), Open(), Next(), Back(), GoTo(index=2), Review(), Submit(), Erase()):
+    for deed in (
+        Choose(index=1),
+        SubmitText(text="x"),
+        OpenTextField(),
+        Next(),
+        Back(),
+        GoTo(index=2),
+        Review(),
+        Submit(),
+        ClearText(),
+    ):
         with pytest.raises(Stale, match="changed nothing"):
             story.does(deed, by=BEN, turn=0)
     assert story.now == before
@@ -659,7 +671,16 @@ def test_what_is_over_stays_as_it_ended_whatever_is_clicked(how: str):
     else:
         story.now = settle(story.now, ended("timed_out"))
     before = story.now
-    deeds = (Choose(index=1), Write(text="x"), Submit(), Cancel(), Decline(), Open(), Select(chosen=()), Next())
+    deeds = (
+        Choose(index=1),
+        SubmitText(text="x"),
+        Submit(),
+        Cancel(),
+        Decline(),
+        OpenTextField(),
+        Select(chosen=()),
+        Next(),
+    )
     for deed in deeds:
         for turn in (0, before.turn):
             with pytest.raises(Closed):
@@ -671,7 +692,7 @@ def test_what_is_over_stays_as_it_ended_whatever_is_clicked(how: str):
 def test_a_timeout_ends_typed_without_answers_and_keeps_what_people_had_put_down():
     story = Story(COLOUR, NAME)
     story.does(Choose(index=0))
-    story.does(Write(text=" "))
+    story.does(SubmitText(text=" "))
     ended_now = settle(story.now, ended("timed_out"))
     assert ended_now.outcome is not None
     assert (ended_now.phase, ended_now.outcome.status, ended_now.outcome.answers) == ("closed", "timed_out", ())
@@ -683,7 +704,7 @@ def test_a_timeout_ends_typed_without_answers_and_keeps_what_people_had_put_down
 def test_an_interview_survives_a_round_trip_through_json_at_every_step():
     story = Story(EXTRAS, NAME)
     ticks = Select(chosen=(1,), base=(), revision=0, order=1.5)
-    deeds = (ticks, Next(), Write(text=" "), Write(text="Zoë"), Submit())
+    deeds = (ticks, Next(), SubmitText(text=" "), SubmitText(text="Zoë"), Submit())
     for interview in (story.now, *(story.does(deed) for deed in deeds)):
         assert Interview.model_validate_json(interview.model_dump_json()) == interview
 
@@ -701,7 +722,16 @@ def test_a_new_interview_stands_at_the_first_question_with_nothing_put_down():
 
 @pytest.mark.parametrize(
     "deed",
-    [Choose(index=1), Write(text="Ultramarine"), Write(text=" "), Next(), Review(), GoTo(index=1), Cancel(), Decline()],
+    [
+        Choose(index=1),
+        SubmitText(text="Ultramarine"),
+        SubmitText(text=" "),
+        Next(),
+        Review(),
+        GoTo(index=1),
+        Cancel(),
+        Decline(),
+    ],
 )
 def test_the_very_same_click_counts_once_and_is_no_error(deed: Deed):
     story = Story(COLOUR, SIZE)
@@ -730,7 +760,7 @@ def test_a_click_that_was_refused_is_refused_again():
 
 def test_opening_a_field_changes_nothing_however_often():
     story = Story(COLOUR)
-    action = story.action(Open()).evolve(delivery="1")
+    action = story.action(OpenTextField()).evolve(delivery="1")
     assert step(story.now, action) == story.now
 
 

@@ -19,17 +19,17 @@ from askback.domain.actions import (
     Back,
     Cancel,
     Choose,
+    ClearText,
     Decline,
     Deed,
-    Erase,
     GoTo,
     Next,
-    Open,
+    OpenTextField,
     Review,
     Select,
     Submit,
 )
-from askback.domain.actions import Write as WriteIn
+from askback.domain.actions import SubmitText as WriteIn
 from askback.domain.ask import new_ask_id
 from askback.domain.card import Card, draw, text_field
 from askback.domain.form import Condition, Form, Question
@@ -252,12 +252,12 @@ class Room(RuleBasedStateMachine):
     @rule(person=people, fresh=mostly)
     def erase(self, person: Actor, fresh: bool) -> None:
         at = self.interview.current
-        if self.press(person, Erase(), fresh) is None:
+        if self.press(person, ClearText(), fresh) is None:
             self.accounts[at].text = self.accounts[at].unsent = None
 
     @rule(
         person=people,
-        deed=st.sampled_from([Next(), Back(), Review(), Open(), *(GoTo(index=i) for i in range(-1, 6))]),
+        deed=st.sampled_from([Next(), Back(), Review(), OpenTextField(), *(GoTo(index=i) for i in range(-1, 6))]),
         fresh=mostly,
     )
     def move(self, person: Actor, deed: Deed, fresh: bool) -> None:

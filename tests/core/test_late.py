@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.actions import Action, Choose, Write
+from askback.domain.actions import Action, Choose, SubmitText
 from askback.domain.card import Notice
 from askback.internal.clock import utc_now
 from askback_local.model.model import Model
@@ -16,7 +16,7 @@ from core_engine import ANN, BEN, Board, Engine, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
 
-QUINCE = Write(text="Quince, please")
+QUINCE = SubmitText(text="Quince, please")
 LATE = "Ann: (too late to be an answer to “Which fruit?”) Quince, please"
 
 
@@ -115,7 +115,7 @@ async def test_a_blank_text_is_none(tmp_path: Path) -> None:
     async with services() as local, engine(tmp_path, Board(), local) as one:
         await answered(one)
         (card,) = one.board.cards()
-        told = await one.press(card, Write(text="  "))
+        told = await one.press(card, SubmitText(text="  "))
         assert isinstance(told, Notice)
         assert not told.kept
         assert "Your click changed nothing" in told.text

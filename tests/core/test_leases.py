@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.conversation import Heard, Say
+from askback.domain.conversation import IncomingMessage, OutgoingMessage
 from askback.internal.clock import utc_now
 from askback.store.leases import LeaseLost, keep_lease
 from askback.store.outbox import LEASE_SECONDS
@@ -77,8 +77,8 @@ async def test_a_text_waits_for_those_before_it_and_for_none_behind_it(tmp_path:
 
 async def queued(store: Store, name: str = "first") -> str:
     """Queue a text in the conversation that Ann began; return the conversation's id."""
-    heard = Heard(place=HERE, author=ANN, text="hello", dedupe_key=name, at=utc_now())
+    heard = IncomingMessage(place=HERE, author=ANN, text="hello", dedupe_key=name, at=utc_now())
     received = await store.receive(heard, begin=True)
     assert received is not None
-    await store.queue(Say(target=name, text=name, markdown=False), received.conversation.id)
+    await store.queue(OutgoingMessage(target=name, text=name, markdown=False), received.conversation.id)
     return received.conversation.id

@@ -10,7 +10,15 @@ import pytest
 from askback.agent.budget import Budget
 from askback.domain.access import Access
 from askback.domain.actions import Choose
-from askback.domain.conversation import Heard, Message, Said, Say, Taken, ToolCall, TurnEnd
+from askback.domain.conversation import (
+    HistoryMessage,
+    IncomingMessage,
+    Message,
+    OutgoingMessage,
+    Taken,
+    ToolCall,
+    TurnEnd,
+)
 from askback.domain.form import Form, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Who
@@ -29,7 +37,7 @@ def texts(services: Services) -> list[str]:
 
 async def hear(one: Engine, text: str, *, author: Actor = ANN, place: Place = HERE, **more: object) -> Taken:
     key = str(more.pop("key", None) or f"{text}:{utc_now()}")
-    heard = Heard(place=place, author=author, text=text, dedupe_key=key, at=utc_now()).evolve(**more)
+    heard = IncomingMessage(place=place, author=author, text=text, dedupe_key=key, at=utc_now()).evolve(**more)
     taken = await one.reception.hear(heard, begin=True)
     one.worker.wake()
     return taken
@@ -183,7 +191,7 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
             conversation_id=conversation.id,
             content=({"type": "text", "text": "Done."},),
             calls=(ToolCall(tool_use_id="t1", tool="question", input={}, ask=ask),),
-            say=Say(target="say:1", text="Done.", markdown=True),
+            say=OutgoingMessage(target="say:1", text="Done.", markdown=True),
             stops=begun.conversation.stops,
             after=begun.history[-1].seq,
             tokens=7,
@@ -277,8 +285,8 @@ async def test_mentioned_in_the_middle_of_a_thread_it_reads_what_came_before(
 ) -> None:
     services.model.script(turn("I have read it."), turn("Yes."))
     board.before = (
-        Said(key="m1", author=BEN, text="The server\nis down."),
-        Said(key="k", author=ANN, text="what now?"),
+        HistoryMessage(key="m1", author=BEN, text="The server\nis down."),
+        HistoryMessage(key="k", author=ANN, text="what now?"),
     )
     async with engine(tmp_path, board, services) as one:
         await hear(one, "what now?", key="k", midway=True)
@@ -296,10 +304,10 @@ async def test_mentioned_in_the_middle_of_a_thread_it_reads_what_came_before(
 
 
 async def test_where_it_may_not_read_the_model_is_told_so(tmp_path: Path, board: Board, services: Services) -> None:
-    from askback.ports.platform import Undeliverable
+    from askback.ports.platform import DeliveryError
 
     services.model.script(turn("I cannot see it."))
-    board.faults["earlier"].append(Undeliverable("the bot is not in this channel."))
+    board.faults["earlier"].append(DeliveryError("the bot is not in this channel."))
     async with engine(tmp_path, board, services) as one:
         await hear(one, "what now?", midway=True)
         await one.says("I cannot see it.")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from askback.domain.actions import Cancel, Choose, Open, Select, Submit, Write
+from askback.domain.actions import Cancel, Choose, OpenTextField, Select, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.card import AskText, FieldErrors, Notice, Redraw
 from askback.domain.form import Form, Option, Outcome, Question
@@ -192,7 +192,7 @@ async def test_a_stranger_changes_nothing_and_gets_a_private_notice(tmp_path: Pa
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
         (card,) = await one.asked()
-        for deed in (Choose(index=0), Open(), Write(text="x"), Cancel()):
+        for deed in (Choose(index=0), OpenTextField(), SubmitText(text="x"), Cancel()):
             response = await one.press(card, deed, BEN)
             assert isinstance(response, Notice)
             assert response.denied == "not_asked"
@@ -214,11 +214,11 @@ async def test_a_written_answer_that_breaks_the_rules_is_kept_and_said(tmp_path:
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
         (card,) = await one.asked()
-        assert isinstance(await one.press(card, Open()), AskText)
-        refused = await one.press(card, Write(text="   "))
+        assert isinstance(await one.press(card, OpenTextField()), AskText)
+        refused = await one.press(card, SubmitText(text="   "))
         assert isinstance(refused, FieldErrors)
         assert "empty" in refused.message
-        assert isinstance(await one.press(card, Write(text=" Mauve ")), Redraw)
+        assert isinstance(await one.press(card, SubmitText(text=" Mauve ")), Redraw)
         assert (await asking)["colour"].text == "Mauve"
 
 
@@ -406,7 +406,7 @@ async def test_outcomes_survive_the_store_as_they_are(tmp_path: Path, board: Boa
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, key="k"))
         (card,) = await one.asked()
         hostile = "a\x00b \u202e <@U1> 🧨 ```x```"
-        await one.press(card, Write(text=hostile))
+        await one.press(card, SubmitText(text=hostile))
         told: Outcome = await asking
         assert told["colour"].text == hostile
     async with engine(tmp_path, board) as two:

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from askback.domain.actions import Action, Cancel, Choose, Decline, Look, Postpone, Write
+from askback.domain.actions import Action, Cancel, Choose, Decline, OpenDecline, ShowDetails, SubmitText
 from askback.domain.ask import Ask
-from askback.domain.card import AskText, FieldErrors, Notice, Redraw, Whole
+from askback.domain.card import AskText, Details, FieldErrors, Notice, Redraw
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import MessageRef
 from askback.domain.policy import OWN_REQUEST, Approval, Policy, Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
-from askback.ports.platform import TryLater
+from askback.ports.platform import RetryableError
 from askback.store.schema import asks
 from askback.tools import TOOLS, tool_named
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually
@@ -105,19 +105,19 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
         for who, deed, words in (
             (CID, YES, OWN_REQUEST),
             (DEE, YES, "Only @Ann or @Ben can answer this."),
-            (DEE, Look(), "Only @Ann or @Ben can answer this."),
+            (DEE, ShowDetails(), "Only @Ann or @Ben can answer this."),
             (DEE, Cancel(), "Only @Ann or @Ben can answer this."),
             (ANN, Cancel(), NOT_TO_CANCEL),
             (ANN, Decline(), "People decide here by choosing one of the options."),
-            (ANN, Postpone(), "People decide here by choosing one of the options."),
-            (ANN, Write(text="Yes"), "People decide here by choosing one of the options."),
+            (ANN, OpenDecline(), "People decide here by choosing one of the options."),
+            (ANN, SubmitText(text="Yes"), "People decide here by choosing one of the options."),
         ):
             told = await one.press(card, deed, who)
             assert isinstance(told, Notice)
             assert told.text == words
         for who in (ANN, CID):
-            whole = await one.press(card, Look(), who)
-            assert isinstance(whole, Whole)
+            whole = await one.press(card, ShowDetails(), who)
+            assert isinstance(whole, Details)
             assert whole.text == "The whole log"
         after = await one.manager.get(card.id)
         assert before is not None
@@ -329,7 +329,7 @@ async def test_of_what_is_decided_nobody_is_reminded(tmp_path: Path, board: Boar
 async def test_a_reminder_that_was_queued_already_is_not_said_of_what_was_decided_a_moment_ago(
     tmp_path: Path, board: Board
 ) -> None:
-    board.faults["say"].append(TryLater("the platform is away", LATER))
+    board.faults["say"].append(RetryableError("the platform is away", LATER))
     async with engine(tmp_path, board) as one:
         asking, card = await asked(one, TWO.evolve(quorum=1), remind=(SOON,))
         await board.until(lambda: "say" in board.calls)

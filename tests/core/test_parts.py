@@ -6,7 +6,7 @@ import pytest
 
 from askback.domain.identity import MessageRef
 from askback.inbound.message_parts import bring
-from askback.ports.platform import Gone, Messages
+from askback.ports.platform import MessageNotFound, Messages
 
 
 def refs(*ids: str) -> Messages:
@@ -21,7 +21,7 @@ class Wall:
 
     async def change(self, message: MessageRef, part: str) -> None:
         if message.id not in self.shown:
-            raise Gone("It was deleted.")
+            raise MessageNotFound("It was deleted.")
         self.shown[message.id] = part
 
     async def post(self, part: str, number: int) -> MessageRef:
@@ -55,7 +55,7 @@ async def test_a_later_one_that_was_deleted_is_posted_anew() -> None:
 
 async def test_where_the_first_was_deleted_nothing_else_is_touched() -> None:
     wall = Wall("2")
-    with pytest.raises(Gone):
+    with pytest.raises(MessageNotFound):
         await wall.bring(["a", "b"], refs("1", "2"))
     assert wall.shown == {"2": "old"}
 

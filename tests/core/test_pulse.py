@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from askback.runtime.keepalive import LEAST_PATIENCE, LONGEST, SHORTEST, Pulse
+from askback.runtime.keepalive import LEAST_PATIENCE, LONGEST, SHORTEST, KeepAlive
 
 
 class Peer:
     """The other end, which answers until it falls silent."""
 
-    def __init__(self, pulse: Pulse, takes: float = 0.0) -> None:
+    def __init__(self, pulse: KeepAlive, takes: float = 0.0) -> None:
         self.pulse = pulse
         self.takes = takes
         self.asked = 0
@@ -50,13 +50,13 @@ class Peer:
 def test_it_asks_often_where_answers_are_quick_and_seldom_where_they_are_not(
     round_trip: float, interval: float, patience: float
 ) -> None:
-    pulse = Pulse(round_trip)
+    pulse = KeepAlive(round_trip)
     assert pulse.interval == pytest.approx(interval)
     assert pulse.patience == pytest.approx(patience)
 
 
 def test_the_quickest_answers_count_and_old_ones_are_forgotten() -> None:
-    pulse = Pulse(3.0)
+    pulse = KeepAlive(3.0)
     pulse.measured(0.1)
     pulse.measured(2.0)  # a stall of either end
     assert pulse.round_trip == 0.1
@@ -66,12 +66,12 @@ def test_the_quickest_answers_count_and_old_ones_are_forgotten() -> None:
 
 
 def test_a_line_that_must_not_be_asked_often_is_not() -> None:
-    assert Pulse(0.0, shortest=0.6).interval == 0.6
+    assert KeepAlive(0.0, shortest=0.6).interval == 0.6
     assert 60 / (0.6 + LEAST_PATIENCE / 6) < 110, "Discord takes 120 frames a minute"
 
 
 async def test_one_slow_answer_at_the_beginning_does_not_make_it_blind() -> None:
-    pulse = Pulse(5.0)
+    pulse = KeepAlive(5.0)
     peer = Peer(pulse, takes=0.1)
     watch = peer.watched()
     await peer.asked_times(1)
@@ -85,7 +85,7 @@ async def test_one_slow_answer_at_the_beginning_does_not_make_it_blind() -> None
 
 
 async def test_silence_is_noticed() -> None:
-    pulse = Pulse(0.0)
+    pulse = KeepAlive(0.0)
     peer = Peer(pulse)
     watch = peer.watched()
     await peer.asked_times(2)
@@ -100,7 +100,7 @@ async def test_a_peer_that_does_not_even_take_the_question_is_silent() -> None:
         await asyncio.Event().wait()
 
     async with asyncio.timeout(10):
-        await Pulse(0.0).until_silent(stuck, lambda: 0)
+        await KeepAlive(0.0).until_silent(stuck, lambda: 0)
 
 
 async def test_a_line_that_breaks_under_the_question_is_over() -> None:
@@ -108,12 +108,12 @@ async def test_a_line_that_breaks_under_the_question_is_over() -> None:
         raise ConnectionResetError
 
     async with asyncio.timeout(10):
-        await Pulse(0.0).until_silent(broken, lambda: 0)
+        await KeepAlive(0.0).until_silent(broken, lambda: 0)
 
 
 async def test_a_stall_of_this_process_is_no_silence() -> None:
     """The answer is read only after a stall longer than any patience, although it had arrived long before."""
-    pulse = Pulse(0.0)
+    pulse = KeepAlive(0.0)
     peer = Peer(pulse)
     watch = peer.watched()
     await peer.asked_times(1)

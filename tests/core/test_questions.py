@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from askback.domain.actions import Action, Choose, Decline, Open, Select, Write
+from askback.domain.actions import Action, Choose, Decline, OpenTextField, Select, SubmitText
 from askback.domain.form import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Limits, Policy, Who
@@ -278,7 +278,7 @@ def test_hostile_text_survives_a_round_trip_through_json(text: str):
         by=ANN.evolve(name=text),
         answers=(Answer(question_id=text, choices=(choice,), text=text),),
     )
-    action = Action(ask_id="x", actor=ANN, at=NOON, turn=1, deed=Write(text=text))
+    action = Action(ask_id="x", actor=ANN, at=NOON, turn=1, deed=SubmitText(text=text))
     for value in (asked, outcome, action, action.evolve(deed=Decline(reason=text))):
         stored = value.model_dump_json()
         stored.encode()
@@ -302,7 +302,7 @@ def test_half_a_character_is_refused_where_a_program_gives_it(half: str):
 @pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
 def test_half_a_character_is_mended_where_a_person_wrote_it(half: str):
     written = [
-        Write(text=f"a{half}b").text,
+        SubmitText(text=f"a{half}b").text,
         Decline(reason=f"a{half}b").reason,
         Actor(platform="p", id="U", name=f"a{half}b").name,
         Outcome(status="declined", at=NOON, reason=f"a{half}b").reason,
@@ -317,7 +317,7 @@ def test_half_a_character_is_mended_where_a_person_wrote_it(half: str):
 
 
 def test_two_halves_that_belong_together_become_one_character():
-    assert Write(text="a\ud83d\ude00b").text == "a😀b"
+    assert SubmitText(text="a\ud83d\ude00b").text == "a😀b"
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -437,7 +437,7 @@ def test_choices_and_a_text_beside_them_are_read_in_that_order_and_are_not_custo
 
 
 def test_deeds_are_told_apart_by_their_kind_in_json():
-    for deed in (Choose(index=1), Open(), Select(chosen=(2, 1), base=(), revision=4, order=1.5)):
+    for deed in (Choose(index=1), OpenTextField(), Select(chosen=(2, 1), base=(), revision=4, order=1.5)):
         action = Action(ask_id="x", actor=ANN, at=NOON, turn=0, deed=deed)
         assert Action.model_validate_json(action.model_dump_json()).deed == deed
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, update
 
 from askback.agent.shortage import of as shortage_of
 from askback.domain import approval
-from askback.domain.actions import Back, Choose, Submit, Write
+from askback.domain.actions import Back, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
@@ -278,9 +278,9 @@ async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(
             assert now is not None
             await one.press(now, deed, by, draw=False)
 
-        await does(Write(text="on production"), BEN)
+        await does(SubmitText(text="on production"), BEN)
         await does(Back(), CID)
-        await does(Write(text="on staging"), CID)
+        await does(SubmitText(text="on staging"), CID)
         await does(Choose(index=0), ANN)
         await does(Submit(), ANN)
         over = await one.manager.get(ask.id)

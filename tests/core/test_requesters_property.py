@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from askback import tool
 from askback.agent.approvals import ApprovalRules
 from askback.domain import approval
-from askback.domain.actions import Cancel, Choose, Decline, Write
+from askback.domain.actions import Cancel, Choose, Decline, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.card import Notice
-from askback.domain.conversation import Heard, Said
+from askback.domain.conversation import HistoryMessage, IncomingMessage
 from askback.domain.identity import Actor
 from askback.domain.policy import Who
 from askback.internal.clock import utc_now
@@ -114,13 +114,14 @@ class Conversation:
 
     async def says(self, by: Actor, *, midway: bool = False) -> None:
         text = self.words(by)
-        heard = Heard(place=self.place, author=by, text=text, dedupe_key=text, at=utc_now(), midway=midway)
+        heard = IncomingMessage(place=self.place, author=by, text=text, dedupe_key=text, at=utc_now(), midway=midway)
         await self._one.reception.hear(heard, begin=True)
         self._one.worker.wake()
 
     async def play(self, starter: Actor, before: list[Actor], steps: list[Any]) -> None:
         self._board.before = tuple(
-            Said(key=f"{self.name}before{number}", author=by, text=self.words(by)) for number, by in enumerate(before)
+            HistoryMessage(key=f"{self.name}before{number}", author=by, text=self.words(by))
+            for number, by in enumerate(before)
         )
         self.answers.append(turn("hello"))
         await self.says(starter, midway=bool(before))
@@ -142,7 +143,7 @@ class Conversation:
     async def answered(self, starter: Actor, how: str) -> None:
         ask = await self.until(self.card)
         deed = {
-            "written": lambda: Write(text=self.words(starter)),
+            "written": lambda: SubmitText(text=self.words(starter)),
             "declined": lambda: Decline(reason=self.words(starter)),
             "clicked": lambda: Choose(index=0),
         }[how]()

@@ -14,7 +14,7 @@ from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start
 from askback.domain.policy import Approval, Policy, Who
-from askback.domain.voting import Tally, vote
+from askback.domain.voting import VoteCount, vote
 
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
 PEOPLE = tuple(Actor(platform="slack", id=f"U{n}", name=f"p{n}") for n in range(4))
@@ -35,7 +35,7 @@ def after(approval: Approval, *chosen: int, labels: tuple[str, ...] = ("Yes", "N
     return interview
 
 
-def drawn(interview: Interview, approval: Approval) -> tuple[Card, Tally]:
+def drawn(interview: Interview, approval: Approval) -> tuple[Card, VoteCount]:
     card = draw("A", interview, Policy(who=Who.only(*PEOPLE), approval=approval))
     assert card.tally is not None
     return card, card.tally

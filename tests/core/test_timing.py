@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.domain.actions import Action, Back, Choose, Deed, Next, Review, Select, Write
+from askback.domain.actions import Action, Back, Choose, Deed, Next, Review, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.form import Choice, Form, Outcome, Vote
 from askback.domain.identity import Actor, MessageRef, Place
@@ -316,7 +316,7 @@ def test_however_often_the_time_is_looked_at_everything_comes_once_and_nothing_i
 DEEDS: dict[str, st.SearchStrategy[Deed]] = {
     "choose": st.builds(Choose, index=st.integers(0, 3)),
     "select": st.builds(Select, chosen=st.just((0,)) | st.just((0, 1)), base=st.just(())),
-    "write": st.builds(Write, text=st.sampled_from(["7", "words", " ", "x" * 1001])),
+    "write": st.builds(SubmitText, text=st.sampled_from(["7", "words", " ", "x" * 1001])),
     "next": st.just(Next()),
     "back": st.just(Back()),
     "review": st.just(Review()),

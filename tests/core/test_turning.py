@@ -10,7 +10,17 @@ from pydantic import JsonValue
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
-from askback.domain.conversation import Call, Conversation, Heard, Message, News, Say, ToolCall, Turn, TurnEnd
+from askback.domain.conversation import (
+    Call,
+    Conversation,
+    IncomingMessage,
+    Message,
+    News,
+    OutgoingMessage,
+    ToolCall,
+    Turn,
+    TurnEnd,
+)
 from askback.domain.decision import decided
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import start
@@ -31,8 +41,8 @@ TO_RUN = ToolCall(tool_use_id="to run", tool="t", input={})
 """A call of one of the operator's own tools."""
 
 
-def say(target: str, **more: Any) -> Say:
-    return Say(target=target, text=f"Text of {target}.", markdown=False, **more)
+def say(target: str, **more: Any) -> OutgoingMessage:
+    return OutgoingMessage(target=target, text=f"Text of {target}.", markdown=False, **more)
 
 
 class Thread:
@@ -57,7 +67,7 @@ class Thread:
         assert await self.store.receive(_heard(text, str(self._written), by), begin=False) is not None
         return str(self._written)
 
-    async def turn(self, notice: Say | None = None) -> Turn | None:
+    async def turn(self, notice: OutgoingMessage | None = None) -> Turn | None:
         def compose(news: News) -> Message:
             self.composed.append(news)
             results: list[dict[str, JsonValue]] = [_result(call) for call, _ in news.calls]
@@ -114,8 +124,8 @@ class Thread:
         return [item.target for item in await self.store.lease(10)]
 
 
-def _heard(text: str, key: str, by: Actor = ANN) -> Heard:
-    return Heard(place=HERE, author=by, text=text, dedupe_key=key, at=utc_now())
+def _heard(text: str, key: str, by: Actor = ANN) -> IncomingMessage:
+    return IncomingMessage(place=HERE, author=by, text=text, dedupe_key=key, at=utc_now())
 
 
 def _text(text: str) -> dict[str, JsonValue]:

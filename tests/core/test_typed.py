@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback.domain.actions import Choose, Decline, Deed, Next, Select, Submit, Write
+from askback.domain.actions import Choose, Decline, Deed, Next, Select, Submit, SubmitText
 from askback.domain.ask import Ask, new_ask_id
-from askback.domain.conversation import Heard
+from askback.domain.conversation import IncomingMessage
 from askback.domain.form import Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import Interview, start, step
@@ -237,7 +237,7 @@ def test_a_label_that_nothing_else_is_like_is_always_known(at: Interview, data: 
 @given(interviews(), TEXTS)
 def test_a_written_answer_ends_a_single_question_or_says_why_not(at: Interview, text: str) -> None:
     deeds = typed_text.written(at, text)
-    assert isinstance(deeds[0], Write)
+    assert isinstance(deeds[0], SubmitText)
     problem = at.question.rules.problem(text)
     for deed in deeds if problem is None else ():
         at = _done(at, deed)
@@ -270,8 +270,8 @@ def open_ask(at: Interview, *, seen: bool = True, conversation: str | None = "c"
     )
 
 
-def heard(text: str, author: object = ANN) -> Heard:
-    return Heard.parse({"place": PLACE, "author": author, "text": text, "dedupe_key": "k", "at": NOON})
+def heard(text: str, author: object = ANN) -> IncomingMessage:
+    return IncomingMessage.parse({"place": PLACE, "author": author, "text": text, "dedupe_key": "k", "at": NOON})
 
 
 def test_exactly_one_question_must_be_answered_by_it() -> None:

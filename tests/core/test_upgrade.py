@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from askback.domain.actions import Choose
-from askback.domain.conversation import Say
+from askback.domain.conversation import OutgoingMessage
 from askback.domain.form import Form, Option, Question
 from askback.domain.policy import Who
 from askback.internal.clock import now
@@ -57,7 +57,7 @@ PUT = """
     INSERT INTO outbox (target, kind, conversation_id, ask_id, payload, due_at)
     VALUES (:target, :kind, :conversation_id, :ask_id, :payload, :due)
 """
-PLAIN = Say(target="plain", text="From today.", markdown=False)
+PLAIN = OutgoingMessage(target="plain", text="From today.", markdown=False)
 NEWER = json.dumps({"target": "new", "text": "From tomorrow.", "markdown": False, "colour": "red"})
 
 
@@ -136,7 +136,7 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
         await _execute(one, "UPDATE asks SET attend_at = 1")
         nothing = {"conversation_id": None, "payload": None, "due": now()}
         await _execute(one, PUT, target=f"ask:{card.id}", kind="card", ask_id=card.id, **nothing)
-        reminder = Say(target=f"remind:{card.id}:0", text="Still open.", markdown=False).model_dump_json()
+        reminder = OutgoingMessage(target=f"remind:{card.id}:0", text="Still open.", markdown=False).model_dump_json()
         await _execute(
             one, PUT, target="r", kind="say", ask_id=card.id, conversation_id=None, payload=reminder, due=now()
         )

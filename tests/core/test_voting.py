@@ -10,12 +10,24 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from askback.domain.actions import Action, Back, Cancel, Choose, Decline, Deed, Look, Next, Postpone, Submit, Write
+from askback.domain.actions import (
+    Action,
+    Back,
+    Cancel,
+    Choose,
+    Decline,
+    Deed,
+    Next,
+    OpenDecline,
+    ShowDetails,
+    Submit,
+    SubmitText,
+)
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, start
 from askback.domain.policy import Approval, Policy, Who
-from askback.domain.voting import Unreasoned, tally, vote
+from askback.domain.voting import ReasonRequired, tally, vote
 from askback.errors import PersonError
 from core_cases import ANN, BEN, HOSTILE, NOON, form, question
 
@@ -201,7 +213,7 @@ def test_a_vote_after_the_decision_changes_nothing():
     ballot = Ballot()
     ballot.votes(ANN, NO)
     over = ballot.now
-    for deed in (YES, NO, Cancel(), Look(), Write(text="x")):
+    for deed in (YES, NO, Cancel(), ShowDetails(), SubmitText(text="x")):
         with pytest.raises(Closed, match="Your click changed nothing"):
             ballot.votes(BEN, deed)
     assert ballot.now == over
@@ -212,7 +224,7 @@ def test_a_vote_from_another_step_is_stale():
         Ballot(quorum=2).votes(ANN, YES, turn=1)
 
 
-@pytest.mark.parametrize("deed", [Write(text="Yes"), Next(), Back(), Submit(), Decline(), Postpone()])
+@pytest.mark.parametrize("deed", [SubmitText(text="Yes"), Next(), Back(), Submit(), Decline(), OpenDecline()])
 def test_nothing_but_a_choice_is_a_vote(deed: Deed):
     ballot = Ballot(quorum=2)
     with pytest.raises(NotPossible, match="by choosing one of the options"):
@@ -229,7 +241,7 @@ def test_to_look_changes_nothing():
     ballot = Ballot(quorum=2)
     ballot.votes(ANN, YES)
     before = ballot.now
-    assert ballot.votes(BEN, Look(), delivery="d") == before
+    assert ballot.votes(BEN, ShowDetails(), delivery="d") == before
 
 
 def test_a_cancel_ends_it_with_the_votes_so_far():
@@ -251,7 +263,7 @@ def test_a_reason_is_asked_for_where_one_is_wanted_and_nowhere_else(reasons: str
         if index not in wanting:
             assert ballot.votes(ANN, index).votes[0].reason is None
             continue
-        with pytest.raises(Unreasoned) as missing:
+        with pytest.raises(ReasonRequired) as missing:
             ballot.votes(ANN, index)
         assert (missing.value.index, str(missing.value), missing.value.reason) == (index, "", "")
         assert ballot.now.votes == ()
@@ -261,14 +273,14 @@ def test_a_reason_is_asked_for_where_one_is_wanted_and_nowhere_else(reasons: str
 @pytest.mark.parametrize("blank", ["", " ", "\n\t\u2003"])
 def test_a_blank_reason_is_none(blank: str):
     ballot = Ballot(reasons="no")
-    with pytest.raises(Unreasoned, match="Please say why: this decision needs a reason"):
+    with pytest.raises(ReasonRequired, match="Please say why: this decision needs a reason"):
         ballot.votes(ANN, NO, why=blank)
     assert ballot.votes(ANN, YES, why=blank).votes[0].reason is None
 
 
 def test_a_reason_that_is_too_long_is_given_back_to_be_shortened():
     ballot = Ballot(reasons="no")
-    with pytest.raises(Unreasoned, match=r"Please shorten it to 1,000 characters; it has 1,001\.") as refusal:
+    with pytest.raises(ReasonRequired, match=r"Please shorten it to 1,000 characters; it has 1,001\.") as refusal:
         ballot.votes(ANN, NO, why="x" * (LONGEST_REASON + 1))
     assert refusal.value.reason == "x" * (LONGEST_REASON + 1)
     ballot.votes(ANN, NO, why=" " + "x" * LONGEST_REASON + " ")
@@ -390,7 +402,8 @@ class Voting(RuleBasedStateMachine):
             assert vote(before, self.ballot.approval, data.draw(st.sampled_from(again))) == before
 
     @rule(
-        who=st.sampled_from(PEOPLE), deed=st.sampled_from([Look(), Write(text="Yes"), Submit(), Decline(), Postpone()])
+        who=st.sampled_from(PEOPLE),
+        deed=st.sampled_from([ShowDetails(), SubmitText(text="Yes"), Submit(), Decline(), OpenDecline()]),
     )
     def does_something_else(self, who: Actor, deed: Deed) -> None:
         before = self.ballot.now

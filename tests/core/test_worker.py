@@ -15,11 +15,11 @@ from sqlalchemy import Connection, update
 from askback.agent.slots import Slot
 from askback.domain.actions import Action, Choose, Select
 from askback.domain.ask import Ask
-from askback.domain.conversation import Heard, Message, Say
+from askback.domain.conversation import IncomingMessage, Message, OutgoingMessage
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.policy import Who
 from askback.internal.clock import to_micros, utc_now
-from askback.ports.platform import TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, RetryableError
 from askback.runtime import circuit_breaker, worker
 from askback.runtime.turns import LocalTurns
 from askback.runtime.worker import Worker
@@ -55,7 +55,7 @@ async def rest(one: Engine) -> None:
 
 
 async def test_a_permanent_refusal_fails_the_ask_at_once_with_the_reason(tmp_path: Path, board: Board) -> None:
-    board.faults["show"].append(Undeliverable("I am not in that channel."))
+    board.faults["show"].append(DeliveryError("I am not in that channel."))
     async with engine(tmp_path, board) as one:
         async with asyncio.timeout(30):  # temporary errors are retried for a minute
             outcome = await asking(one, timeout=None)
@@ -65,7 +65,7 @@ async def test_a_permanent_refusal_fails_the_ask_at_once_with_the_reason(tmp_pat
 
 
 async def test_a_passing_refusal_is_tried_again_and_costs_nothing(tmp_path: Path, board: Board) -> None:
-    board.faults["show"] = deque([TryLater("busy"), TryLater("busy"), TryLater("busy", 0.05)])
+    board.faults["show"] = deque([RetryableError("busy"), RetryableError("busy"), RetryableError("busy", 0.05)])
     async with engine(tmp_path, board) as one:
         task = asking(one)
         await one.asked()
@@ -75,7 +75,7 @@ async def test_a_passing_refusal_is_tried_again_and_costs_nothing(tmp_path: Path
 
 
 async def test_an_ask_is_tried_until_its_own_deadline_and_no_longer(tmp_path: Path, board: Board) -> None:
-    board.faults["show"] = deque(TryLater("the platform is down") for _ in range(1000))
+    board.faults["show"] = deque(RetryableError("the platform is down") for _ in range(1000))
     async with engine(tmp_path, board, give_up=0.01) as one:
         outcome = await asking(one, timeout=1.5)
         assert outcome.status == "timed_out"
@@ -95,7 +95,7 @@ async def test_a_fault_of_our_own_ends_the_ask_soon_with_its_kind(tmp_path: Path
 
 
 async def test_how_long_the_platform_wants_to_be_left_alone_is_kept(tmp_path: Path, board: Board) -> None:
-    board.faults["show"].append(TryLater("ratelimited", 0.4))
+    board.faults["show"].append(RetryableError("ratelimited", 0.4))
     async with engine(tmp_path, board) as one:
         task = asking(one)
         await one.asked()
@@ -105,7 +105,7 @@ async def test_how_long_the_platform_wants_to_be_left_alone_is_kept(tmp_path: Pa
 
 
 async def test_a_post_whose_answer_got_lost_is_found_and_not_posted_twice(tmp_path: Path, board: Board) -> None:
-    board.after["show"].append(TryLater("the connection broke"))
+    board.after["show"].append(RetryableError("the connection broke"))
     async with engine(tmp_path, board) as one:
         task = asking(one)
         await one.asked()
@@ -120,11 +120,11 @@ async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can
     tmp_path: Path, board: Board, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "LOOK_PAUSE", 0.05)
-    board.after["show"].append(TryLater("the connection broke"))
+    board.after["show"].append(RetryableError("the connection broke"))
     # The history cannot be read for a while, and afterwards the bot may not read it for another while.
-    board.faults["find"] = deque([TryLater("down"), TryLater("down")])
+    board.faults["find"] = deque([RetryableError("down"), RetryableError("down")])
     if ending == "refused":
-        board.faults["find"] += [Undeliverable("I am not in that channel.")] * 3
+        board.faults["find"] += [DeliveryError("I am not in that channel.")] * 3
     async with engine(tmp_path, board, give_up=0.01) as one:
         task = asking(one, timeout=None)
         await board.until(lambda: board.calls.count("find") >= 1)
@@ -138,15 +138,15 @@ async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can
 
 async def test_a_text_is_not_said_before_an_earlier_one_that_is_tried_again(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        heard = Heard(place=HERE, author=ANN, text="hello", dedupe_key="1", at=utc_now())
+        heard = IncomingMessage(place=HERE, author=ANN, text="hello", dedupe_key="1", at=utc_now())
         received = await one.store.receive(heard, begin=True)
         assert received is not None
         conversation = received.conversation
-        board.faults["say"] = deque(TryLater("down") for _ in range(3))
+        board.faults["say"] = deque(RetryableError("down") for _ in range(3))
         ask = one.manager.new_ask(COLOUR, to=HERE, policy=one.manager.policy(ONLY_ANN, None))
-        await one.store.queue(Say(target="problem:1", text="first", markdown=False), conversation.id)
+        await one.store.queue(OutgoingMessage(target="problem:1", text="first", markdown=False), conversation.id)
         await one.manager.put(ask.evolve(conversation_id=conversation.id))
-        await one.store.queue(Say(target="problem:2", text="second", markdown=False), conversation.id)
+        await one.store.queue(OutgoingMessage(target="problem:2", text="second", markdown=False), conversation.id)
         elsewhere = asking_in(one, "2")
         one.worker.wake()
         await board.until(lambda: "second" in board.texts())
@@ -163,7 +163,7 @@ async def test_a_platform_that_does_not_answer_is_probed_and_not_stormed(
     tmp_path: Path, board: Board, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 0.1)
-    board.faults["show"] = deque(TryLater("down") for _ in range(23))
+    board.faults["show"] = deque(RetryableError("down") for _ in range(23))
     async with engine(tmp_path, board) as one:
         tasks = [asking_in(one, str(number)) for number in range(40)]
         await board.until(lambda: not board.faults["show"])
@@ -318,7 +318,7 @@ async def test_a_database_that_fails_while_something_is_shown_ends_nothing(
         name = {"begin": "lease", "refused": "drop", "later": "retry"}[when]
         works, _ = getattr(one.store, name), setattr(one.store, name, broken)
         if when != "begin":
-            board.faults["show"].append(Undeliverable("no") if when == "refused" else TryLater("busy"))
+            board.faults["show"].append(DeliveryError("no") if when == "refused" else RetryableError("busy"))
         await one.manager.cancel(card.id)
         await asyncio.wait_for(broke.wait(), 30)
         setattr(one.store, name, works)
@@ -344,7 +344,7 @@ async def test_leases_of_a_process_that_ended_end_with_it(tmp_path: Path, board:
 
 
 async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tmp_path: Path, board: Board) -> None:
-    board.faults["show"] = deque(TryLater("down") for _ in range(1000))
+    board.faults["show"] = deque(RetryableError("down") for _ in range(1000))
     async with engine(tmp_path, board, first_pause=20) as one:
         task = asking(one, timeout=None)
 
@@ -362,7 +362,7 @@ async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tm
             connection.execute(update(outbox).values(first_failed_at=long_ago, due_at=long_ago))
 
         await nobody.store._database.run(an_hour_passes)
-    board.faults["show"] = deque([TryLater("still down")])
+    board.faults["show"] = deque([RetryableError("still down")])
     async with engine(tmp_path, board) as two:
         await two.asked()
 
@@ -380,13 +380,13 @@ async def test_an_ask_that_ended_before_anybody_saw_it_is_never_posted(tmp_path:
 
 async def test_texts_of_a_conversation_keep_their_order_and_are_said_once(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        heard = Heard(place=HERE, author=ANN, text="hello", dedupe_key="1", at=utc_now())
+        heard = IncomingMessage(place=HERE, author=ANN, text="hello", dedupe_key="1", at=utc_now())
         received = await one.store.receive(heard, begin=True)
         assert received is not None
-        board.faults["say"] = deque([TryLater("busy"), TryLater("busy")])
-        board.after["say"].append(TryLater("answer lost"))
+        board.faults["say"] = deque([RetryableError("busy"), RetryableError("busy")])
+        board.after["say"].append(RetryableError("answer lost"))
         for number in range(5):
-            say = Say(target=f"problem:{number}", text=f"text {number}", markdown=False)
+            say = OutgoingMessage(target=f"problem:{number}", text=f"text {number}", markdown=False)
             await one.store.queue(say, received.conversation.id)
             await one.store.queue(say, received.conversation.id)
         one.worker.wake()
@@ -399,7 +399,7 @@ async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Pa
         for thread in ("1", "2"):
             place = HERE.evolve(thread=thread)
             await one.store.receive(
-                Heard(place=place, author=ANN, text="x", dedupe_key=thread, at=utc_now()), begin=True
+                IncomingMessage(place=place, author=ANN, text="x", dedupe_key=thread, at=utc_now()), begin=True
             )
         bad, good = await one.store.runnable(utc_now())
         advanced: list[str] = []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.domain.actions import Write
+from askback.domain.actions import SubmitText
 from askback.domain.card import TextField, text_field
 from askback_discord import ephemeral, ids, limits, modal
 from discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
@@ -64,7 +64,7 @@ def test_a_question_that_is_too_long_for_it_is_where_it_was(prompt: str) -> None
 
 
 def test_what_was_written_stands_in_it() -> None:
-    at = do(interview(question(options=options(2), multi_select=True)), Write(text="x" * 1001))
+    at = do(interview(question(options=options(2), multi_select=True)), SubmitText(text="x" * 1001))
     made = shown(text_field(ASK, at))
     assert entry(made)["value"] == "x" * 1001
     assert "chosen" in made["components"][-1]["description"]

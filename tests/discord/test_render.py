@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, Write
+from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start
@@ -174,14 +174,14 @@ def test_a_redraw_is_another_drawing() -> None:
 
 
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:
-    at = do(interview(question(options=options(3), multi_select=True)), Write(text="my own"))
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
     made = shown(at)
     assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…", "Cancel"]
     assert "Written answer so far:\nmy own" in said(made)
 
 
 def test_a_text_that_waits_to_be_mended_is_told() -> None:
-    at = do(interview(question(options=options(3), multi_select=True)), Write(text="x" * 1001))
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="x" * 1001))
     made = shown(at)
     assert "Edit your text…" in labels(made)
     assert "not accepted" in said(made)
@@ -279,7 +279,7 @@ def test_five_questions_are_five_buttons() -> None:
 
 
 def test_a_text_beside_four_buttons_can_be_removed() -> None:
-    at = do(interview(question(options=options(4)), question("other")), Write(text="mine"), GoTo(index=0))
+    at = do(interview(question(options=options(4)), question("other")), SubmitText(text="mine"), GoTo(index=0))
     made = shown(at)
     assert labels(made)[2:8] == [*[f"Option {n}" for n in range(1, 5)], "Edit your text…", "Remove text"]
 
@@ -298,7 +298,7 @@ def test_back_is_offered_where_there_is_a_way_back() -> None:
 
 def test_the_review_lists_every_answer_whole() -> None:
     written = "several\nlines " + "of words " * 80
-    at = do(interview(*FORM), Choose(index=2), Select(chosen=(0, 2)), GoTo(index=2), Write(text=written))
+    at = do(interview(*FORM), Choose(index=2), Select(chosen=(0, 2)), GoTo(index=2), SubmitText(text=written))
     made = shown(at)
     text = said(made)
     assert "Review your answers" in text
@@ -350,7 +350,7 @@ def test_what_was_chosen_before_a_cancel_is_no_answer() -> None:
 
 def test_a_submitted_form_of_one_shows_written_and_chosen() -> None:
     at = interview(question(options=options(3), multi_select=True))
-    at = do(at, Select(chosen=(0,)), Write(text="and mine"), Submit())
+    at = do(at, Select(chosen=(0,)), SubmitText(text="and mine"), Submit())
     assert ":f>\nOption 1\nand mine" in said(shown(at))
 
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Cancel, Choose
-from askback.domain.card import TAKE_BACK, Whole, vote_field
-from askback.domain.conversation import Say
+from askback.domain.card import TAKE_BACK, Details, vote_field
+from askback.domain.conversation import OutgoingMessage
 from askback.domain.form import Option, Outcome
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import LONGEST_REASON, Interview, settle
@@ -236,7 +236,7 @@ def pasted(bodies: list[Any]) -> str:
 
 
 def test_the_whole_stands_below_its_title_as_it_is() -> None:
-    bodies, file = whole(Whole(ask_id=ASK, title="deploy *now*", text='{"a": "<@4> @everyone"}'))
+    bodies, file = whole(Details(ask_id=ASK, title="deploy *now*", text='{"a": "<@4> @everyone"}'))
     assert file is None
     (body,) = bodies
     assert body == {
@@ -249,7 +249,7 @@ def test_the_whole_stands_below_its_title_as_it_is() -> None:
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=6000).filter(lambda text: bool(text.strip())))
 def test_no_text_is_cut(text: str) -> None:
-    bodies, file = whole(Whole(ask_id=ASK, title="The whole", text=text))
+    bodies, file = whole(Details(ask_id=ASK, title="The whole", text=text))
     for body in bodies:
         limits.check_message(body)
     if file is None:
@@ -261,11 +261,11 @@ def test_no_text_is_cut(text: str) -> None:
 
 def test_a_long_text_goes_on_and_a_very_long_one_is_a_file() -> None:
     text = "\n".join(f"line {n}" for n in range(500))
-    bodies, file = whole(Whole(ask_id=ASK, title="deploy", text=text))
+    bodies, file = whole(Details(ask_id=ASK, title="deploy", text=text))
     assert file is None
     assert len(bodies) > 1
     assert pasted(bodies) == text
-    bodies, file = whole(Whole(ask_id=ASK, title="deploy", text=text * 20))
+    bodies, file = whole(Details(ask_id=ASK, title="deploy", text=text * 20))
     assert file is not None
     assert (file.name, file.content) == (FILE, text * 20)
     assert len(bodies) == 2, "the first answer waits for no upload"
@@ -276,7 +276,7 @@ def test_a_long_text_goes_on_and_a_very_long_one_is_a_file() -> None:
 
 def test_a_reminder_names_and_notifies_those_who_are_missing() -> None:
     slack = Actor(platform="slack", id="77", name="Sam")
-    say = Say(
+    say = OutgoingMessage(
         target="remind:a:0.0",
         text="Reminder: “*Deploy* <@9> @everyone?” still waits for you.",
         markdown=False,
@@ -292,7 +292,7 @@ def test_a_reminder_names_and_notifies_those_who_are_missing() -> None:
 
 def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
     crowd = tuple(Actor(platform="discord", id=str(10**17 + n)) for n in range(300))
-    say = Say(target="remind:a:0.0", text="Reminder: it waits.", markdown=False, mention=Who(people=crowd))
+    say = OutgoingMessage(target="remind:a:0.0", text="Reminder: it waits.", markdown=False, mention=Who(people=crowd))
     words = remarks.sentence(say)
     assert len(words) <= limits.CONTENT
     named = words.count("<@")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import REMINDER, Say
+from askback.domain.conversation import REMINDER, OutgoingMessage
 from askback.domain.schedule import ESCALATED
 from askback.store.store import Store
 from askback_discord.posting import DiscordPlatform
@@ -52,7 +52,7 @@ def attend_on(what: str, when: str, reached: REACHED) -> None:
     Store.attend = attending  # type: ignore[method-assign]
 
 
-def happened(before: Ask, after: Ask | None, say: Say | None) -> Iterator[str]:
+def happened(before: Ask, after: Ask | None, say: OutgoingMessage | None) -> Iterator[str]:
     if after is not None and after.outcome is not None:
         yield "deadline"
     elif after is not None and say is not None:
@@ -65,7 +65,7 @@ def happened(before: Ask, after: Ask | None, say: Say | None) -> Iterator[str]:
 def tell_on(platform: Any, what: str, when: str, reached: REACHED) -> None:
     say, show = platform.say, platform.show
 
-    async def saying(self: Any, place: Any, said: Say) -> Any:
+    async def saying(self: Any, place: Any, said: OutgoingMessage) -> Any:
         told = "escalation" if said.text.startswith(ESCALATED.partition("{")[0]) else "reminder"
         return await around(said.target.startswith(REMINDER) and told == what, say(self, place, said))
 

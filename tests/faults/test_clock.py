@@ -21,7 +21,7 @@ from askback.domain.actions import Choose
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.policy import Limits, Who
 from askback.internal import clock
-from askback.ports.platform import TryLater
+from askback.ports.platform import RetryableError
 from askback.runtime import worker
 from askback.runtime.worker import Worker
 from core_engine import ANN, HERE, Board, Engine, engine, eventually
@@ -83,7 +83,7 @@ async def drop(*tasks: asyncio.Task[Outcome]) -> None:
 async def test_a_card_that_is_to_be_tried_again_is_tried_again_and_not_given_up(
     tmp_path: Path, board: Board, jump_by: Jump, jump: timedelta
 ) -> None:
-    board.faults["show"] = deque([TryLater("busy", 1.0), TryLater("busy", 0.1)])
+    board.faults["show"] = deque([RetryableError("busy", 1.0), RetryableError("busy", 0.1)])
     async with engine(tmp_path, board) as one:
         task = asking(one, timeout=None)
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from askback.cli.admin.cancel import cancel_from_outside
 from askback.cli.admin.post import post
 from askback.cli.main import app
-from askback.domain.actions import Action, Choose, Submit, Write
+from askback.domain.actions import Action, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
@@ -174,7 +174,9 @@ def test_nothing_open_is_said(database: Path) -> None:
 
 def test_show_tells_the_form_the_state_and_who_did_what(database: Path) -> None:
     form = Form(questions=(Question(id="q", prompt="Which?\nOf these", options=COLOURS, multi_select=True),))
-    ask = stored(database, Write(text="mauve"), Submit(), form=form, messages=(MessageRef(channel="C1", id="1.5"),))
+    ask = stored(
+        database, SubmitText(text="mauve"), Submit(), form=form, messages=(MessageRef(channel="C1", id="1.5"),)
+    )
     done = askback("show", ask.id[:6])
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
@@ -232,7 +234,7 @@ def test_texts_of_people_and_models_are_harmless_on_a_terminal(database: Path) -
     options = (Option(value="a", label=HOSTILE, description=HOSTILE), Option(value="b", label="B"))
     form = Form(questions=(Question(id="q", prompt=HOSTILE, options=options, multi_select=True),))
     ask = stored(
-        database, Write(text=HOSTILE), form=form, policy=Policy(who=Who.only(ann)), key=HOSTILE, asked_by=ann
+        database, SubmitText(text=HOSTILE), form=form, policy=Policy(who=Who.only(ann)), key=HOSTILE, asked_by=ann
     )  # fmt: skip
     for done in (askback("pending"), askback("show", ask.id)):
         assert "[bold]x[/]" in done.stdout, "mark-up is shown"

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import WSMsgType, web
 
 from askback.errors import OperatorError
-from askback.ports.platform import TryLater
+from askback.ports.platform import RetryableError
 from askback_slack import socket_mode as module
 from askback_slack.calls import Refused
 from askback_slack.socket_mode import Ack, Lines
@@ -189,10 +189,10 @@ async def test_an_address_that_is_refused_for_now_is_asked_for_when_slack_says(
         await sleep(0 if seconds > 1 else seconds, *more)
 
     async def busy() -> None:
-        raise TryLater("Slack: ratelimited", 17.0)
+        raise RetryableError("Slack: ratelimited", 17.0)
 
     async def broken() -> None:
-        raise TryLater("Slack: HTTP 503")
+        raise RetryableError("Slack: HTTP 503")
 
     slack.before = [busy, broken, broken]
     monkeypatch.setattr(module.asyncio, "sleep", noted)

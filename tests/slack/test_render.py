@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, Write
+from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start
@@ -184,21 +184,21 @@ def test_a_redraw_makes_new_blocks() -> None:
 
 
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:
-    at = do(interview(question(options=options(3), multi_select=True)), Write(text="my own"))
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
     made = shown(at)
     assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…", "Cancel"]
     assert "my own" in said(made)
 
 
 def test_a_text_that_waits_to_be_mended_is_told() -> None:
-    at = do(interview(question(options=options(3), multi_select=True)), Write(text="x" * 1001))
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="x" * 1001))
     made = shown(at)
     assert "Edit your text…" in labels(made)
     assert any("not accepted" in text for text in said(made))
 
 
 def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
-    made = shown(do(interview(*FORM), Write(text="my own"), GoTo(index=0)))
+    made = shown(do(interview(*FORM), SubmitText(text="my own"), GoTo(index=0)))
     rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
     assert rows[1] == ["Option 1", "Option 2", "Option 3", "Edit your text…", "Remove text"]
     assert rows[2] == ["Next", "Not now…", "Cancel"]
@@ -245,7 +245,7 @@ def test_back_is_offered_where_there_is_a_way_back() -> None:
 
 def test_the_review_lists_every_answer_whole() -> None:
     written = "several\nlines " + "of words " * 80
-    at = do(interview(*FORM), Choose(index=2), Select(chosen=(0, 2)), GoTo(index=2), Write(text=written))
+    at = do(interview(*FORM), Choose(index=2), Select(chosen=(0, 2)), GoTo(index=2), SubmitText(text=written))
     made = shown(at)
     texts = said(made)
     assert {"Which database?", "Which extras?", "What is it called?"} <= set(texts)
@@ -471,5 +471,5 @@ def test_without_images_their_addresses_are_told() -> None:
 
 def test_a_submitted_form_of_one_shows_written_and_chosen() -> None:
     at = interview(question(options=options(3), multi_select=True))
-    at = do(at, Select(chosen=(0,)), Write(text="and mine"), Submit())
+    at = do(at, Select(chosen=(0,)), SubmitText(text="and mine"), Submit())
     assert {"Option 1", "and mine"} <= set(said(shown(at)))

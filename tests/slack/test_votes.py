@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose
-from askback.domain.card import EVERYTHING, TAKE_BACK, Card, Whole
+from askback.domain.card import EVERYTHING, TAKE_BACK, Card, Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Interview
@@ -171,7 +171,7 @@ def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> No
     count = len(details_modal.parts(text))
     for number in range(count):
         view: Any = details_modal.view(
-            Whole(ask_id=ASK, title="A title that is far too long for one of Slack's", text=text), number
+            Details(ask_id=ASK, title="A title that is far too long for one of Slack's", text=text), number
         )
         accepted_view(view)
         kinds = [ids.parse(one["action_id"]) for one in found(view, "button")]
@@ -182,11 +182,11 @@ def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> No
 @pytest.mark.parametrize("text", [" " * 5_000, "\u202e" * 5_000, "\x00\x1b" * 3_000, "\n" * 10_000, "a\r\nb"])
 def test_hostile_texts_make_views_that_slack_takes(text: str) -> None:
     for number in range(len(details_modal.parts(text))):
-        accepted_view(details_modal.view(Whole(ask_id=ASK, title="\u202e*x*", text=text), number))
+        accepted_view(details_modal.view(Details(ask_id=ASK, title="\u202e*x*", text=text), number))
 
 
 @given(st.text(min_size=1, max_size=4_000))
 def test_any_text_is_shown(text: str) -> None:
-    view: Any = details_modal.view(Whole(ask_id=ASK, title=text, text=text))
+    view: Any = details_modal.view(Details(ask_id=ASK, title=text, text=text))
     accepted_view(view)
     assert any(strings(view["blocks"]))

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, func, insert, select, text, update
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.card import Notice
-from askback.domain.conversation import Heard, Message, Say, ToolCall, Turn, TurnEnd
+from askback.domain.conversation import IncomingMessage, Message, OutgoingMessage, ToolCall, Turn, TurnEnd
 from askback.domain.decision import decided
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
@@ -382,8 +382,8 @@ async def test_a_database_of_a_newer_askback_is_refused_and_left_alone(postgres_
 # Two processes at the same instant
 
 
-def heard(key: str, words: str = "hello", place: Place = HERE) -> Heard:
-    return Heard(place=place, author=ANN, text=words, dedupe_key=key, at=utc_now())
+def heard(key: str, words: str = "hello", place: Place = HERE) -> IncomingMessage:
+    return IncomingMessage(place=place, author=ANN, text=words, dedupe_key=key, at=utc_now())
 
 
 def asked(number: int = 0, **more: Any) -> Ask:
@@ -470,7 +470,7 @@ async def test_a_card_that_changes_while_its_drawing_is_confirmed_is_drawn_again
 async def test_what_two_take_at_once_each_takes_alone(pair: tuple[Store, Store]) -> None:
     one, other = pair
     for number in range(40):
-        await one.queue(Say(target=f"say {number}", text="x", markdown=False))
+        await one.queue(OutgoingMessage(target=f"say {number}", text="x", markdown=False))
     taken = await asyncio.gather(*(store.lease(4) for store in pair * 6))
     targets = [item.target for items in taken for item in items]
     assert len(targets) == len(set(targets))
@@ -482,7 +482,7 @@ async def test_what_two_take_at_once_each_takes_alone(pair: tuple[Store, Store])
 
 async def test_what_is_taken_is_anybodys_when_its_time_is_over(pair: tuple[Store, Store]) -> None:
     one, other = pair
-    await one.queue(Say(target="it", text="x", markdown=False))
+    await one.queue(OutgoingMessage(target="it", text="x", markdown=False))
     assert len(await one.lease(16)) == 1
     assert await other.lease(16) == ()
     await one._database.run(lambda c: c.execute(update(outbox).values(leased_until=1)).rowcount)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from askback.agent import shortage
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.conversation import Conversation, Requested, ToolCall
+from askback.domain.conversation import ApprovalContext, Conversation, ToolCall
 from askback.domain.identity import Actor, each
 from askback.domain.policy import Approval, Policy, Reasons, Who
 from askback.errors import CallerError
@@ -82,7 +82,11 @@ def givers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
 
 
 def asked(
-    manager: QuestionManager, rules: ApprovalRules, conversation: Conversation, call: ToolCall, requested: Requested
+    manager: QuestionManager,
+    rules: ApprovalRules,
+    conversation: Conversation,
+    call: ToolCall,
+    requested: ApprovalContext,
 ) -> ToolCall:
     """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide."""
     try:
@@ -113,7 +117,7 @@ def asked(
     return call.evolve(ask=ask)
 
 
-def _standing(requested: Requested, policy: Policy, call: ToolCall) -> Ask | None:
+def _standing(requested: ApprovalContext, policy: Policy, call: ToolCall) -> Ask | None:
     """Return the newest ask that permits the tool for the rest of the conversation; None if there is none.
 
     Its voters must reach the quorum, and all of them must still be allowed to decide about this call.

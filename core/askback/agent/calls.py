@@ -16,12 +16,12 @@ from askback.agent.audience import Audience
 from askback.agent.names import Namer
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.conversation import Blocks, Call, Conversation, Requested, ToolCall
+from askback.domain.conversation import ApprovalContext, Blocks, Call, Conversation, ToolCall
 from askback.errors import ModelError
 from askback.tools import QuestionTool, ToolInput
 
 if TYPE_CHECKING:
-    from askback.agent.tool_runner import Toolbox
+    from askback.agent.tool_runner import ToolRunner
     from askback.manager import QuestionManager
 
 log = logging.getLogger("askback.agent")
@@ -34,7 +34,7 @@ class Calls:
         self,
         manager: QuestionManager,
         questions: Iterable[QuestionTool[ToolInput]],
-        toolbox: Toolbox,
+        toolbox: ToolRunner,
         approvals: ApprovalRules,
         timeout: float | None,
     ) -> None:
@@ -66,7 +66,7 @@ class Calls:
         return {call.tool_use_id: why for call, why in zip(calls, found, strict=True) if why is not None}
 
     def called(
-        self, conversation: Conversation, block: Mapping[str, JsonValue], requested: Requested, audience: Audience
+        self, conversation: Conversation, block: Mapping[str, JsonValue], requested: ApprovalContext, audience: Audience
     ) -> ToolCall:
         """Turn a call of the model into one with an ask, one to run, or a failed one with its result."""
         call = _call(block)

@@ -6,7 +6,7 @@ still tries to commit, so it does not matter how far the step got.
 
 from __future__ import annotations
 
-__all__ = ["Stepping"]
+__all__ = ["Cancellation"]
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ class _Running:
     look: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Stepping:
+class Cancellation:
     """Runs steps, one at a time for each conversation."""
 
     def __init__(self, store: Store) -> None:

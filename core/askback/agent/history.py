@@ -7,7 +7,7 @@ __all__ = ["CHARACTERS", "MESSAGES", "NOTHING", "Earlier", "newest"]
 from collections.abc import Iterable
 from typing import Final
 
-from askback.domain.conversation import Said
+from askback.domain.conversation import HistoryMessage
 from askback.internal.values import Value
 
 MESSAGES: Final = 100
@@ -17,7 +17,7 @@ CHARACTERS: Final = 30_000
 class Earlier(Value):
     """The earlier messages, or the reason they cannot be read."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[HistoryMessage, ...] = ()
     problem: str | None = None
     left_out: int = 0
     """Number of messages left out because their authors may not talk to the bot."""
@@ -26,10 +26,10 @@ class Earlier(Value):
 NOTHING: Final = Earlier()
 
 
-def newest(said: Iterable[Said]) -> tuple[Said, ...]:
+def newest(said: Iterable[HistoryMessage]) -> tuple[HistoryMessage, ...]:
     """Return the last messages, oldest first, within `MESSAGES` and `CHARACTERS`. Cut the last one if it is too
     long."""
-    kept: list[Said] = []
+    kept: list[HistoryMessage] = []
     left = CHARACTERS
     for one in reversed(tuple(said)[-MESSAGES:]):
         if len(one.text) > left:

@@ -21,7 +21,7 @@ from askback.agent.approvals import ApprovalRules, givers
 from askback.agent.audience import NOBODY, Answerers, Audience, audience
 from askback.agent.budget import ROUNDS, Budget, Grant
 from askback.agent.calls import Calls, refused
-from askback.agent.cancellation import Stepping
+from askback.agent.cancellation import Cancellation
 from askback.agent.client import Client
 from askback.agent.compaction import COMPACT_AT
 from askback.agent.history import NOTHING, Earlier
@@ -29,10 +29,10 @@ from askback.agent.meter import Meter
 from askback.agent.model import ModelTurn, Request, stream_turn
 from askback.agent.names import Namer
 from askback.agent.prompt import SYSTEM_PROMPT
-from askback.agent.queued_text import QueuedProse
+from askback.agent.queued_text import QueuedTextStream
 from askback.agent.slots import Slot
 from askback.agent.thread_history import read_earlier
-from askback.agent.tool_runner import Toolbox
+from askback.agent.tool_runner import ToolRunner
 from askback.agent.transcript import (
     merged,
     rounds_alone,
@@ -44,11 +44,22 @@ from askback.agent.transcript import (
 )
 from askback.domain.access import Access
 from askback.domain.ask import Ask
-from askback.domain.conversation import PROSE, Call, Conversation, Message, News, Requested, Say, Spent, Turn, TurnEnd
+from askback.domain.conversation import (
+    PROSE,
+    ApprovalContext,
+    Call,
+    Conversation,
+    Message,
+    News,
+    OutgoingMessage,
+    Spent,
+    Turn,
+    TurnEnd,
+)
 from askback.domain.identity import each
 from askback.manager import QuestionManager
 from askback.observability import telemetry
-from askback.ports.platform import Gone, Messages, Mood, Platform, Prose, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Mood, Platform, RetryableError, TextStream
 from askback.store.asking import TooManyOpen
 from askback.store.errors import StoreError
 from askback.store.leases import LeaseLost, keep_lease
@@ -99,7 +110,7 @@ class Agent:
         manager: QuestionManager,
         platforms: Mapping[str, Platform],
         settings: AgentSettings,
-        toolbox: Toolbox | None = None,
+        toolbox: ToolRunner | None = None,
         access: Mapping[str, Access] | None = None,
     ) -> None:
         """`toolbox` holds the operator's own tools, which the model gets in addition to those of the settings.
@@ -108,14 +119,14 @@ class Agent:
         messages in a thread.
         """
         self._access: Mapping[str, Access] = access if access is not None else {}
-        self._toolbox = toolbox or Toolbox(store)
+        self._toolbox = toolbox or ToolRunner(store)
         self._client = client
         self._store = store
         self._manager = manager
         self._platforms = platforms
         self._settings = settings
         self._calls = Calls(manager, settings.tools, self._toolbox, settings.approvals, settings.timeout)
-        self._steps = Stepping(store)
+        self._steps = Cancellation(store)
         self._working: dict[str, Conversation] = {}
         """Conversations in which people see the agent at work."""
         self._paused: dict[str, int] = {}
@@ -241,7 +252,7 @@ class Agent:
 
     async def _rest(self, turn: Turn, problem: str) -> None:
         """Tell people why no further turn follows. The model gets their messages together with their next one."""
-        notice = Say(target=f"rest:{_name(turn)}", text=problem, markdown=False)
+        notice = OutgoingMessage(target=f"rest:{_name(turn)}", text=problem, markdown=False)
         end = TurnEnd(
             conversation_id=turn.conversation.id,
             notice=notice,
@@ -314,15 +325,17 @@ class Agent:
         now."""
         try:
             return await platform.find(conversation.place, f"{PROSE}{name}")
-        except (Undeliverable, Gone, TryLater) as error:
+        except (DeliveryError, MessageNotFound, RetryableError) as error:
             log.warning("A text cannot be looked up: %s", error, extra={"action": "no_prose"})
-            return None if isinstance(error, TryLater) else ()
+            return None if isinstance(error, RetryableError) else ()
 
-    async def _prose(self, platform: Platform, conversation: Conversation, name: str, begun: Messages | None) -> Prose:
+    async def _prose(
+        self, platform: Platform, conversation: Conversation, name: str, begun: Messages | None
+    ) -> TextStream:
         """Begin the text of a turn, after any earlier text that is still to be posted."""
         target = f"{PROSE}{name}"
 
-        def begin() -> Prose:
+        def begin() -> TextStream:
             return platform.prose(conversation.place, target, conversation.starter, begun)
 
         async def waits() -> bool:
@@ -330,12 +343,12 @@ class Agent:
 
         if begun:
             return begin()
-        prose = QueuedProse(waits, begin)
+        prose = QueuedTextStream(waits, begin)
         await prose.start()
         return prose
 
     def _follow(
-        self, prose: Prose, conversation: Conversation, begins: Callable[[], Awaitable[None]]
+        self, prose: TextStream, conversation: Conversation, begins: Callable[[], Awaitable[None]]
     ) -> Callable[[str], Awaitable[None]]:
         recorded, begun = bool(conversation.prose), False
 
@@ -351,7 +364,7 @@ class Agent:
 
         return follow
 
-    async def _finish(self, prose: Prose, end: TurnEnd, taken_at: float) -> None:
+    async def _finish(self, prose: TextStream, end: TurnEnd, taken_at: float) -> None:
         """Post the complete text under the lease taken at `taken_at`, a time of the running loop.
 
         The outbox delivers what cannot be posted now. Raises `LeaseLost`.
@@ -365,7 +378,7 @@ class Agent:
         except LeaseLost:
             await prose.abandon()
             raise
-        except (Gone, TryLater, Undeliverable) as error:
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A text is left to the outbox: %s", error, extra={"action": "prose_left"})
             await self._store.release(end.say.target)
         except asyncio.CancelledError:
@@ -385,10 +398,10 @@ class Agent:
             patience=self._settings.patience,
         )
 
-    async def _requested(self, turn: Turn, said: ModelTurn) -> Requested:
+    async def _requested(self, turn: Turn, said: ModelTurn) -> ApprovalContext:
         """Collect the facts that the approval of a turn's calls depends on; empty if no call needs approval."""
         if not self._calls.need_approval(said.calls):
-            return Requested()
+            return ApprovalContext()
         place, starter = turn.conversation.place, turn.conversation.starter
         tools = frozenset(str(block["name"]) for block in said.calls)
         requested = await self._store.requested(turn.conversation.id, tools)
@@ -413,7 +426,9 @@ class Agent:
             people = await platform.grouped(place, people, groups)
         return audience(rules, conversation, people, await platform.alone(place, conversation.starter, groups))
 
-    def _end(self, turn: Turn, said: ModelTurn, prose: Prose, requested: Requested, those: Audience) -> TurnEnd:
+    def _end(
+        self, turn: Turn, said: ModelTurn, prose: TextStream, requested: ApprovalContext, those: Audience
+    ) -> TurnEnd:
         conversation, name = turn.conversation, _name(turn)
         problem = said.problem
         stuck = _in_a_row(self._paused, conversation.id, said.paused) > PAUSES
@@ -437,10 +452,10 @@ class Agent:
             conversation_id=conversation.id,
             content=sendable(said.content),
             calls=calls,
-            say=Say(target=f"{PROSE}{name}", text=said.text, markdown=True, messages=prose.messages)
+            say=OutgoingMessage(target=f"{PROSE}{name}", text=said.text, markdown=True, messages=prose.messages)
             if said.text
             else None,
-            notice=Say(target=f"problem:{name}", text="\n".join(told), markdown=False) if told else None,
+            notice=OutgoingMessage(target=f"problem:{name}", text="\n".join(told), markdown=False) if told else None,
             forget=said.forget,
             again=said.paused and not stuck,
             rest=rest,
@@ -473,12 +488,12 @@ class Agent:
         return Message(seq=0, role="user", content=tuple(content), authors=authors)
 
 
-def _left_out(conversation_id: str, earlier: Earlier) -> Say | None:
+def _left_out(conversation_id: str, earlier: Earlier) -> OutgoingMessage | None:
     """Return the notice to people about messages that the model has not read; None if there are none."""
     if not earlier.left_out:
         return None
     text = LEFT_OUT.format("1 message" if earlier.left_out == 1 else f"{earlier.left_out} messages")
-    return Say(target=f"left_out:{conversation_id}", text=text, markdown=False)
+    return OutgoingMessage(target=f"left_out:{conversation_id}", text=text, markdown=False)
 
 
 def _mood(end: TurnEnd) -> Mood:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-__all__ = ["QueuedProse"]
+__all__ = ["QueuedTextStream"]
 
 from collections.abc import Awaitable, Callable
 
 from askback.internal import clock
-from askback.ports.platform import Messages, Prose, TryLater
+from askback.ports.platform import Messages, RetryableError, TextStream
 
 LOOK_SECONDS = 0.5
 """Seconds between two checks for an earlier text that is not posted yet."""
 EARLIER = "an earlier text of this conversation is still to be said."
 
 
-class QueuedProse:
-    """A text that begins once no earlier text is pending. See `askback.ports.platform.Prose`."""
+class QueuedTextStream:
+    """A text that begins once no earlier text is pending. See `askback.ports.platform.TextStream`."""
 
-    def __init__(self, waits: Callable[[], Awaitable[bool]], begin: Callable[[], Prose]) -> None:
+    def __init__(self, waits: Callable[[], Awaitable[bool]], begin: Callable[[], TextStream]) -> None:
         self._waits = waits
         self._begin = begin
-        self._prose: Prose | None = None
+        self._prose: TextStream | None = None
         self._text = ""
         self._look_at = 0.0
 
-    async def start(self) -> Prose | None:
+    async def start(self) -> TextStream | None:
         """Begin the text if no earlier one is pending. Return None if one is."""
         self._look_at = clock.monotonic() + LOOK_SECONDS
         if not await self._waits():
@@ -43,14 +43,14 @@ class QueuedProse:
                 await begun.append(self._text)
 
     async def finish(self, text: str) -> Messages:
-        """Show the complete text. Raises `TryLater` while an earlier text is pending, since the outbox keeps the
+        """Show the complete text. Raises `RetryableError` while an earlier text is pending, since the outbox keeps the
         order."""
         if self._prose is None:
             if await self._waits():
-                raise TryLater(EARLIER)
+                raise RetryableError(EARLIER)
             self._prose = self._begin()
         elif not self._prose.messages and await self._waits():
-            raise TryLater(EARLIER)
+            raise RetryableError(EARLIER)
         return await self._prose.finish(text)
 
     async def abandon(self) -> None:

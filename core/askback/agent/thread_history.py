@@ -9,9 +9,9 @@ import logging
 
 from askback.agent.history import Earlier
 from askback.domain.access import Access
-from askback.domain.conversation import Said
+from askback.domain.conversation import HistoryMessage
 from askback.domain.identity import Place, each
-from askback.ports.platform import Gone, Platform, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Platform, RetryableError
 
 log = logging.getLogger("askback.agent")
 
@@ -30,13 +30,15 @@ async def read_earlier(platform: Platform, place: Place, access: Access | None) 
         async with asyncio.timeout(SECONDS):
             said = await _patiently(platform, place)
             return Earlier(said=said) if access is None else await _without_strangers(platform, place, access, said)
-    except (Undeliverable, Gone, TryLater, TimeoutError) as error:
+    except (DeliveryError, MessageNotFound, RetryableError, TimeoutError) as error:
         why = str(error) or "the platform does not answer."
         log.warning("What was said earlier cannot be read: %s", why, extra={"action": "no_earlier"})
         return Earlier(problem=why)
 
 
-async def _without_strangers(platform: Platform, place: Place, access: Access, said: tuple[Said, ...]) -> Earlier:
+async def _without_strangers(
+    platform: Platform, place: Place, access: Access, said: tuple[HistoryMessage, ...]
+) -> Earlier:
     """Leave out messages of people who may not talk to the bot, and of programs that are not allowed."""
     if not access.judges_people:
         return Earlier(said=said)
@@ -56,13 +58,13 @@ async def _without_strangers(platform: Platform, place: Place, access: Access, s
     return Earlier(said=kept, left_out=left_out)
 
 
-async def _patiently(platform: Platform, place: Place) -> tuple[Said, ...]:
+async def _patiently(platform: Platform, place: Place) -> tuple[HistoryMessage, ...]:
     loop = asyncio.get_running_loop()
     end = loop.time() + SECONDS
     while True:
         try:
             return await platform.earlier(place)
-        except TryLater as later:
+        except RetryableError as later:
             pause = PAUSE if later.seconds is None else later.seconds
             if loop.time() + pause >= end:
                 raise

@@ -7,7 +7,7 @@ tool's exception goes to the model and into the log, never into a channel.
 
 from __future__ import annotations
 
-__all__ = ["State", "Toolbox"]
+__all__ = ["State", "ToolRunner"]
 
 import asyncio
 import inspect
@@ -23,7 +23,7 @@ from pydantic import JsonValue
 
 from askback.agent.slots import Slots, person_of
 from askback.domain import approval
-from askback.domain.conversation import Call, CallsToRun, Conversation, Say, ToolCall
+from askback.domain.conversation import Call, CallsToRun, Conversation, OutgoingMessage, ToolCall
 from askback.domain.policy import Who
 from askback.errors import ModelError
 from askback.store.store import Store
@@ -31,7 +31,7 @@ from askback.user_tools import event_loops
 from askback.user_tools.decorator import ToolContext
 from askback.user_tools.event_loops import AsyncCall, ToolLoops
 from askback.user_tools.function import OwnTool
-from askback.user_tools.results import Told, told, told_error
+from askback.user_tools.results import ToolOutput, told, told_error
 from askback.user_tools.threads import NoThread, Threads
 
 log = logging.getLogger("askback.toolbox")
@@ -50,7 +50,7 @@ RESULT_LIMIT = 100_000
 class _Ended:
     """The end of a call."""
 
-    told: Told
+    told: ToolOutput
     error: BaseException | None = None
     """The exception that the tool raised."""
     refused: bool = False
@@ -75,7 +75,7 @@ class _Late:
     """True if the call has begun; if not, it never will."""
 
 
-class Toolbox:
+class ToolRunner:
     """The operator's tools in one process. Close it when nothing calls `run` any more."""
 
     def __init__(
@@ -99,7 +99,7 @@ class Toolbox:
         self._idle = asyncio.Event()
         self._idle.set()
         self._closing = False
-        self._unrecorded: dict[tuple[str, int, str], Told] = {}
+        self._unrecorded: dict[tuple[str, int, str], ToolOutput] = {}
         """Results that the store could not commit yet. A retry commits them, so that no outcome is reported as
         unknown."""
 
@@ -193,11 +193,11 @@ class Toolbox:
             await self._interrupted(work, call)
         elif tool is None:
             # The model called it under another setting of ASKBACK_TOOLS.
-            await self._record(work, call, Told(text=f"There is no tool {call.tool!r} any more.", is_error=True))
+            await self._record(work, call, ToolOutput(text=f"There is no tool {call.tool!r} any more.", is_error=True))
         elif _is_unapproved(tool, call):
             # The model called it before the tool needed approval.
             why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
-            await self._record(work, call, Told(text=why, is_error=True))
+            await self._record(work, call, ToolOutput(text=why, is_error=True))
         else:
             async with self._slots.held(person_of(work.conversation.starter)):
                 if self._closing:
@@ -219,7 +219,7 @@ class Toolbox:
             if not self._running:
                 self._idle.set()
 
-    async def _record(self, work: CallsToRun, call: Call, result: Told) -> None:
+    async def _record(self, work: CallsToRun, call: Call, result: ToolOutput) -> None:
         key = (work.conversation.id, work.seq, call.tool_use_id)
         self._unrecorded[key] = result
         await self._store.end_call(*key, result.text, is_error=result.is_error, blocks=result.blocks)
@@ -243,7 +243,7 @@ class Toolbox:
             "Interrupted, outcome unknown: this program ended while the tool ran. It was not run again. "
             "Find out what it did before you call it once more.",
             is_error=True,
-            notice=Say(
+            notice=OutgoingMessage(
                 target=f"interrupted:{work.conversation.id}:{call.tool_use_id}",
                 text=sentence,
                 markdown=False,
@@ -252,7 +252,7 @@ class Toolbox:
             ),
         )
 
-    async def _run(self, tool: OwnTool, call: Call, work: CallsToRun) -> Told:
+    async def _run(self, tool: OwnTool, call: Call, work: CallsToRun) -> ToolOutput:
         conversation = work.conversation
         context = _context(conversation, call)
         fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
@@ -272,7 +272,7 @@ class Toolbox:
                 extra={"action": "tool_threads", **fields},
             )
             why = f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
-            return Told(text=why, is_error=True)
+            return ToolOutput(text=why, is_error=True)
         if isinstance(ended, _Late):
             if ended.is_begun:
                 log.error("A tool did not end within %g s.", seconds, extra={"action": "tool_timeout", **fields})
@@ -280,7 +280,7 @@ class Toolbox:
             else:
                 log.error("A tool could not begin within %g s.", seconds, extra={"action": "tool_late", **fields})
                 why = f"{tool.name} was not run: it could not begin within {seconds:g} s. You may call it again."
-            return Told(text=why, is_error=True)
+            return ToolOutput(text=why, is_error=True)
         fields["seconds"] = round(time.monotonic() - begun, 3)
         _log(ended, fields)
         return ended.told

@@ -26,7 +26,7 @@ from pydantic import JsonValue
 from askback.agent.history import Earlier
 from askback.agent.model import ModelTurn
 from askback.agent.names import Namer, body
-from askback.domain.conversation import Blocks, Halt, Message, Said, Written
+from askback.domain.conversation import Blocks, Halt, HistoryMessage, InboxMessage, Message
 from askback.text.literal import fit
 
 # https://docs.anthropic.com/en/api/messages describes valid ids and names of calls.
@@ -83,7 +83,7 @@ def _results_first(content: list[dict[str, JsonValue]]) -> Blocks:
     return tuple(sorted(content, key=lambda block: block.get("type") != "tool_result"))
 
 
-def spoken(written: Written, namer: Namer) -> dict[str, JsonValue]:
+def spoken(written: InboxMessage, namer: Namer) -> dict[str, JsonValue]:
     """Return a person's message as a text block, with the author's name."""
     edit = ""
     if written.before is not None:
@@ -126,7 +126,7 @@ def _note(text: str) -> dict[str, JsonValue]:
     return {"type": "text", "text": f"[{text}]"}
 
 
-def _files(written: Written | Said) -> str:
+def _files(written: InboxMessage | HistoryMessage) -> str:
     return f" [attached, and not readable here: {', '.join(map(_line, written.files))}]" if written.files else ""
 
 

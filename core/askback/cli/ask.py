@@ -190,11 +190,11 @@ def _say(sentence: str) -> None:
 
 def _code_of(error: AskbackError) -> int:
     from askback.ports.directory import UnknownName
-    from askback.ports.platform import TryLater, Undeliverable
+    from askback.ports.platform import DeliveryError, RetryableError
 
     if isinstance(error, CallerError | UnknownName):
         return 2
-    return 5 if isinstance(error, TryLater | Undeliverable) else 1
+    return 5 if isinstance(error, RetryableError | DeliveryError) else 1
 
 
 def _escalations(given: Sequence[str]) -> dict[str | float, list[str]]:

@@ -19,7 +19,7 @@ from askback.domain.policy import Approval, Policy, Reasons, Who
 from askback.errors import CallerError
 from askback.internal.values import Value
 from askback.ports.directory import ANYONE, Directory, Found, Named, plain
-from askback.ports.platform import Gone, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -194,7 +194,7 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
 
     `again` means that the question was asked before, so this does not check that anyone could decide it.
 
-    Raises `UnknownName`, `CallerError` if no one could decide it, `Undeliverable` and `TryLater`.
+    Raises `UnknownName`, `CallerError` if no one could decide it, `DeliveryError` and `RetryableError`.
     """
     form = request.form()
     with _looking_up(place):
@@ -244,10 +244,10 @@ def _looking_up(name: str) -> Generator[None]:
     """Add the name to the errors that its look-up raises."""
     try:
         yield
-    except (Gone, TryLater) as error:
-        raise TryLater(f"{name} could not be looked up: {error}") from error
-    except Undeliverable as error:
-        raise Undeliverable(f"{name} could not be looked up: {error}") from error
+    except (MessageNotFound, RetryableError) as error:
+        raise RetryableError(f"{name} could not be looked up: {error}") from error
+    except DeliveryError as error:
+        raise DeliveryError(f"{name} could not be looked up: {error}") from error
 
 
 def _who(named: Iterable[Named | None]) -> Who:

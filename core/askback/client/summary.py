@@ -15,7 +15,7 @@ from askback.domain.ask import Ask
 from askback.domain.identity import Actor
 from askback.domain.policy import Who
 from askback.domain.vote_summary import OPEN_TO
-from askback.domain.voting import Tally, tally
+from askback.domain.voting import VoteCount, tally
 from askback.errors import OperatorError
 from askback.store import asks, audit
 from askback.text.literal import fit
@@ -101,13 +101,13 @@ def _span(span: timedelta) -> str:
     return f"{seconds} s"
 
 
-def standing(ask: Ask) -> Tally | None:
+def standing(ask: Ask) -> VoteCount | None:
     """Return the tally of the votes. None means that the first answer decides."""
     approval = ask.policy.approval
     return None if approval is None else tally(ask.interview, ask.policy, approval)
 
 
-def deciding(tally: Tally) -> str:
+def deciding(tally: VoteCount) -> str:
     """Return the state of the vote in one line."""
     refused = tally.votes_for(*tally.refusing)
     agreed = max(

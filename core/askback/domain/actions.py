@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 __all__ = [
-    "Action", "Back", "Cancel", "Choose", "Decline", "Deed", "Erase", "GoTo", "Look", "Next", "Open", "Postpone",
-    "Review", "Select", "Submit", "Write",
+    "Action",
+    "Back",
+    "Cancel",
+    "Choose",
+    "ClearText",
+    "Decline",
+    "Deed",
+    "GoTo",
+    "Next",
+    "OpenDecline",
+    "OpenTextField",
+    "Review",
+    "Select",
+    "ShowDetails",
+    "Submit",
+    "SubmitText",
 ]  # fmt: skip
 
 from typing import Annotated, Literal
@@ -24,7 +38,7 @@ class Choose(Value):
     """The voter's reason if several people decide. None means they have not given one yet."""
 
 
-class Look(Value):
+class ShowDetails(Value):
     """Show the full details that the card shows only in part. Changes nothing."""
 
     kind: Literal["look"] = "look"
@@ -47,20 +61,20 @@ class Select(Value):
     """The platform's own time of the click, which orders the clicks of one person. None means order of arrival."""
 
 
-class Write(Value):
+class SubmitText(Value):
     """Send a written text, instead of or in addition to options."""
 
     kind: Literal["write"] = "write"
     text: PersonText
 
 
-class Erase(Value):
+class ClearText(Value):
     """Delete the written text."""
 
     kind: Literal["erase"] = "erase"
 
 
-class Open(Value):
+class OpenTextField(Value):
     """Ask for the text field. Changes nothing."""
 
     kind: Literal["open"] = "open"
@@ -103,7 +117,7 @@ class Cancel(Value):
     kind: Literal["cancel"] = "cancel"
 
 
-class Postpone(Value):
+class OpenDecline(Value):
     """Ask for the field to write a reason for "not now". Changes nothing."""
 
     kind: Literal["postpone"] = "postpone"
@@ -117,7 +131,20 @@ class Decline(Value):
 
 
 Deed = Annotated[
-    Choose | Select | Write | Erase | Open | Look | Next | Back | GoTo | Review | Submit | Cancel | Postpone | Decline,
+    Choose
+    | Select
+    | SubmitText
+    | ClearText
+    | OpenTextField
+    | ShowDetails
+    | Next
+    | Back
+    | GoTo
+    | Review
+    | Submit
+    | Cancel
+    | OpenDecline
+    | Decline,
     Field(discriminator="kind"),
 ]
 

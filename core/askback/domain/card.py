@@ -7,6 +7,7 @@ __all__ = [
     "NOT_NOW",
     "TAKE_BACK",
     "Card",
+    "Details",
     "FieldErrors",
     "Item",
     "Notice",
@@ -15,7 +16,6 @@ __all__ = [
     "ReviewLine",
     "Tab",
     "TextField",
-    "Whole",
     "draw",
     "reason_field",
     "text_field",
@@ -31,7 +31,7 @@ from askback.domain.form import OutcomeStatus, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Interview
 from askback.domain.policy import Denied, Policy, Who
-from askback.domain.voting import Tally, tally
+from askback.domain.voting import VoteCount, tally
 from askback.internal.values import Value
 from askback.text.literal import fit
 
@@ -118,7 +118,7 @@ class Card(Value):
     """True if people with that right can end it without an answer."""
     can_decline: bool
     """True if a person can answer "not now"."""
-    tally: Tally | None
+    tally: VoteCount | None
     """The votes so far, if several people decide."""
     details: str | None
     """The full text that the card shows only in part, for people who ask to see it."""
@@ -193,7 +193,7 @@ class Notice(Value):
     """True if this person read the same notice about this question recently, so it is not shown again."""
 
 
-class Whole(Value):
+class Details(Value):
     """The full text of what the card shows only in part. Only the person who clicked sees it."""
 
     kind: Literal["whole"] = "whole"
@@ -202,7 +202,7 @@ class Whole(Value):
     text: str
 
 
-Response = Redraw | AskText | FieldErrors | Notice | Whole
+Response = Redraw | AskText | FieldErrors | Notice | Details
 
 
 def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:

@@ -7,24 +7,25 @@ __all__ = [
     "OFFER",
     "PROSE",
     "REMINDER",
+    "ApprovalContext",
     "Call",
     "CallsToRun",
-    "Chosen",
     "Conversation",
     "Deleted",
     "Edited",
     "Halt",
-    "Heard",
+    "HistoryMessage",
+    "InboxMessage",
+    "IncomingMessage",
     "Message",
     "News",
     "NotStopped",
     "Offer",
+    "OfferResult",
+    "OutgoingMessage",
     "Reading",
     "Received",
-    "Requested",
     "Revised",
-    "Said",
-    "Say",
     "StartedOver",
     "Step",
     "Stopped",
@@ -32,7 +33,6 @@ __all__ = [
     "ToolCall",
     "Turn",
     "TurnEnd",
-    "Written",
 ]
 
 from collections.abc import Mapping
@@ -51,15 +51,15 @@ Blocks = tuple[dict[str, JsonValue], ...]
 """The content blocks of one message, as in the Messages API."""
 
 PROSE = "say:"
-"""Prefix of `Say.target` for the agent's own texts. Only these may be shown while they are streaming."""
+"""Prefix of `OutgoingMessage.target` for the agent's own texts. Only these may be shown while they are streaming."""
 
 
 NO_TEXT = "(mentioned you without a text)"
 """Text of a message that contains nothing but a mention."""
 REMINDER = "remind:"
-"""Prefix of `Say.target` for reminders. The ask's id and a colon follow."""
+"""Prefix of `OutgoingMessage.target` for reminders. The ask's id and a colon follow."""
 OFFER = "offer:"
-"""Prefix of `Say.target` for offers. The offer's id follows."""
+"""Prefix of `OutgoingMessage.target` for offers. The offer's id follows."""
 
 
 class Conversation(Value):
@@ -79,7 +79,7 @@ class Conversation(Value):
     """The W3C traceparent of the current work in it."""
 
 
-class Heard(Value):
+class IncomingMessage(Value):
     """One message from a person."""
 
     place: Place
@@ -106,7 +106,7 @@ class Heard(Value):
 class Edited(Value):
     """An edit of a message by its author."""
 
-    heard: Heard
+    heard: IncomingMessage
     """The message with its new text."""
     at: datetime
     """The time of the edit by the platform's clock, because edits can arrive out of order."""
@@ -117,7 +117,7 @@ class Deleted(Value):
 
     messages: tuple[MessageRef, ...]
     keys: tuple[str, ...]
-    """The `Heard.dedupe_key` that each would have if a person wrote it."""
+    """The `IncomingMessage.dedupe_key` that each would have if a person wrote it."""
 
 
 class Revised(Value):
@@ -144,11 +144,11 @@ class Taken(Value):
     """A sentence that only its author sees."""
 
 
-class Said(Value):
+class HistoryMessage(Value):
     """A message that was written in a thread before the conversation began."""
 
     key: str
-    """The `Heard.dedupe_key` that it has, or would have."""
+    """The `IncomingMessage.dedupe_key` that it has, or would have."""
     author: Actor
     text: PersonText
     files: tuple[PersonText, ...] = ()
@@ -156,7 +156,7 @@ class Said(Value):
     """True if the agent itself wrote it."""
 
 
-class Written(Value):
+class InboxMessage(Value):
     """A person's message that a turn passes to the model."""
 
     key: str
@@ -217,7 +217,7 @@ class Offer(Value):
     """The step of the interview in which the offer was made."""
 
 
-class Chosen(Value):
+class OfferResult(Value):
     """The result of a choice on an offer, for the bot that delivered it."""
 
     over: bool
@@ -304,7 +304,7 @@ class News(Value):
     """The calls of the model's newest message, each with the ask about it."""
     answering: tuple[Actor, ...] = ()
     """The authors of the words in the outcomes of these calls."""
-    written: tuple[Written, ...] = ()
+    written: tuple[InboxMessage, ...] = ()
     halt: Halt | None = None
     known: tuple[Actor, ...] = ()
     """The authors of all earlier messages."""
@@ -319,7 +319,7 @@ class CallsToRun(Value):
     calls: tuple[Call, ...]
 
 
-class Requested(Value):
+class ApprovalContext(Value):
     """The context of a turn's calls: their requesters, and earlier decisions."""
 
     requesters: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
@@ -336,7 +336,7 @@ class Requested(Value):
     """Error texts for the model, by the id of each call that can never run. People are not asked about these calls."""
 
 
-class Say(Value):
+class OutgoingMessage(Value):
     """A text for people, to be delivered once."""
 
     target: str
@@ -375,7 +375,7 @@ class Reading(Value):
 
     steps: tuple[Step, ...] = ()
     """The steps to apply if the message is an answer. The message itself is then kept only for deduplication."""
-    say: Say | None = None
+    say: OutgoingMessage | None = None
     """The reply or question to its author if it is not an answer."""
 
 
@@ -407,8 +407,8 @@ class TurnEnd(Value):
     content: Blocks = ()
     """The model's message for the transcript; empty if the turn failed."""
     calls: tuple[ToolCall, ...] = ()
-    say: Say | None = None
-    notice: Say | None = None
+    say: OutgoingMessage | None = None
+    notice: OutgoingMessage | None = None
     """A short text that says what went wrong."""
     forget: Literal["nothing", "last", "all"] = "nothing"
     """The part of the history that is not sent again, because the model refused it or it no longer fits."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 __all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decided"]
 
 from askback.domain import late_answers
-from askback.domain.actions import Action, Cancel, Look, Open, Postpone, Write
+from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, ShowDetails, SubmitText
 from askback.domain.ask import Admits, Ask
 from askback.domain.card import (
     AskText,
+    Details,
     FieldErrors,
     Notice,
     Redraw,
     Response,
-    Whole,
     reason_field,
     text_field,
     vote_field,
 )
 from askback.domain.identity import MessageRef
 from askback.domain.interview import Closed, step
-from askback.domain.voting import Unreasoned, vote
+from askback.domain.voting import ReasonRequired, vote
 from askback.errors import PersonError
 
 NOT_TO_CANCEL = "Only whoever asked for this can take it back. To refuse it, choose that option."
@@ -43,12 +43,12 @@ def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool =
     if refusal is not None:
         return None, refusal
     adopted = _adopt(ask, action.message)
-    if isinstance(action.deed, Look):
+    if isinstance(action.deed, ShowDetails):
         return adopted, _whole(ask)
     approval = ask.policy.approval
     try:
         interview = step(ask.interview, action) if approval is None else vote(ask.interview, approval, action)
-    except Unreasoned as missing:
+    except ReasonRequired as missing:
         field = vote_field(ask.id, ask.interview, missing.index, missing.reason)
         asked = str(missing)
         return adopted, FieldErrors(message=asked, field=field) if asked else AskText(field=field)
@@ -59,12 +59,12 @@ def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool =
     except PersonError as error:
         return adopted, Notice(text=str(error), card=ask.card())
     after = adopted.evolve(interview=interview)
-    if isinstance(action.deed, Open):
+    if isinstance(action.deed, OpenTextField):
         return after, AskText(field=text_field(ask.id, interview))
-    if isinstance(action.deed, Postpone):
+    if isinstance(action.deed, OpenDecline):
         return after, AskText(field=reason_field(ask.id, interview))
     stayed = interview.turn == ask.interview.turn
-    if stayed and isinstance(action.deed, Write) and interview.draft.unsent is not None:
+    if stayed and isinstance(action.deed, SubmitText) and interview.draft.unsent is not None:
         message = interview.question.rules.problem(interview.draft.unsent) or ""
         return after, FieldErrors(message=message, field=text_field(ask.id, interview))
     return after, Redraw()
@@ -82,7 +82,7 @@ def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Not
         case Cancel() if approval is not None and denied is None:
             # One of several voters does not end it for the others.
             return Notice(text=NOT_TO_CANCEL, denied="not_to_cancel")
-        case Look() if asker:
+        case ShowDetails() if asker:
             return None
         case _ if denied is None:
             return None
@@ -94,7 +94,7 @@ def _whole(ask: Ask) -> Response:
     question = ask.interview.question
     if question.details is None:
         return Notice(text="The card shows everything.")
-    return Whole(ask_id=ask.id, title=question.header or "The whole", text=question.details)
+    return Details(ask_id=ask.id, title=question.header or "The whole", text=question.details)
 
 
 def _adopt(ask: Ask, message: MessageRef | None) -> Ask:

@@ -13,9 +13,9 @@ __all__ = [
     "Draft",
     "Incomplete",
     "Interview",
-    "Mark",
     "NotPossible",
     "Phase",
+    "SelectionSnapshot",
     "Stale",
     "counted",
     "has_counted",
@@ -31,18 +31,18 @@ from askback.domain.actions import (
     Back,
     Cancel,
     Choose,
+    ClearText,
     Decline,
     Deed,
-    Erase,
     GoTo,
-    Look,
     Next,
-    Open,
-    Postpone,
+    OpenDecline,
+    OpenTextField,
     Review,
     Select,
+    ShowDetails,
     Submit,
-    Write,
+    SubmitText,
 )
 from askback.domain.form import Answer, Choice, Form, Outcome, Question, Vote
 from askback.errors import PersonError
@@ -79,7 +79,7 @@ class NotPossible(PersonError):
     """The question does not offer this action. No card of ours shows such a control."""
 
 
-class Mark(Value):
+class SelectionSnapshot(Value):
     """The options that one person's screen last showed as ticked on one rendering.
 
     Kept until the interview moves, to recognise clicks that are delivered twice or late.
@@ -99,7 +99,7 @@ class Draft(Value):
     """A written answer that keeps the rules."""
     unsent: str | None = None
     """A written answer that breaks the rules, kept so that the person can correct it."""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[SelectionSnapshot, ...] = ()
     seen: bool
     """True if the question has been shown to people."""
 
@@ -197,7 +197,7 @@ def step(interview: Interview, action: Action) -> Interview:
 
 def counted(interview: Interview, action: Action) -> Interview:
     """Return the interview with this click recorded as applied."""
-    if action.delivery is None or isinstance(action.deed, Open | Postpone | Look):
+    if action.delivery is None or isinstance(action.deed, OpenTextField | OpenDecline | ShowDetails):
         return interview
     # If many people decide, their clicks must not push out an earlier one: delivered again, it would undo a change.
     kept = max(KEPT_DELIVERIES, KEPT_FOR_EACH_VOTE * len(interview.votes))
@@ -223,7 +223,7 @@ def _stepped(interview: Interview, action: Action) -> Interview:
                 f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
             )
             return settle(interview, Outcome(status="declined", at=action.at, by=action.actor, reason=reason or None))
-        case Postpone() | Look():
+        case OpenDecline() | ShowDetails():
             return interview
         case _:
             pass
@@ -253,7 +253,7 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
 def _at_question(interview: Interview, deed: Deed, action: Action) -> Interview:
     question = interview.question
     match deed:
-        case Open():
+        case OpenTextField():
             _must(
                 question.allow_custom,
                 "Please choose one of the options: a written answer is not asked for here.",
@@ -266,9 +266,9 @@ def _at_question(interview: Interview, deed: Deed, action: Action) -> Interview:
         case Select():
             _must(question.multi_select, "Only one of these options can be chosen.")
             return _select(interview, deed, action)
-        case Write(text=text):
+        case SubmitText(text=text):
             return _write(interview, text, action)
-        case Erase():
+        case ClearText():
             return _put(interview, interview.draft.evolve(text=None, unsent=None))
         case Submit():
             _must(
@@ -340,7 +340,7 @@ def _select(interview: Interview, deed: Select, action: Action) -> Interview:
             return interview
         base = set(mark.chosen)
     chosen = tuple(sorted((set(draft.chosen) | (shown - base)) - (base - shown)))
-    marks[who, revision] = Mark(who=who, revision=revision, order=deed.order, chosen=tuple(sorted(shown)))
+    marks[who, revision] = SelectionSnapshot(who=who, revision=revision, order=deed.order, chosen=tuple(sorted(shown)))
     return _put(interview, draft.evolve(chosen=chosen, marks=tuple(marks.values())[-KEPT_MARKS:]))
 
 

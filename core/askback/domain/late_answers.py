@@ -6,9 +6,9 @@ __all__ = ["heard", "notice", "over", "text"]
 
 import hashlib
 
-from askback.domain.actions import Action, Choose, Decline, Write
+from askback.domain.actions import Action, Choose, Decline, SubmitText
 from askback.domain.ask import Admits, Ask
-from askback.domain.conversation import Heard
+from askback.domain.conversation import IncomingMessage
 from askback.domain.interview import has_counted
 from askback.text.literal import fit
 
@@ -22,7 +22,7 @@ LOST = "What you wrote reached nobody."
 def text(action: Action) -> str:
     """Return the text that a person wrote to an ask; empty if they wrote nothing."""
     match action.deed:
-        case Write(text=written):
+        case SubmitText(text=written):
             return written.strip()
         case Decline(reason=reason) | Choose(reason=reason):
             return (reason or "").strip()
@@ -30,7 +30,7 @@ def text(action: Action) -> str:
             return ""
 
 
-def heard(ask: Ask, action: Action, admits: Admits) -> Heard | None:
+def heard(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | None:
     """Return the message to keep from a late action: a text by a person who had the right to answer. None if none.
 
     The same text by the same person is one message, however often it is delivered or sent.
@@ -43,7 +43,7 @@ def heard(ask: Ask, action: Action, admits: Admits) -> Heard | None:
     interview = ask.interview
     prompt = f"“{fit(interview.question.prompt, PROMPT)}”" if interview.form.is_single else "your questions"
     digest = hashlib.sha256(f"{action.actor.id}\0{written}".encode("utf-8", "surrogatepass")).hexdigest()
-    return Heard(
+    return IncomingMessage(
         place=ask.place,
         author=action.actor,
         text=f"(too late to be an answer to {prompt}) {written}",

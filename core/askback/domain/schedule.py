@@ -9,7 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import REMINDER, Say
+from askback.domain.conversation import REMINDER, OutgoingMessage
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
@@ -42,7 +42,7 @@ def unclear(ask: Ask, now: datetime) -> tuple[str, ...]:
 
 def due(
     ask: Ask, now: datetime, members: Mapping[str, tuple[Actor, ...]] = NOTHING_KNOWN
-) -> tuple[Ask | None, Say | None]:
+) -> tuple[Ask | None, OutgoingMessage | None]:
     """Return the changed ask and the reminder for people. The ask is None if nothing is due.
 
     `members` holds the members of each group, where they are known.
@@ -68,7 +68,7 @@ def due(
     return ask.evolve(policy=after, interview=interview), _told(ask, policy, after, members) if ask.messages else None
 
 
-def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]) -> Say | None:
+def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]) -> OutgoingMessage | None:
     reminded = len(after.reminders) != len(before.reminders)
     told = missing(ask.interview, after, after.approval)
     if told is not None and not reminded:
@@ -79,7 +79,7 @@ def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[A
         return None
     sentence = REMINDED if reminded else ESCALATED
     left = f"{len(after.reminders)}.{len(after.escalations)}"
-    return Say(
+    return OutgoingMessage(
         target=f"{REMINDER}{ask.id}:{left}",
         text=sentence.format(question=f"“{fit(ask.interview.question.prompt, PROMPT)}”"),
         markdown=False,

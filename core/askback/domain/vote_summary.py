@@ -28,7 +28,7 @@ from typing import Final, Literal
 from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.identity import Actor
 from askback.domain.policy import OpenTo, Who
-from askback.domain.voting import Tally
+from askback.domain.voting import VoteCount
 from askback.text.literal import fit
 
 Verdict = Literal["approved", "refused", "decided"]
@@ -61,7 +61,7 @@ def crowd(who: Who) -> str | None:
     return f"{len(who.people)} people" if len(who.people) > LISTED and not who.anyone else None
 
 
-def requesters(tally: Tally) -> tuple[tuple[Actor, ...], str]:
+def requesters(tally: VoteCount) -> tuple[tuple[Actor, ...], str]:
     """Return the requesters to name, and the text after their names that counts the others."""
     shown = tally.requesters if len(tally.requesters) <= REQUESTERS else tally.requesters[: REQUESTERS - 1]
     more = len(tally.requesters) - len(shown)
@@ -73,7 +73,7 @@ def not_deciding(requesters: int) -> str:
     return f", who {'does' if requesters == 1 else 'do'} not decide"
 
 
-def rule(card: Card, tally: Tally) -> str:
+def rule(card: Card, tally: VoteCount) -> str:
     """Return the rule of the decision, such as "2 have to agree; one “No” ends it. “No” needs a reason."."""
     many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
     one = len(_others(card, tally)) == 1
@@ -89,7 +89,7 @@ def rule(card: Card, tally: Tally) -> str:
     return f"{said}. {_labels(card, tally.reasons)} needs a reason."
 
 
-def progress(card: Card, tally: Tally) -> str | None:
+def progress(card: Card, tally: VoteCount) -> str | None:
     """Return the progress: "1 of 2 agree", or "1 of 2 agreed" once it has ended. None before the first vote."""
     if not tally.votes:
         return None
@@ -109,19 +109,19 @@ def progress(card: Card, tally: Tally) -> str | None:
     return ", ".join(said)
 
 
-def side(tally: Tally, index: int) -> Verdict:
+def side(tally: VoteCount, index: int) -> Verdict:
     """Return the kind of decision that choosing this option leads to."""
     return "refused" if index in tally.refusing else "approved" if index in tally.approving else "decided"
 
 
-def verdict(card: Card, tally: Tally) -> Verdict | None:
+def verdict(card: Card, tally: VoteCount) -> Verdict | None:
     """Return the decision. None if there is none, or none yet."""
     if card.ending is None or card.ending.status != "answered":
         return None
     return next((side(tally, item.number - 1) for item in card.items if item.chosen), None)
 
 
-def ended(card: Card, tally: Tally) -> str:
+def ended(card: Card, tally: VoteCount) -> str:
     """Return the result in a few words without a full stop."""
     found = verdict(card, tally)
     if found is not None:
@@ -145,12 +145,12 @@ def ended(card: Card, tally: Tally) -> str:
             return "Not decided"
 
 
-def _others(card: Card, tally: Tally) -> tuple[int, ...]:
+def _others(card: Card, tally: VoteCount) -> tuple[int, ...]:
     """Return the options that are not a "no", without those whose votes count for another one of these."""
     return _narrow(tally, (item.number - 1 for item in card.items if item.number - 1 not in tally.refusing))
 
 
-def _narrow(tally: Tally, indexes: Iterable[int]) -> tuple[int, ...]:
+def _narrow(tally: VoteCount, indexes: Iterable[int]) -> tuple[int, ...]:
     wider = {index for index, _ in tally.wider}
     return tuple(index for index in indexes if index not in wider)
 

@@ -6,9 +6,9 @@ Each person has one vote: their newest.
 
 from __future__ import annotations
 
-__all__ = ["Tally", "Unreasoned", "done", "missing", "tally", "vote"]
+__all__ = ["ReasonRequired", "VoteCount", "done", "missing", "tally", "vote"]
 
-from askback.domain.actions import Action, Cancel, Choose, Look
+from askback.domain.actions import Action, Cancel, Choose, ShowDetails
 from askback.domain.form import Answer, Choice, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, counted, has_counted, settle
@@ -17,7 +17,7 @@ from askback.internal.values import Value
 from askback.text.literal import literal
 
 
-class Unreasoned(NotPossible):
+class ReasonRequired(NotPossible):
     """The vote needs a reason, and it is missing or too long. An empty text means no reason was requested yet."""
 
     def __init__(self, index: int, problem: str = "", reason: str = "") -> None:
@@ -26,7 +26,7 @@ class Unreasoned(NotPossible):
         self.reason = reason
 
 
-class Tally(Value):
+class VoteCount(Value):
     """The state of a decision."""
 
     quorum: int
@@ -54,12 +54,12 @@ class Tally(Value):
         return sum(vote.choice.index in counted for vote in self.votes)
 
 
-def tally(interview: Interview, policy: Policy, approval: Approval) -> Tally:
+def tally(interview: Interview, policy: Policy, approval: Approval) -> VoteCount:
     """Return the state of the decision."""
     options = interview.question.options
     requesters = () if approval.own else approval.requesters
     places = {option.value: index for index, option in enumerate(options)}
-    return Tally(
+    return VoteCount(
         quorum=approval.quorum,
         refusals=approval.refusals,
         refusing=tuple(index for index, option in enumerate(options) if approval.refuses(option)),
@@ -88,15 +88,15 @@ def done(interview: Interview, approval: Approval | None) -> tuple[Actor, ...]:
 def vote(interview: Interview, approval: Approval, action: Action) -> Interview:
     """Return the interview after one action of a person who may decide or may cancel.
 
-    Raises `Unreasoned` if a reason has to be given first, and `Closed`, `Stale` or `NotPossible` if the action changes
-    nothing.
+    Raises `ReasonRequired` if a reason has to be given first, and `Closed`, `Stale` or `NotPossible` if the action
+    changes nothing.
     """
     if has_counted(interview, action):
         return interview
     if interview.phase == "closed":
         raise Closed("This question is closed already. Your click changed nothing.")
     match action.deed:
-        case Look():
+        case ShowDetails():
             return interview
         case Cancel():
             return counted(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
@@ -120,9 +120,9 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
         )
     why = (reason or "").strip()
     if approval.wants_reason(option) and not why:
-        raise Unreasoned(index, "" if reason is None else "Please say why: this decision needs a reason.")
+        raise ReasonRequired(index, "" if reason is None else "Please say why: this decision needs a reason.")
     if len(why) > LONGEST_REASON:
-        raise Unreasoned(index, f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(why):,}.", why)
+        raise ReasonRequired(index, f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(why):,}.", why)
     choice = Choice(index=index, value=option.value, label=option.label)
     mine = Vote(by=action.actor, choice=choice, reason=why or None, at=action.at)
     votes = (*(vote for vote in interview.votes if not vote.by.is_same_account(action.actor)), mine)

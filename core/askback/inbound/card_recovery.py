@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Heard, Say
+from askback.domain.conversation import IncomingMessage, OutgoingMessage
 from askback.domain.identity import Place
 from askback.manager import QuestionManager
-from askback.ports.platform import Gone, Messages, Platform, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Platform, RetryableError
 from askback.store.store import Store
 
 log = logging.getLogger("askback.cards")
@@ -25,10 +25,10 @@ HERE = "The question is here:"
 ABOVE = "The question is above. I could not look it up just now."
 
 
-class CardGone(Gone):
+class CardGone(MessageNotFound):
     """The first message of a card no longer exists."""
 
-    def __init__(self, ask: Ask, why: Gone) -> None:
+    def __init__(self, ask: Ask, why: MessageNotFound) -> None:
         super().__init__(str(why))
         self.ask = ask
         """The ask as it was when the card should have been drawn."""
@@ -84,9 +84,9 @@ class Cards:
             async with asyncio.timeout(LOOK_SECONDS):
                 missing = await platform.missing(ask.place, ask.messages)
                 link = None if missing else await platform.link(ask.messages[0])
-        except Gone:
+        except MessageNotFound:
             missing, link = ask.messages[:1], None
-        except (Undeliverable, TryLater, TimeoutError) as error:
+        except (DeliveryError, RetryableError, TimeoutError) as error:
             why = str(error) or "the platform does not answer."
             log.warning("The link to a question is not to be had: %s", why, extra={"action": "no_link"})
             return Sight()
@@ -94,7 +94,7 @@ class Cards:
             return Sight(posted_again=await self.lost(ask, missing))
         return Sight(link=link)
 
-    async def show(self, heard: Heard) -> bool:
+    async def show(self, heard: IncomingMessage) -> bool:
         """Show the open questions of a place to a person who asks for them. Return False if none is open there."""
         asks = await self._open_in(heard.place)
         for ask in asks:
@@ -105,7 +105,9 @@ class Cards:
             sight = await self.look(ask)
             if not sight.posted_again:
                 text = ABOVE if sight.link is None else HERE
-                say = Say(target=f"show:{ask.id}:{heard.dedupe_key}", text=text, markdown=False, link=sight.link)
+                say = OutgoingMessage(
+                    target=f"show:{ask.id}:{heard.dedupe_key}", text=text, markdown=False, link=sight.link
+                )
                 await self._store.queue(say, ask_id=ask.id)
         if asks:
             self._manager.nudge()

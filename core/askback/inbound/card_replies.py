@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CardReplies"]
+__all__ = ["CardTextAnswers"]
 
 import logging
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from askback.domain.actions import Action, Deed
 from askback.domain.ask import Ask
 from askback.domain.card import Notice, Redraw
-from askback.domain.conversation import NO_TEXT, Heard, Taken
+from askback.domain.conversation import NO_TEXT, IncomingMessage, Taken
 from askback.inbound import typed_text
 from askback.inbound.commands import command_of
 from askback.inbound.quoting import quoted
@@ -37,7 +37,7 @@ NOT_COUNTED = "I did not count that as your answer to {question}. Please use its
 WHICH = "That could answer several questions here. Please use the card of the one that you mean."
 
 
-class CardReplies:
+class CardTextAnswers:
     """Takes typed labels as answers, and explains how to answer. A typed label counts like a click by its author."""
 
     def __init__(
@@ -51,7 +51,7 @@ class CardReplies:
         self._agent = agent
         self._told: Recent[tuple[str, str], None] = Recent(REMEMBERED)
 
-    async def hear(self, heard: Heard, *, begin: bool) -> Taken | None:
+    async def hear(self, heard: IncomingMessage, *, begin: bool) -> Taken | None:
         """Take a message as an answer, or explain how to answer. None leaves the message to other listeners.
 
         The answer is committed when this returns. Raises `StoreError`.
@@ -74,7 +74,7 @@ class CardReplies:
         ask = exact[0][0] if exact else under[-1]
         return Taken(new=False, notice=self._once(ask, heard, WHICH if exact else self._how(ask, heard)))
 
-    def _meant(self, ask: Ask, heard: Heard) -> tuple[Deed, ...]:
+    def _meant(self, ask: Ask, heard: IncomingMessage) -> tuple[Deed, ...]:
         """Return the deeds by which a message answers a question. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return ()
@@ -82,7 +82,7 @@ class CardReplies:
             return ()
         return typed_text.answer(ask.interview, heard.text)
 
-    async def _count(self, ask: Ask, deeds: tuple[Deed, ...], heard: Heard) -> Taken:
+    async def _count(self, ask: Ask, deeds: tuple[Deed, ...], heard: IncomingMessage) -> Taken:
         turn = ask.interview.turn
         for number, deed in enumerate(deeds):
             action = Action(
@@ -103,7 +103,7 @@ class CardReplies:
         log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
         return Taken(new=False)
 
-    def _how(self, ask: Ask, heard: Heard) -> str:
+    def _how(self, ask: Ask, heard: IncomingMessage) -> str:
         refusal = self._manager.refusal(ask, heard.author)
         if refusal is not None:
             return refusal
@@ -114,7 +114,7 @@ class CardReplies:
         more = ["…"] if len(options) > LABELS else []
         return BY_LABEL.format(question=quoted(ask), labels=", ".join([*labels, *more]))
 
-    def _once(self, ask: Ask, heard: Heard, words: str) -> str | None:
+    def _once(self, ask: Ask, heard: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""
         key = (ask.id, heard.author.id)
         if key in self._told:
@@ -123,7 +123,7 @@ class CardReplies:
         return words
 
 
-def _under(asks: tuple[Ask, ...], heard: Heard, *, begin: bool) -> tuple[Ask, ...]:
+def _under(asks: tuple[Ask, ...], heard: IncomingMessage, *, begin: bool) -> tuple[Ask, ...]:
     """Return the questions of programs to whose cards a message belongs.
 
     The message is in the same place as the card, in the thread under it, or refers to it. Or it is written to the bot

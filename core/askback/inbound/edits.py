@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Changes"]
+__all__ = ["EditRouter"]
 
 import logging
 import time
@@ -11,7 +11,7 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Deleted, Edited, Revised, Taken
 from askback.domain.identity import Place
 from askback.inbound.card_recovery import Cards
-from askback.inbound.message_router import Reception
+from askback.inbound.message_router import MessageRouter
 from askback.internal.bounded_cache import Recent
 from askback.manager import QuestionManager
 from askback.store.store import Store
@@ -30,10 +30,10 @@ ANSWERED = "That question was answered already{answer}. Your edit changes nothin
 COUNTED = "Your message counted as an answer already. To change it, please use the card."
 
 
-class Changes:
+class EditRouter:
     """Takes edits and deletions from the bots. Their effects are committed when a method returns."""
 
-    def __init__(self, store: Store, manager: QuestionManager, cards: Cards, reception: Reception | None) -> None:
+    def __init__(self, store: Store, manager: QuestionManager, cards: Cards, reception: MessageRouter | None) -> None:
         """`reception` is None where no agent runs; then only cards matter."""
         self._store = store
         self._manager = manager

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from askback.domain.identity import MessageRef
-from askback.ports.platform import Gone, Messages, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages
 
 P = TypeVar("P")
 
@@ -24,15 +24,16 @@ async def bring(
 ) -> Messages:
     """Bring the parts into the `known` messages, except the first parts, whose messages are `done` already.
 
-    Return the messages that hold the parts. A deleted message is posted again, with its number. Raises `Gone` if the
-    first message was deleted, `Undeliverable` if `post` raises `Gone`, and whatever else the three functions raise.
+    Return the messages that hold the parts. A deleted message is posted again, with its number. Raises
+    `MessageNotFound` if the first message was deleted, `DeliveryError` if `post` raises `MessageNotFound`, and
+    whatever else the three functions raise.
     """
     shown = list(done)
     for number, part in enumerate(parts[len(done) :], len(done)):
         if number < len(known):
             try:
                 await change(known[number], part)
-            except Gone:
+            except MessageNotFound:
                 if number == 0:
                     raise
             else:
@@ -40,9 +41,9 @@ async def bring(
                 continue
         try:
             shown.append(await post(part, number))
-        except Gone as gone:
+        except MessageNotFound as gone:
             # The target of the post is gone, such as a thread. The card's own messages may still exist.
-            raise Undeliverable(str(gone)) from gone
+            raise DeliveryError(str(gone)) from gone
     for surplus in known[len(parts) :]:
         await remove(surplus)
     return tuple(shown)

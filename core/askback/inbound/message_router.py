@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["NOT_HERE", "NOT_STOPPED", "Reception"]
+__all__ = ["NOT_HERE", "NOT_STOPPED", "MessageRouter"]
 
 import logging
 from collections.abc import Mapping
 
 from askback.agent.loop import Agent
 from askback.domain.access import Access
-from askback.domain.conversation import Conversation, Heard, NotStopped, Received, Say, Taken
+from askback.domain.conversation import Conversation, IncomingMessage, NotStopped, OutgoingMessage, Received, Taken
 from askback.domain.identity import Actor, Place
 from askback.inbound.card_recovery import Cards
 from askback.inbound.commands import command_of
-from askback.inbound.text_answers import Replies
+from askback.inbound.text_answers import TextAnswers
 from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
@@ -42,7 +42,7 @@ NEW = "This is a new conversation: I have set aside what was said before."
 FILES = "I cannot read files, so I do not know what is in {names}. If it matters, please paste the text here."
 
 
-class Reception:
+class MessageRouter:
     """Takes people's messages from the bots. Their effects are committed when a method returns."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Reception:
         cards: Cards | None = None,
     ) -> None:
         """`access` maps platforms to access rules. On a platform without rules, anyone may talk to the bot."""
-        self.replies = Replies(store, manager, typed)
+        self.replies = TextAnswers(store, manager, typed)
         self._store = store
         self._manager = manager
         self._agent = agent
@@ -64,7 +64,7 @@ class Reception:
         self._access: Mapping[str, Access] = access if access is not None else {}
         self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
 
-    async def hear(self, heard: Heard, *, begin: bool) -> Taken:
+    async def hear(self, heard: IncomingMessage, *, begin: bool) -> Taken:
         """Take a message from a person. Its effect is committed when this returns. `begin` permits a new
         conversation."""
         refusal = self.refusal(heard)
@@ -93,7 +93,7 @@ class Reception:
         self._manager.nudge()
         return Taken(new=True)
 
-    async def _start_over(self, heard: Heard, hearing: telemetry.Hearing, *, begin: bool) -> Taken:
+    async def _start_over(self, heard: IncomingMessage, hearing: telemetry.Hearing, *, begin: bool) -> Taken:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.conversation(heard.place)
         if before is not None and not self._may_stop(before, heard.author):
@@ -116,10 +116,12 @@ class Reception:
         conversation = await self._store.conversation(place)
         if conversation is None:
             return NOT_STOPPED
-        heard = Heard(place=conversation.place, author=by, text="stop", dedupe_key=f"stop:{key}", at=utc_now())
+        heard = IncomingMessage(
+            place=conversation.place, author=by, text="stop", dedupe_key=f"stop:{key}", at=utc_now()
+        )
         return await self._stop(conversation, by, heard)
 
-    async def _stop(self, conversation: Conversation, by: Actor, heard: Heard) -> NotStopped | None:
+    async def _stop(self, conversation: Conversation, by: Actor, heard: IncomingMessage) -> NotStopped | None:
         if not self._may_stop(conversation, by):
             return NotStopped(notice=_not_yours(conversation, "stop it"))
         stopped = await self._store.stop(conversation.id, by, heard=heard)
@@ -131,7 +133,7 @@ class Reception:
         self._agent.rests(conversation)
         return None
 
-    async def _stop_by_word(self, heard: Heard, *, begin: bool) -> Taken:
+    async def _stop_by_word(self, heard: IncomingMessage, *, begin: bool) -> Taken:
         conversation = await self._store.conversation(heard.place)
         if conversation is None:
             return Taken(new=False, notice=NOTHING_TO_STOP if begin else None)
@@ -142,12 +144,12 @@ class Reception:
         access = self._access.get(by.platform)
         return conversation.starter.is_same_person(by) or (access is not None and access.is_admin(by))
 
-    def refusal(self, heard: Heard) -> str | None:
+    def refusal(self, heard: IncomingMessage) -> str | None:
         """Return the reason this person may not talk to the bot there; None if they may."""
         access = self._access.get(heard.place.platform)
         return None if access is None else access.refusal(heard.author, heard.place, direct=heard.direct)
 
-    def _once(self, heard: Heard, refusal: str) -> str | None:
+    def _once(self, heard: IncomingMessage, refusal: str) -> str | None:
         """Return the refusal, or None if this person has received it lately."""
         author, access = heard.author, self._access.get(heard.place.platform)
         if not self._refused.allows((author.platform, author.id)):
@@ -160,13 +162,13 @@ class Reception:
             log.info("Somebody who may not talk to the bot was told so.", extra=extra)
         return refusal
 
-    async def _tell_files(self, conversation: Conversation, heard: Heard) -> None:
+    async def _tell_files(self, conversation: Conversation, heard: IncomingMessage) -> None:
         names = ", ".join(fit(name, LONGEST_FILE) for name in heard.files[:NAMED])
         more = f" and {len(heard.files) - NAMED} more" if len(heard.files) > NAMED else ""
-        say = Say(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names + more), markdown=False)
+        say = OutgoingMessage(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names + more), markdown=False)
         await self._store.queue(say, conversation.id)
 
-    async def _tell_waiting(self, received: Received, heard: Heard) -> None:
+    async def _tell_waiting(self, received: Received, heard: IncomingMessage) -> None:
         """Tell people once which answer the conversation waits for. Their messages are kept for later."""
         ask = received.waiting_for[0]
         who = ask.policy.who
@@ -182,7 +184,7 @@ class Reception:
             )
         else:
             text = f"I have noted that. {waiting} the question above{count} and go on after it."
-        say = Say(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
+        say = OutgoingMessage(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
         await self._store.tell_waiting(received.conversation.id, say, ask.id)
 
 

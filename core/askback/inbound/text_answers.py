@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["UNKNOWN", "Replies"]
+__all__ = ["UNKNOWN", "TextAnswers"]
 
 import logging
 import secrets
@@ -14,14 +14,14 @@ from askback.domain.card import FieldErrors, Notice, Redraw
 from askback.domain.conversation import (
     NO_TEXT,
     OFFER,
-    Chosen,
     Edited,
-    Heard,
+    IncomingMessage,
     Offer,
+    OfferResult,
+    OutgoingMessage,
     Reading,
     Received,
     Revised,
-    Say,
     Step,
 )
 from askback.domain.decision import decided
@@ -54,7 +54,7 @@ MOVED_ON = "The card has moved on to another question meanwhile, so this stays a
 Kind = Literal["answer", "message"]
 
 
-class Replies:
+class TextAnswers:
     """Handles people's messages in places with open questions."""
 
     def __init__(self, store: Store, manager: QuestionManager, typed_replies: TypedReplies = "offer") -> None:
@@ -62,7 +62,7 @@ class Replies:
         self._manager = manager
         self._typed: TypedReplies = typed_replies
 
-    async def receive(self, heard: Heard, *, begin: bool) -> Received | None:
+    async def receive(self, heard: IncomingMessage, *, begin: bool) -> Received | None:
         """Store a message, as the answer to an open question if it is one. It is committed when this returns.
 
         None means that this place has no conversation and `begin` does not start one.
@@ -86,14 +86,14 @@ class Replies:
             self._counted(revised.ask, settled=revised.settled)
         return revised
 
-    async def choose(self, offer_id: str, by: Actor, *, use: bool) -> Chosen:
+    async def choose(self, offer_id: str, by: Actor, *, use: bool) -> OfferResult:
         """Apply a person's choice on an offer: use their message as the answer, or leave it a message.
 
         The choice is committed when this returns. Raises `StoreBusy` if it cannot be committed within 2 s.
         """
         ask_id, counts = "", False
 
-        def decision(offered: Offered | None, ask: Ask | None) -> tuple[Chosen, Kind | None, tuple[Step, ...]]:
+        def decision(offered: Offered | None, ask: Ask | None) -> tuple[OfferResult, Kind | None, tuple[Step, ...]]:
             nonlocal ask_id, counts
             answer, kind, steps = chosen(offered, ask, by, self._manager.admits, use=use)
             ask_id, counts = "" if ask is None else ask.id, bool(steps)
@@ -111,7 +111,7 @@ class Replies:
             self._manager.nudge()
         return answer
 
-    async def names_option(self, heard: Heard) -> bool:
+    async def names_option(self, heard: IncomingMessage) -> bool:
         """Return True if a message that could be a command is an option of a question that its author may answer."""
         if self._typed == "off":
             return False
@@ -127,7 +127,7 @@ class Replies:
             self._manager.nudge()
 
 
-def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> Reading:
+def read(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> Reading:
     """Classify a message by the open asks of its place, oldest first. Pure; runs inside the commit.
 
     By writing it, its author becomes a participant of the thread.
@@ -175,17 +175,17 @@ def read(heard: Heard, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits
 
 def chosen(
     offered: Offered | None, ask: Ask | None, by: Actor, admits: Admits, *, use: bool
-) -> tuple[Chosen, Kind | None, tuple[Step, ...]]:
+) -> tuple[OfferResult, Kind | None, tuple[Step, ...]]:
     """Return the response to a choice on an offer, the message's kind from then on, and the steps of an answer.
 
     Pure; runs inside the commit.
     """
     if offered is None:
-        return Chosen(over=False, notice=UNKNOWN, known=False), None, ()
+        return OfferResult(over=False, notice=UNKNOWN, known=False), None, ()
     if not offered.author.is_same_person(by):
-        return Chosen(over=False, notice=NOT_YOURS.format(name=offered.author.called)), None, ()
+        return OfferResult(over=False, notice=NOT_YOURS.format(name=offered.author.called)), None, ()
     if not use or offered.state == "answer":
-        return Chosen(over=True), "message", ()
+        return OfferResult(over=True), "message", ()
     problem: str | None = None
     if ask is None or ask.outcome is not None:
         problem = OVER
@@ -196,9 +196,9 @@ def chosen(
     else:
         steps = _meant(ask, offered.text, by, admits)
         if isinstance(steps, tuple):
-            return Chosen(over=True), "answer", steps
+            return OfferResult(over=True), "answer", steps
         problem = steps
-    return Chosen(over=True, notice=problem), "message", ()
+    return OfferResult(over=True, notice=problem), "message", ()
 
 
 def _may_answer(ask: Ask, author: Actor, admits: Admits) -> bool:
@@ -255,7 +255,7 @@ def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> 
     return tuple(steps)
 
 
-def _refused_vote(mine: tuple[Ask, ...], heard: Heard, admits: Admits) -> Say | None:
+def _refused_vote(mine: tuple[Ask, ...], heard: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
         deeds = () if ask.policy.approval is None else typed_text.answer(ask.interview, heard.text)
@@ -267,5 +267,5 @@ def _refused_vote(mine: tuple[Ask, ...], heard: Heard, admits: Admits) -> Say | 
     return None
 
 
-def _told(heard: Heard, text: str, target: str) -> Say:
-    return Say(target=target, text=text, markdown=False, only_for=heard.author, reply_to=heard.ref)
+def _told(heard: IncomingMessage, text: str, target: str) -> OutgoingMessage:
+    return OutgoingMessage(target=target, text=text, markdown=False, only_for=heard.author, reply_to=heard.ref)

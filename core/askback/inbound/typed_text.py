@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from askback.domain.actions import Choose, Decline, Deed, Next, Select, Submit, Write
+from askback.domain.actions import Choose, Decline, Deed, Next, Select, Submit, SubmitText
 from askback.domain.form import Option
 from askback.domain.interview import LONGEST_REASON, Interview
 
@@ -62,7 +62,7 @@ def answer(interview: Interview, text: str) -> tuple[Deed, ...]:
 
 def written(interview: Interview, text: str) -> tuple[Deed, ...]:
     """Return the deeds that give the text as a written answer, even if the card offers options."""
-    return (Write(text=text), *_onward(interview)) if interview.phase == "asking" else ()
+    return (SubmitText(text=text), *_onward(interview)) if interview.phase == "asking" else ()
 
 
 def names_option(interview: Interview, text: str) -> bool:

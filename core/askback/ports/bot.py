@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 __all__ = [
-    "Bot", "ChangesDoor", "ChooseOffer", "Connection", "Doors", "Hear", "Invitation", "NotInstalled", "Stop",
-    "bot_named", "bot_names", "bots", "configured_bots",
+    "Bot",
+    "BotServices",
+    "ChooseOffer",
+    "Connection",
+    "EditHandler",
+    "Hear",
+    "Invitation",
+    "NotInstalled",
+    "Stop",
+    "bot_named",
+    "bot_names",
+    "bots",
+    "configured_bots",
 ]  # fmt: skip
 
 import logging
@@ -19,7 +30,7 @@ from pydantic import JsonValue
 
 from askback.domain.access import Access
 from askback.domain.card import Card
-from askback.domain.conversation import Chosen, Deleted, Edited, Heard, NotStopped, Taken
+from askback.domain.conversation import Deleted, Edited, IncomingMessage, NotStopped, OfferResult, Taken
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
 from askback.ports.directory import Directory
@@ -37,19 +48,19 @@ GROUP = "askback.bots"
 
 
 class Hear(Protocol):
-    """Takes a message from a person; see `Reception.hear`."""
+    """Takes a message from a person; see `MessageRouter.hear`."""
 
-    def __call__(self, heard: Heard, *, begin: bool) -> Awaitable[Taken]: ...
+    def __call__(self, heard: IncomingMessage, *, begin: bool) -> Awaitable[Taken]: ...
 
 
 class Stop(Protocol):
-    """Stops the agent's turn, its tools and its questions in a place; see `Reception.stop`."""
+    """Stops the agent's turn, its tools and its questions in a place; see `MessageRouter.stop`."""
 
     def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[NotStopped | None]: ...
 
 
-class ChangesDoor(Protocol):
-    """Takes edits and deletions of people's messages; see `Changes`."""
+class EditHandler(Protocol):
+    """Takes edits and deletions of people's messages; see `EditRouter`."""
 
     def is_kept(self, key: str) -> Awaitable[bool]:
         """Return True if an edit of the message with that key can change anything."""
@@ -69,20 +80,20 @@ class ChangesDoor(Protocol):
 
 
 class ChooseOffer(Protocol):
-    """Takes the choice of any person on an offer; see `Replies.choose`."""
+    """Takes the choice of any person on an offer; see `TextAnswers.choose`."""
 
-    def __call__(self, offer_id: str, by: Actor, *, use: bool) -> Awaitable[Chosen]: ...
+    def __call__(self, offer_id: str, by: Actor, *, use: bool) -> Awaitable[OfferResult]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class BotServices:
     """The functions and objects that a bot may call."""
 
     manager: QuestionManager
     hear: Hear
     stop: Stop
     choose: ChooseOffer
-    changes: ChangesDoor
+    changes: EditHandler
     missed: Callable[[], None]
     """Call this when the bot listens again after a time in which it may have missed deletions."""
     routes: Sequence[web.RouteDef] = ()
@@ -167,7 +178,7 @@ class Bot(Protocol):
         """
         ...
 
-    def connect(self, doors: Doors) -> AbstractAsyncContextManager[Connection]:
+    def connect(self, doors: BotServices) -> AbstractAsyncContextManager[Connection]:
         """Connect with the bot's own settings. Raises `OperatorError` if they are missing or wrong."""
         ...
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["Gone", "Messages", "Mood", "Platform", "Prose", "TryLater", "Undeliverable"]
+__all__ = ["DeliveryError", "MessageNotFound", "Messages", "Mood", "Platform", "RetryableError", "TextStream"]
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Said, Say
+from askback.domain.conversation import HistoryMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.errors import AskbackError, OperatorError
 
@@ -20,15 +20,15 @@ Mood: TypeAlias = Literal["working", "waiting", "idle"]
 """The agent's state in a place: it writes or thinks, waits for people's answers, or does nothing."""
 
 
-class Undeliverable(OperatorError):
+class DeliveryError(OperatorError):
     """A permanent error of the platform: no such channel, not a member, token revoked. The text gives the reason."""
 
 
-class Gone(AskbackError):
+class MessageNotFound(AskbackError):
     """The message that was to be changed no longer exists."""
 
 
-class TryLater(AskbackError):
+class RetryableError(AskbackError):
     """A temporary error of the platform."""
 
     def __init__(self, message: str, seconds: float | None = None) -> None:
@@ -37,7 +37,7 @@ class TryLater(AskbackError):
         """Retry-After in seconds, if given."""
 
 
-class Prose(Protocol):
+class TextStream(Protocol):
     """The agent's text in a thread, while it is being streamed."""
 
     async def append(self, text: str) -> None:
@@ -45,7 +45,7 @@ class Prose(Protocol):
         ...
 
     async def finish(self, text: str) -> Messages:
-        """Post the whole text. Raises `Undeliverable`, `Gone` or `TryLater`."""
+        """Post the whole text. Raises `DeliveryError`, `MessageNotFound` or `RetryableError`."""
         ...
 
     async def abandon(self) -> None:
@@ -59,7 +59,10 @@ class Prose(Protocol):
 
 
 class Platform(Protocol):
-    """A chat platform. Every method raises `Undeliverable`, `Gone` or `TryLater`, and no other error on purpose."""
+    """A chat platform.
+
+    Every method raises `DeliveryError`, `MessageNotFound` or `RetryableError`, and no other error on purpose.
+    """
 
     @property
     def name(self) -> str: ...
@@ -68,11 +71,11 @@ class Platform(Protocol):
         """Post the card of an ask, or change the messages that it has."""
         ...
 
-    async def say(self, place: Place, say: Say) -> Messages:
+    async def say(self, place: Place, say: OutgoingMessage) -> Messages:
         """Post a text in a place, or finish the messages that it has."""
         ...
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> Prose:
+    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
         """Begin a streamed text, or continue one that a restart interrupted.
 
         `messages` are those that already exist. None means that this could not be looked up; nothing of the text is
@@ -83,12 +86,12 @@ class Platform(Protocol):
         ...
 
     async def find(
-        self, place: Place, nonce: str, *, say: Say | None = None, since: datetime | None = None
+        self, place: Place, nonce: str, *, say: OutgoingMessage | None = None, since: datetime | None = None
     ) -> Messages:
         """Return the messages that an earlier attempt posted under this name (an ask's id, a text's target).
 
         `say` is the text, and `since` the time of the first attempt, for platforms that forget names.
-        Raises `Undeliverable` if the bot may not read there.
+        Raises `DeliveryError` if the bot may not read there.
         """
         ...
 
@@ -100,7 +103,7 @@ class Platform(Protocol):
         """Return a permalink to the message; None if there is none."""
         ...
 
-    async def earlier(self, place: Place) -> tuple[Said, ...]:
+    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
         """Return the earlier messages of a thread, oldest first, without the bot's own cards.
 
         A long thread is cut to its newest messages.

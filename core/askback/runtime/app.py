@@ -17,19 +17,19 @@ from typing import cast
 from askback.agent.budget import Budget
 from askback.agent.client import ModelClient
 from askback.agent.loop import Agent, AgentSettings
-from askback.agent.tool_runner import Toolbox
+from askback.agent.tool_runner import ToolRunner
 from askback.domain.access import Access
-from askback.domain.conversation import Chosen, Heard, NotStopped, Taken
+from askback.domain.conversation import IncomingMessage, NotStopped, OfferResult, Taken
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Limits
 from askback.inbound.card_recovery import Cards
-from askback.inbound.card_replies import CardReplies
-from askback.inbound.edits import Changes
-from askback.inbound.message_router import NOT_HERE, Reception
+from askback.inbound.card_replies import CardTextAnswers
+from askback.inbound.edits import EditRouter
+from askback.inbound.message_router import NOT_HERE, MessageRouter
 from askback.inbound.text_answers import UNKNOWN
 from askback.manager import QuestionManager
 from askback.observability import telemetry
-from askback.ports.bot import Bot, Connection, Doors, bot_names
+from askback.ports.bot import Bot, BotServices, Connection, bot_names
 from askback.ports.platform import Platform
 from askback.runtime.backend import backing, recheck
 from askback.runtime.deleted_cards import Sweep
@@ -129,7 +129,9 @@ async def _running(
         if agent:
             model = await stack.enter_async_context(ModelClient(settings.model_key))
             tools = load_tools(settings.tools, settings.folder, settings.approval_tools)
-            toolbox = Toolbox(store, tools.own, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit)
+            toolbox = ToolRunner(
+                store, tools.own, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit
+            )
             await stack.enter_async_context(toolbox)
             brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox, access)
         retention = None if settings.retention is None else timedelta(seconds=settings.retention)
@@ -150,14 +152,14 @@ async def _running(
         reception = (
             None
             if brain is None
-            else Reception(store, manager, brain, platforms, access, settings.typed_replies, cards)
+            else MessageRouter(store, manager, brain, platforms, access, settings.typed_replies, cards)
         )
-        changes = Changes(store, manager, cards, reception)
+        changes = EditRouter(store, manager, cards, reception)
         sweep = Sweep(store, cards, platforms)
 
-        under_cards = CardReplies(store, manager, settings.typed_replies, cards, agent=reception is not None)
+        under_cards = CardTextAnswers(store, manager, settings.typed_replies, cards, agent=reception is not None)
 
-        async def hear(heard: Heard, *, begin: bool) -> Taken:
+        async def hear(heard: IncomingMessage, *, begin: bool) -> Taken:
             counted = await under_cards.hear(heard, begin=begin)
             if counted is not None:
                 return counted
@@ -173,13 +175,13 @@ async def _running(
 
         manager.may_end = lambda actor: actor.platform in access and access[actor.platform].is_admin(actor)
 
-        async def choose(offer_id: str, by: Actor, *, use: bool) -> Chosen:
+        async def choose(offer_id: str, by: Actor, *, use: bool) -> OfferResult:
             if reception is None:
-                return Chosen(over=False, notice=UNKNOWN, known=False)
+                return OfferResult(over=False, notice=UNKNOWN, known=False)
             return await reception.replies.choose(offer_id, by, use=use)
 
-        def doors(name: str) -> Doors:
-            return Doors(
+        def doors(name: str) -> BotServices:
+            return BotServices(
                 manager=manager,
                 hear=hear,
                 stop=stop,

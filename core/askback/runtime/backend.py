@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Backing", "Recheck", "backing", "recheck"]
+__all__ = ["Backend", "Recheck", "backing", "recheck"]
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -34,7 +34,7 @@ Recheck = Callable[[Signal], None]
 """Check again what another process changed."""
 
 
-class Backing(ABC):
+class Backend(ABC):
     """The database, with the behaviour that depends on how many processes work on it."""
 
     database: Database
@@ -54,7 +54,7 @@ class Backing(ABC):
         """Receive signals about other processes' changes until the block ends."""
 
 
-class _File(Backing):
+class _File(Backend):
     """An SQLite file: only this process works on it, and commands in other processes nudge it."""
 
     is_shared = False
@@ -94,7 +94,7 @@ def recheck(manager: QuestionManager, worker: Worker, agent: Agent | None) -> Re
 
 
 @asynccontextmanager
-async def backing(url: str, holder: str = "", served: Served = None) -> AsyncGenerator[Backing]:
+async def backing(url: str, holder: str = "", served: Served = None) -> AsyncGenerator[Backend]:
     """Open the database that `ASKBACK_DATABASE_URL` names, until the block ends.
 
     `holder` names this process and `served` its platforms, for other processes that try to open the same file.

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from askback.inbound.card_recovery import Cards
-from askback.ports.platform import Platform, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, Platform, RetryableError
 from askback.store.store import Store
 
 log = logging.getLogger("askback.cards")
@@ -85,13 +85,13 @@ class Sweep:
             try:
                 await self._look(platform, ask_id)
                 refusals, growing = 0, PAUSE_SECONDS
-            except TryLater as later:
+            except RetryableError as later:
                 # Put it last: a card that the platform can never show must not delay the others.
                 left.append(ask_id)
                 growing = min(growing * 2, LONGEST_SECONDS)
                 pause = growing if later.seconds is None else min(later.seconds, LONGEST_SECONDS)
                 log.info("A card cannot be looked at now: %s", later, extra={"action": "look_later", "ask_id": ask_id})
-            except Undeliverable as refusal:
+            except DeliveryError as refusal:
                 log.info("A card cannot be looked at: %s", refusal, extra={"action": "no_look", "ask_id": ask_id})
                 refusals += 1
             if refusals >= REFUSALS:

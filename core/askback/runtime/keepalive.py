@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Pulse"]
+__all__ = ["KeepAlive"]
 
 import asyncio
 from collections import deque
@@ -21,7 +21,7 @@ KEPT = 16
 """Number of measurements kept. The quickest counts; slower ones include stalls, also of this process itself."""
 
 
-class Pulse:
+class KeepAlive:
     """Measures one connection's round trips, and probes it."""
 
     def __init__(self, round_trip: float, *, shortest: float = SHORTEST) -> None:

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
 
-from askback.runtime.backend import Backing, Recheck
+from askback.runtime.backend import Backend, Recheck
 from askback.runtime.postgres_turns import JobTurns, unless_cancelled
 from askback.runtime.shutdown import end_tasks
 from askback.runtime.turns import Advance, Turns
@@ -32,7 +32,7 @@ LOOK_AGAIN = 3.0
 PAUSE_SECONDS = 1.0
 
 
-class SharedBacking(Backing):
+class SharedBacking(Backend):
     """Learn of other processes' commits through NOTIFY, and by polling if that fails."""
 
     is_shared = True

@@ -19,7 +19,7 @@ from askback.internal import clock
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
 from askback.observability import telemetry
-from askback.ports.platform import Gone, Messages, Platform, TryLater, Undeliverable
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Platform, RetryableError
 from askback.runtime.circuit_breaker import Breaker
 from askback.runtime.turns import LOOK_AGAIN, Turns, sleep
 from askback.store.errors import StoreError
@@ -333,7 +333,7 @@ class Worker:
             self._forget(item)
             if reached:
                 await self._answered(platform)
-        except TryLater as later:
+        except RetryableError as later:
             if later.seconds is None:
                 self._breaker(platform).failed(str(later))
             else:
@@ -343,14 +343,14 @@ class Worker:
         except _Hidden as hidden:
             await self._answered(platform)
             await self._later(item, str(hidden), None, LOOK_PAUSE)
-        except Undeliverable as refusal:
+        except DeliveryError as refusal:
             await self._answered(platform)
             await self._refused(item, str(refusal))
         except CardGone as gone:
             await self._answered(platform)
             if not await self._cards.lost(gone.ask):
                 await self._refused(item, str(gone))
-        except Gone as gone:
+        except MessageNotFound as gone:
             await self._answered(platform)
             await self._refused(item, str(gone))
         except StoreError:
@@ -384,7 +384,7 @@ class Worker:
             with telemetry.delivering(ask.trace, ask.place.platform):
                 try:
                     return await platform.show(ask)
-                except Gone as gone:
+                except MessageNotFound as gone:
                     raise CardGone(ask, gone) from gone
 
         await self._manager.redraw(item.ask_id, paint)
@@ -398,7 +398,7 @@ class Worker:
         """Find the card that an earlier attempt may have posted."""
         try:
             return await platform.find(ask.place, ask.id)
-        except (Undeliverable, Gone) as refusal:
+        except (DeliveryError, MessageNotFound) as refusal:
             # The first attempt was refused permanently, and nothing was posted.
             if ask.outcome is not None and item.attempts > 2:
                 raise _Hidden(
@@ -424,13 +424,13 @@ class Worker:
         if item.attempts > 1:
             try:
                 found = await platform.find(place, say.target, say=say, since=item.tried_at)
-            except (Undeliverable, Gone) as refusal:
+            except (DeliveryError, MessageNotFound) as refusal:
                 log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
                 found = ()
             say = say.evolve(messages=max(say.messages, found, key=len))
         try:
             messages = await platform.say(place, say)
-        except Gone:
+        except MessageNotFound:
             messages = await platform.say(place, say.evolve(messages=()))
         if say.offer is not None:
             await self._store.offered(say.offer.id, messages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Acted", "Asking", "TooManyOpen", "store_asks"]
+__all__ = ["Asking", "DecisionResult", "TooManyOpen", "store_asks"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
-from askback.domain.conversation import Heard, Say
+from askback.domain.conversation import IncomingMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Limits
 from askback.errors import CallerError
@@ -46,7 +46,7 @@ class TooManyOpen(CallerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Acted(Generic[T_co]):
+class DecisionResult(Generic[T_co]):
     """The result of a decision about an ask."""
 
     ask: Ask | None
@@ -92,9 +92,9 @@ class Asking(Transactions):
         decision: Callable[[Ask | None], tuple[Ask | None, T]],
         *,
         action: Action | None = None,
-        late: Callable[[Ask], Heard | None] | None = None,
+        late: Callable[[Ask], IncomingMessage | None] | None = None,
         is_audited: Callable[[T], bool] = lambda _: True,
-    ) -> Acted[T]:
+    ) -> DecisionResult[T]:
         """Change an ask in one commit, by a pure function of its newest state.
 
         `decision` returns the changed ask (None means no change) and an answer for the caller. `late` is pure too. It
@@ -103,46 +103,46 @@ class Asking(Transactions):
         changed then, unless its `in_doubt` is True.
         """
 
-        def work(connection: Connection) -> Acted[T]:
+        def work(connection: Connection) -> DecisionResult[T]:
             locks.lock_ask(connection, ask_id)
             before = asks.get(connection, ask_id)
             if before is not None:
                 before = participants.with_participants(connection, before)
             after, answer = decision(before)
             if before is None:
-                return Acted(None, answer, False)
+                return DecisionResult(None, answer, False)
             if after is None:
                 after = before
             heard = None if late is None else late(before)
             kept = heard is not None and decisions.keep_late(connection, before, heard)
             logged = action if is_audited(answer) else None
-            return Acted(after, answer, self._change(connection, before, after, logged), kept)
+            return DecisionResult(after, answer, self._change(connection, before, after, logged), kept)
 
         return await self._database.run(work, within=CLICK_SECONDS)
 
     async def attend(
-        self, ask_id: str, decision: Callable[[Ask, datetime], tuple[Ask | None, Say | None]]
-    ) -> Acted[None]:
+        self, ask_id: str, decision: Callable[[Ask, datetime], tuple[Ask | None, OutgoingMessage | None]]
+    ) -> DecisionResult[None]:
         """Change an ask in one commit, by a pure function of its newest state and the time.
 
         Queue the notice that it returns.
         """
 
-        def work(connection: Connection) -> Acted[None]:
+        def work(connection: Connection) -> DecisionResult[None]:
             locks.lock_ask(connection, ask_id)
             before = asks.get(connection, ask_id)
             if before is None:
-                return Acted(None, None, False)
+                return DecisionResult(None, None, False)
             after, say = decision(before, from_micros(read_now(connection)))
             if after is None:
                 # An earlier release computed another due time. Store the right one, or the worker would pick this ask
                 # up repeatedly.
                 asks.put_off(connection, before)
-                return Acted(before, None, False)
+                return DecisionResult(before, None, False)
             settled = self._change(connection, before, after, None)
             if say is not None:
                 outbox.put_say(connection, say, None, ask_id=ask_id)
-            return Acted(after, None, settled)
+            return DecisionResult(after, None, settled)
 
         return await self._database.run(work)
 

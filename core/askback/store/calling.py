@@ -8,7 +8,7 @@ import logging
 
 from sqlalchemy import Connection
 
-from askback.domain.conversation import Blocks, CallsToRun, Requested, Say
+from askback.domain.conversation import ApprovalContext, Blocks, CallsToRun, OutgoingMessage
 from askback.domain.requesters import requesters_of
 from askback.store import approvals, asks, conversations, outbox
 from askback.store.transactions import Transactions
@@ -41,17 +41,17 @@ class Calling(Transactions):
 
         return await self._database.read(work)
 
-    async def requested(self, conversation_id: str, tools: frozenset[str]) -> Requested:
+    async def requested(self, conversation_id: str, tools: frozenset[str]) -> ApprovalContext:
         """Return the people whose request the model's next calls of these tools would be, and the earlier decisions."""
 
-        def work(connection: Connection) -> Requested:
+        def work(connection: Connection) -> ApprovalContext:
             conversation = conversations.get(connection, conversation_id)
             settled = asks.answered_of(connection, conversation_id)
             if conversation is None:
-                return Requested(settled=settled)
+                return ApprovalContext(settled=settled)
             read = approvals.words_of(connection, conversation_id)
             past = approvals.past_of(connection, conversation_id, settled)
-            return Requested(
+            return ApprovalContext(
                 requesters={tool: requesters_of(tool, conversation.starter, read, past) for tool in tools},
                 settled=settled,
             )
@@ -96,7 +96,7 @@ class Calling(Transactions):
         *,
         is_error: bool,
         blocks: Blocks = (),
-        notice: Say | None = None,
+        notice: OutgoingMessage | None = None,
     ) -> bool:
         """Store a call's result, and post the notice if there is one. Return False if the call has a result already."""
 

@@ -36,7 +36,7 @@ class Changing(Transactions):
     """Transactions for messages that people edit or delete after they wrote them."""
 
     async def is_kept(self, key: str) -> bool:
-        """Return True if a message with that `Heard.dedupe_key` was kept."""
+        """Return True if a message with that `IncomingMessage.dedupe_key` was kept."""
         return await self._database.read(lambda connection: edits.is_kept(connection, key))
 
     async def edit(self, edited: Edited, read: Read | None = None) -> Revised:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, or_, select, update
 
-from askback.domain.conversation import Blocks, Call, Conversation, Halt, Heard, Message, Written
+from askback.domain.conversation import Blocks, Call, Conversation, Halt, InboxMessage, IncomingMessage, Message
 from askback.domain.identity import Actor, MessageRef, Place, each
 from askback.domain.requesters import Words
 from askback.internal.clock import from_micros, now, to_micros
@@ -109,7 +109,7 @@ def was_heard(connection: Connection, place: Place, dedupe_key: str) -> bool:
 def hear(
     connection: Connection,
     conversation_id: str,
-    heard: Heard,
+    heard: IncomingMessage,
     *,
     taken: bool = False,
     ask_id: str | None = None,
@@ -183,13 +183,13 @@ def untaken(connection: Connection, conversation_id: str) -> bool:
     return bool(_IS_HEARD.rows(connection, of=conversation_id))
 
 
-def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[Written, ...]:
+def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
     """Return what people wrote since the last turn, unchanged, and assign it to transcript row `seq`."""
     rows = _HEARD.rows(connection, of=conversation_id)
     _TAKE.change(connection, of=conversation_id, taken_seq=seq)
     with reading(f"What people wrote in the conversation {conversation_id}"):
         return tuple(
-            Written(
+            InboxMessage(
                 key=row["dedupe_key"],
                 author=Actor.model_validate_json(row["author"]),
                 text=row["text"],

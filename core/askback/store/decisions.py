@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
-from askback.domain.conversation import Heard, Step
+from askback.domain.conversation import IncomingMessage, Step
 from askback.store import asks, conversations, offers, outbox
 from askback.store.notifications import Signal, tell
 from askback.store.turns import wake
@@ -51,7 +51,7 @@ def follow(connection: Connection, steps: tuple[Step, ...]) -> bool:
     return settled
 
 
-def keep_late(connection: Connection, ask: Ask, heard: Heard) -> bool:
+def keep_late(connection: Connection, ask: Ask, heard: IncomingMessage) -> bool:
     """Keep a late answer as a message to the agent that asked, once. Return False if no agent would read it.
 
     A conversation that was closed for a newer one never continues.

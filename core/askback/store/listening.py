@@ -10,7 +10,15 @@ from typing import Literal, TypeVar
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Conversation, Heard, Reading, Received, Say, StartedOver, Step
+from askback.domain.conversation import (
+    Conversation,
+    IncomingMessage,
+    OutgoingMessage,
+    Reading,
+    Received,
+    StartedOver,
+    Step,
+)
 from askback.domain.identity import MessageRef, Place
 from askback.internal.clock import utc_now
 from askback.store import asks, conversations, decisions, locks, offers, outbox, participants
@@ -35,7 +43,7 @@ It returns an answer for the caller, the kind of message that the text counts as
 class Listening(Transactions):
     """Transactions for conversations and the messages that people write in them."""
 
-    async def receive(self, heard: Heard, *, begin: bool, read: Read | None = None) -> Received | None:
+    async def receive(self, heard: IncomingMessage, *, begin: bool, read: Read | None = None) -> Received | None:
         """Store a person's message. None if its place has no conversation and `begin` does not start one.
 
         `read` is a pure function of the place's open asks, oldest first. It decides if the message answers one of them.
@@ -115,7 +123,7 @@ class Listening(Transactions):
 
         await self._database.run(work)
 
-    async def tell_waiting(self, conversation_id: str, say: Say, ask_id: str) -> None:
+    async def tell_waiting(self, conversation_id: str, say: OutgoingMessage, ask_id: str) -> None:
         """Queue a text about what the conversation waits for, once each time it waits and only while it still does."""
 
         def work(connection: Connection) -> None:
@@ -127,7 +135,7 @@ class Listening(Transactions):
 
         await self._database.run(work)
 
-    async def start_over(self, heard: Heard, welcome: str, *, begin: bool) -> StartedOver | None:
+    async def start_over(self, heard: IncomingMessage, welcome: str, *, begin: bool) -> StartedOver | None:
         """Stop and close the conversation of a place, and begin another one.
 
         None if the place has none and `begin` does not start one.
@@ -146,7 +154,7 @@ class Listening(Transactions):
                 conversations.close(connection, before)
             conversation = conversations.start(connection, heard.place, heard.author, trace=heard.trace)
             conversations.hear(connection, conversation.id, heard, taken=True)
-            say = Say(target=f"new:{conversation.id}", text=welcome, markdown=False)
+            say = OutgoingMessage(target=f"new:{conversation.id}", text=welcome, markdown=False)
             outbox.put_say(connection, say, conversation.id)
             return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
 

@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import OFFER, Offer, Say
+from askback.domain.conversation import OFFER, Offer, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef
 from askback.internal.clock import now
 from askback.internal.values import Value
@@ -122,7 +122,9 @@ def _remove(connection: Connection, offered: Offered) -> None:
         outbox.take_back(connection, f"{OFFER}{offered.id}")
     else:
         outbox.delete(connection, f"{OFFER}{offered.id}")
-        say = Say(target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True)
+        say = OutgoingMessage(
+            target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True
+        )
         outbox.put_say(connection, say, offered.conversation_id, kind="removal")
 
 

@@ -39,7 +39,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy.orm import aliased
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Say
+from askback.domain.conversation import OutgoingMessage
 from askback.internal.clock import from_micros, to_micros
 from askback.internal.values import Value
 from askback.store.database_clock import NOW, given_now
@@ -69,7 +69,7 @@ class OutboxItem(Value):
     ask_id: str | None
     conversation_id: str | None
     revision: int
-    say: Say | None
+    say: OutgoingMessage | None
     attempts: int
     """Number of leases so far, this one included. Above 1, an earlier try may have been delivered."""
     first_failed_at: datetime | None
@@ -204,7 +204,7 @@ def put_card(
 
 def put_say(
     connection: Connection,
-    say: Say,
+    say: OutgoingMessage,
     conversation_id: str | None,
     *,
     lease: timedelta | None = None,
@@ -351,7 +351,7 @@ def take_back(connection: Connection, target: str) -> None:
     payload = connection.execute(select(outbox.c.payload).where(chosen)).scalar_one_or_none()
     if payload is not None:
         with reading("Something that is to be said"):
-            stored = Say.model_validate_json(payload)
+            stored = OutgoingMessage.model_validate_json(payload)
         say = stored.evolve(gone=True, offer=None)
         connection.execute(update(outbox).where(chosen).values(kind="removal", payload=_written(say)))
 
@@ -405,7 +405,7 @@ def _item(row: RowMapping) -> OutboxItem:
             ask_id=row["ask_id"],
             conversation_id=row["conversation_id"],
             revision=row["revision"],
-            say=None if row["payload"] is None else Say.model_validate_json(row["payload"]),
+            say=None if row["payload"] is None else OutgoingMessage.model_validate_json(row["payload"]),
             attempts=row["attempts"] + 1,
             first_failed_at=None if row["first_failed_at"] is None else from_micros(row["first_failed_at"]),
             due_at=from_micros(row["due_at"]),
@@ -413,7 +413,7 @@ def _item(row: RowMapping) -> OutboxItem:
         )
 
 
-def _written(say: Say) -> str:
+def _written(say: OutgoingMessage) -> str:
     """Return a text as JSON.
 
     Older releases can read it as long as it uses no new field, since defaults are left out.

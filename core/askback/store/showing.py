@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from askback.domain.conversation import Say
+from askback.domain.conversation import OutgoingMessage
 from askback.store import locks, outbox
 from askback.store.outbox import LEASE_SECONDS, OutboxItem
 from askback.store.transactions import Transactions
@@ -73,7 +73,9 @@ class Showing(Transactions):
         """Schedule another try of a row. `failed` is False if the platform asked for a wait."""
         await self._database.run(lambda connection: outbox.retry(connection, item, after, error, failed=failed))
 
-    async def queue(self, say: Say, conversation_id: str | None = None, *, ask_id: str | None = None) -> None:
+    async def queue(
+        self, say: OutgoingMessage, conversation_id: str | None = None, *, ask_id: str | None = None
+    ) -> None:
         """Queue a text to be posted once.
 
         With `ask_id`, it is posted where that was asked, and only while that is open.

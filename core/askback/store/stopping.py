@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Conversation, Heard, Say, Stopped
+from askback.domain.conversation import Conversation, IncomingMessage, OutgoingMessage, Stopped
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
@@ -35,7 +35,7 @@ class Stopping(Transactions):
         return await self._database.read(work)
 
     async def stop(
-        self, conversation_id: str, by: Actor | None, reason: str | None = None, *, heard: Heard | None = None
+        self, conversation_id: str, by: Actor | None, reason: str | None = None, *, heard: IncomingMessage | None = None
     ) -> Stopped | None:
         """End a conversation's turn, calls and open asks. Return None if there is nothing to end.
 
@@ -59,7 +59,7 @@ class Stopping(Transactions):
             ended = end_all(connection, conversation, by, now, reason)
             name = "whoever runs me" if by is None else by.called
             why = f": {reason}" if reason else "."
-            say = Say(
+            say = OutgoingMessage(
                 target=f"stop:{conversation_id}:{conversation.stops}", text=f"Stopped by {name}{why}", markdown=False
             )
             outbox.put_say(connection, say, conversation_id)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["Acted", "Store"]
+__all__ = ["DecisionResult", "Store"]
 
 from datetime import datetime, timedelta
 
 from askback.store import retention, waiting
-from askback.store.asking import Acted, Asking
+from askback.store.asking import Asking, DecisionResult
 from askback.store.calling import Calling
 from askback.store.changing import Changing
 from askback.store.listening import Listening

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Call, Conversation, Message, News, Say, Turn, TurnEnd
+from askback.domain.conversation import Call, Conversation, Message, News, OutgoingMessage, Turn, TurnEnd
 from askback.domain.identity import Actor, MessageRef, each
 from askback.domain.policy import Limits
 from askback.internal.clock import utc_now
@@ -56,7 +56,9 @@ class Turning(Transactions):
         """Leave a turn that this release cannot read to a newer process. Only the first such turn is logged."""
         self._left.add("turn", conversation_id, error)
 
-    async def begin_turn(self, conversation_id: str, compose: Results, notice: Say | None = None) -> Turn | None:
+    async def begin_turn(
+        self, conversation_id: str, compose: Results, notice: OutgoingMessage | None = None
+    ) -> Turn | None:
         """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
 
         That is so if the conversation has no work, still waits for people, or has approved calls to run first. A turn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ToolContext", "Traits", "tool", "traits_of"]
+__all__ = ["ToolContext", "ToolOptions", "tool", "traits_of"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class ToolContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class ToolOptions:
     """Properties of a tool that its function cannot express."""
 
     idempotent: bool = False
@@ -66,7 +66,7 @@ def tool(
 
     def mark(one: T) -> T:
         try:
-            setattr(one, _MARK, Traits(idempotent=idempotent, timeout=timeout, approval=approval))
+            setattr(one, _MARK, ToolOptions(idempotent=idempotent, timeout=timeout, approval=approval))
         except AttributeError:
             raise CallerError(f"@tool is for functions, and {one!r} is none.") from None
         return one
@@ -74,10 +74,10 @@ def tool(
     return mark if function is None else mark(function)
 
 
-def traits_of(*objects: object) -> Traits:
+def traits_of(*objects: object) -> ToolOptions:
     """Return the traits declared on the first of these objects that has any, or the defaults."""
     for one in objects:
         traits = getattr(one, _MARK, None)
-        if isinstance(traits, Traits):
+        if isinstance(traits, ToolOptions):
             return traits
-    return Traits()
+    return ToolOptions()

@@ -6,7 +6,7 @@ passed on as blocks; anything else becomes text.
 
 from __future__ import annotations
 
-__all__ = ["Told", "told", "told_error"]
+__all__ = ["ToolOutput", "told", "told_error"]
 
 import base64
 import re
@@ -40,7 +40,7 @@ LARGEST_FILES = 10_000_000
 MOST_BLOCKS = 100
 
 
-class Told(Value):
+class ToolOutput(Value):
     """The result of a call, as the model reads it."""
 
     text: str
@@ -49,21 +49,21 @@ class Told(Value):
     is_error: bool = False
 
 
-def told(value: object, limit: int) -> Told:
+def told(value: object, limit: int) -> ToolOutput:
     """Convert a tool's return value. Runs code of the value, such as its `__repr__`."""
     if value is None:
-        return Told(text=NOTHING)
+        return ToolOutput(text=NOTHING)
     if isinstance(value, str):
-        return Told(text=_cut(value, limit))
+        return ToolOutput(text=_cut(value, limit))
     if isinstance(value, Iterator):
         value = list(islice(cast("Iterator[object]", value), MOST_BLOCKS))
     blocks = _blocks(value)
     if blocks:
-        return Told(text="", blocks=_cut_blocks(blocks, limit))
-    return Told(text=_cut(_as_text(value), limit))
+        return ToolOutput(text="", blocks=_cut_blocks(blocks, limit))
+    return ToolOutput(text=_cut(_as_text(value), limit))
 
 
-def told_error(error: BaseException, limit: int) -> Told:
+def told_error(error: BaseException, limit: int) -> ToolOutput:
     """Convert a tool's exception to its type and text, without any place in the code. Never raises."""
     from anthropic.lib.tools import ToolError
 
@@ -80,7 +80,7 @@ def told_error(error: BaseException, limit: int) -> Told:
         words = str(error)
     except BaseException as broken:  # noqa: BLE001 - an error of the operator's may do anything when it is shown
         words = f"(its text cannot be shown: {type(broken).__name__})"
-    return Told(text=_cut(f"{kind}: {words}" if words else kind, limit), is_error=True)
+    return ToolOutput(text=_cut(f"{kind}: {words}" if words else kind, limit), is_error=True)
 
 
 def _as_text(value: object) -> str:

@@ -14,10 +14,10 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from askback.client.summary import deciding, name_of, one_beginning, people, standing, summary, until, when, where
-from askback.domain.actions import Choose, Decline, Deed, GoTo, Select, Write
+from askback.domain.actions import Choose, Decline, Deed, GoTo, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
-from askback.domain.voting import Tally
+from askback.domain.voting import VoteCount
 from askback.internal.clock import utc_now
 from askback.store import audit
 from askback.store.audit import Done, Waiting
@@ -108,7 +108,7 @@ def _questions(interview: Interview) -> list[str]:
     return lines
 
 
-def _votes(ask: Ask, tally: Tally) -> list[str]:
+def _votes(ask: Ask, tally: VoteCount) -> list[str]:
     lines = [f"  {deciding(tally)}"]
     for vote in tally.votes:
         why = "" if vote.reason is None else f": {harmless(vote.reason)}"
@@ -167,7 +167,7 @@ def _deed(deed: Deed, labels: list[str] | None) -> str:
             return f"chose {named(index)}" + ("" if reason is None else f": “{harmless(reason)}”")
         case Select(chosen=chosen):
             return f"ticked {', '.join(map(named, chosen)) or 'nothing'}"
-        case Write(text=text):
+        case SubmitText(text=text):
             return f"wrote “{harmless(text)}”"
         case GoTo(index=index):
             return f"went to question {index + 1}"
