@@ -27,7 +27,7 @@ TEXTS = [(Path(__file__).parents[2] / name).read_text(encoding="utf-8") for name
 
 def test_what_readme_and_change_log_name_as_public_is_exported() -> None:
     """The check covers names of values and errors, imports in examples, and names after `askback.`."""
-    others = {"db", "toml", "demo_tools", "telemetry", "asks", "ack", "outbox", "model", "turns", "wait"}
+    others = {"db", "toml", "demo_tools", "observability", "asks", "ack", "outbox", "model", "turns", "wait"}
     """Files, modules and metrics."""
     named: set[str] = set()
     for text in TEXTS:
@@ -41,7 +41,7 @@ def test_what_readme_and_change_log_name_as_public_is_exported() -> None:
 
 
 def test_every_error_that_a_public_call_raises_can_be_caught_by_its_name() -> None:
-    for name in ("CallerError", "OperatorError", "UnknownName", "UnknownKey", "Undeliverable", "TryLater"):
+    for name in ("CallerError", "OperatorError", "UnknownName", "UnknownKey", "DeliveryError", "RetryableError"):
         assert issubclass(getattr(askback, name), askback.AskbackError)
 
 
