@@ -10,6 +10,7 @@ from typing import Any
 
 from askback.store.outbox import LEASE_SECONDS
 from askback_local.model.hearing import hearing, refusals
+from askback_slack.clicks import IN_DOUBT, NOT_SAVED
 
 from . import votes
 from .record import Record, Request
@@ -191,7 +192,9 @@ class _Count:
 
     def _approvals(self, story: Story, heard: dict[str, Heard]) -> None:
         order, requests = self._record.order, self._requests[story.tag]
-        reminders = Reminders(order.deadline, killed=bool(self._record.kills), held=order.store == "postgres")
+        reminders = Reminders(
+            order.deadline, killed=bool(self._record.kills), held=order.store == "postgres", fails_over=order.failovers
+        )
         approvals = votes.Approvals(self._record.released, self._shadowed, reminders)
         over = next((one.at for one in requests if one.turn > 0), None)
         for token in story.to_approve:
@@ -282,7 +285,9 @@ class _Count:
             self._answered(story, token, answer, presses)
 
     def _answered(self, story: Story, token: str, answer: str, presses: list[Press]) -> None:
-        acks = [press.done for press in presses if press.acked and press.done is not None]
+        acks = sorted(press.done for press in presses if press.acked and press.done is not None)
+        # An ack that came with the notice that nothing was saved, or perhaps nothing, promises nothing.
+        acks = acks[sum(one.startswith((NOT_SAVED, IN_DOUBT)) for one in story.told) :]
         # By the first ack, the question was settled or its step was done, so later clicks cannot count.
         before = [press for press in presses if not acks or press.sent <= min(acks)]
         if story.kind != "typed" and answer not in {press.label for press in before}:

@@ -22,6 +22,8 @@ LEASE_SECONDS = 10.0
 """Seconds for which a killed process may hold the lease of a notification while another replica lives."""
 TAKEN_SECONDS = 5.0
 """Seconds in which another replica notices that and notifies."""
+AWAY_SECONDS = 15.0
+"""Seconds by which a database that fails over again and again may delay a notification."""
 CROSSED = 1.0
 """Seconds in which a reminder in flight may still arrive after its question was settled."""
 VIOLATIONS = {
@@ -40,6 +42,8 @@ class Reminders:
     """True if the round had any kill."""
     held: bool
     """True if other replicas lived on, so that the killed process held its leases for a while."""
+    fails_over: bool = False
+    """True if the database failed over in the round."""
 
     def wrong(
         self,
@@ -69,6 +73,7 @@ class Reminders:
             yield "overdue", f"{token}: {one.text!r} came {one.at - settled:.1f} s after the end" if settled else ""
         stood = card.at + (NOTED * self.deadline if self.killed else 0.0) < moments[-1]
         held = LEASE_SECONDS + TAKEN_SECONDS if self.killed and self.held else 0.0
+        held += AWAY_SECONDS if self.fails_over else 0.0
         stood = stood and moments[-1] + held < asked + self.deadline  # the end stops all notifications
         if ending == "timed out" and stood and not any(f"<@{story.lead}>" in one.text for one in told):
             yield "unreminded", f"{token} timed out, and {story.lead} was never asked: {[one.text for one in told]}"
