@@ -10,9 +10,9 @@ SECONDS = 60
 
 HANGS = """
 import asyncio
-from askback.user_tools import loops, threads
+from askback.user_tools import event_loops, threads
 
-loops.END_SECONDS = 0.01
+event_loops.END_SECONDS = 0.01
 begun = asyncio.Event()
 
 
@@ -26,9 +26,9 @@ async def hang():
 
 
 async def main():
-    tools = loops.ToolLoops(threads.Threads(1))
-    tools.submit(loops.AsyncCall("hang", None, hang))
-    waits = loops.AsyncCall("wait", None, begun.wait)
+    tools = event_loops.ToolLoops(threads.Threads(1))
+    tools.submit(event_loops.AsyncCall("hang", None, hang))
+    waits = event_loops.AsyncCall("wait", None, begun.wait)
     tools.submit(waits)
     await waits.done
     await tools.close()
