@@ -30,7 +30,8 @@ async def test_kills_with_work_in_flight_lose_nothing(platform: str, launcher: L
     tally = await played(launcher, Order(platform, "sqlite", seed=3, points=POINTS, deadline=5.0))
     assert not wrong(tally)
     assert tally.kills == len(POINTS)
-    assert tally.with_work >= 0.9 * tally.kills
+    # A kill at a random moment may find nothing to do.
+    assert tally.with_work >= len([point for point in POINTS if point != "random"])
     assert tally.outcomes["answered"]
     assert tally.repeated <= tally.turns_in_flight
     assert {point for point in POINTS if point.startswith("approval:")} <= {*tally.points}

@@ -203,9 +203,10 @@ async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) 
     first, second = await asyncio.gather(replicas.start(), replicas.start())
     async with replicas.store() as store:
         ids = await asked(store, 300)
-        # The permanent tasks; a delivery in progress ends normally.
+        # The permanent tasks; a delivery in progress ends normally, and the renewal of its lease with it.
+        passing = ("askback deliver ", "askback lease ")
         before = [
-            [name for name in (await one.order("tasks"))["names"] if not name.startswith("askback deliver ")]
+            [name for name in (await one.order("tasks"))["names"] if not name.startswith(passing)]
             for one in (first, second)
         ]
         waiting = first.order("ask", key="k", thread="waits")
