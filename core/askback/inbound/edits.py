@@ -5,14 +5,13 @@ from __future__ import annotations
 __all__ = ["EditRouter"]
 
 import logging
-import time
 
 from askback.domain.ask import Ask
 from askback.domain.conversation import Deleted, Edited, Revised, Taken
 from askback.domain.identity import Place
 from askback.inbound.card_recovery import Cards
 from askback.inbound.message_router import MessageRouter
-from askback.internal.bounded_cache import Recent
+from askback.internal.throttle import Throttle
 from askback.manager import QuestionManager
 from askback.store.store import Store
 from askback.text.literal import fit
@@ -21,7 +20,6 @@ log = logging.getLogger("askback.reception")
 
 TOLD_AGAIN_SECONDS = 60.0
 """Seconds between two notices to an author that the agent sees edits of one message."""
-REMEMBERED = 5000
 ANSWER = 100
 """Most characters of an answer that a sentence quotes."""
 
@@ -39,7 +37,7 @@ class EditRouter:
         self._manager = manager
         self._cards = cards
         self._reception = reception
-        self._told: Recent[str, float] = Recent(REMEMBERED)
+        self._told: Throttle[str] = Throttle(TOLD_AGAIN_SECONDS)
 
     async def is_kept(self, key: str) -> bool:
         """Return True if an edit of this message can change anything. It costs one indexed query."""
@@ -84,11 +82,7 @@ class EditRouter:
             return COUNTED if revised.ask.outcome is None else ANSWERED.format(answer=_answer(revised.ask))
         if revised.how != "heard":
             return None
-        now = time.monotonic()
-        if key in self._told and now - self._told[key] < TOLD_AGAIN_SECONDS:
-            return None
-        self._told[key] = now
-        return SEEN
+        return SEEN if self._told.allows(key) else None
 
 
 def _answer(ask: Ask) -> str:

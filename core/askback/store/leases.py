@@ -58,4 +58,6 @@ async def _renew_forever(store: Showing, target: str, limit: asyncio.Timeout) ->
         except StoreError as error:
             log.warning("A lease could not be renewed; trying again: %s", error, extra={"action": "lease_not_renewed"})
         else:
+            if limit.expired():
+                return  # too late: the block is being cancelled
             limit.reschedule(began + LEASE_SECONDS - MARGIN_SECONDS)
