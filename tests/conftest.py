@@ -21,10 +21,18 @@ TOGETHER = (
 )
 """Cases that share a fixture which takes half a minute and every processor; two of these must never run at once."""
 
+SITE = "tests/demo/test_site.py::"
+"""Cases that share the built site, so one process builds it for all of them."""
+
 # The examples are the same each time, at any speed of the machine, so that a result depends only on the code. `pytest
 # --hypothesis-profile explore` tries new examples. `unshrunk` is for runs that only ask if a test fails.
 settings.register_profile(
-    "askback", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "askback",
+    max_examples=50,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("unshrunk", parent=settings.get_profile("askback"), phases=(Phase.explicit, Phase.generate))
@@ -38,6 +46,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class OneByOne(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith(SITE):
+                return SITE
             return "together" if nodeid.startswith(TOGETHER) else nodeid
 
     return OneByOne(config, log)

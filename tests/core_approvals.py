@@ -56,11 +56,11 @@ async def current(one: Engine, ask: Ask) -> Ask:
 def noticed(board: Board) -> list[Any]:
     """Return a list that collects everything posted on the board from now on."""
     said: list[Any] = []
-    say = board.say
+    post = board.post
 
     async def noted(place: Any, one: Any) -> Any:
         said.append(one)
-        return await say(place, one)
+        return await post(place, one)
 
-    board.say = noted
+    board.post = noted
     return said

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from askback.domain.actions import Action, Deed, Select
-from askback.domain.card import Card, draw
+from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Outcome, OutcomeStatus, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, start, step
+from askback.domain.interview import Interview, apply_action, start_interview
 from askback.domain.policy import Policy, Who
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -54,11 +54,11 @@ class Story:
     """An interview and people's actions on it, one after the other."""
 
     def __init__(self, *questions: Question) -> None:
-        self.now: Interview = start(form(*questions))
+        self.now: Interview = start_interview(form(*questions))
 
     def does(self, deed: Deed, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None) -> Interview:
         """Apply one action, from the newest card by default."""
-        self.now = step(self.now, self.action(deed, by=by, turn=turn, ticks=ticks))
+        self.now = apply_action(self.now, self.action(deed, by=by, turn=turn, ticks=ticks))
         return self.now
 
     def action(self, deed: Deed, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None) -> Action:
@@ -67,7 +67,7 @@ class Story:
 
     @property
     def card(self) -> Card:
-        return draw("ask", self.now, EVERYBODY)
+        return build_card("ask", self.now, EVERYBODY)
 
     @property
     def answers(self) -> dict[str, tuple[str, ...]]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from anthropic import AsyncAnthropic
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
 from askback.agent.approvals import ApprovalRules
 from askback.agent.budget import Budget
@@ -27,22 +27,23 @@ from askback.domain.card import Notice
 from askback.domain.conversation import HistoryMessage, IncomingMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Limits
-from askback.inbound.card_recovery import Cards
+from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.edits import EditRouter
 from askback.inbound.message_router import MessageRouter
 from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
-from askback.ports.platform import MessageNotFound, Messages, Mood, TextStream
-from askback.runtime.backend import backing, recheck
-from askback.runtime.turns import LOOK_AGAIN, LocalTurns
+from askback.ports.membership import Resolved
+from askback.ports.platform import AgentStatus, MessageNotFound, Messages, Remainder, TextStream
+from askback.runtime.backend import build_signal_handler, open_backend
+from askback.runtime.turns import LOOK_AGAIN, LocalTurnScheduler
 from askback.runtime.worker import Worker
 from askback.store.database import Database
 from askback.store.errors import StoreBusy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback.tools import tool_named
-from askback.user_tools.function import OwnTool
+from askback.tools import get_tool
+from askback.user_tools.function import UserTool
 from askback_local.model.script import ToolCall, call
 from askback_local.services import Services
 from stores import url_in
@@ -84,8 +85,9 @@ class Board:
         """Errors that are raised after the call has done its work, like a lost answer."""
         self.holds: dict[str, asyncio.Event] = {}
         self.before: tuple[HistoryMessage, ...] = ()
+        self.groups = BoardGroups()
         """The earlier messages of the thread."""
-        self.moods: list[Mood] = []
+        self.statuses: list[AgentStatus] = []
         self.said: list[OutgoingMessage] = []
         """All messages of the bot, in order."""
         self._changed = asyncio.Event()
@@ -118,7 +120,7 @@ class Board:
         if self.after[name]:
             raise self.after[name].popleft()
 
-    def post(self, posted: Posted) -> MessageRef:
+    def add(self, posted: Posted) -> MessageRef:
         self._last += 1
         self.messages[str(self._last)] = posted
         return MessageRef(channel=posted.place.channel, id=str(self._last))
@@ -136,37 +138,37 @@ class Board:
             where = ask.messages[:1]
         else:
             known = Posted(ask.place, ask.id, "", ask)
-            where = (self.post(known),)
+            where = (self.add(known),)
         known.ask = ask
         known.revisions.append(ask.interview.revision)
         self._end("show")
         return where
 
-    async def say(self, place: Place, say: OutgoingMessage) -> Messages:
-        await self._begin("say")
-        text = say.text if say.link is None else f"{say.text} {say.link}"
-        if say.messages:
-            if say.messages[0].id not in self.messages:
+    async def post(self, place: Place, message: OutgoingMessage) -> Messages:
+        await self._begin("post")
+        text = message.text if message.link is None else f"{message.text} {message.link}"
+        if message.messages:
+            if message.messages[0].id not in self.messages:
                 raise MessageNotFound("no such message")
-            self.messages[say.messages[0].id].text = text
-            where = say.messages
+            self.messages[message.messages[0].id].text = text
+            where = message.messages
         else:
-            where = (self.post(Posted(place, say.target, text)),)
-        self.said.append(say)
-        self._end("say")
+            where = (self.add(Posted(place, message.target, text)),)
+        self.said.append(message)
+        self._end("post")
         return where
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
         return _Prose(self, place, name, messages)
 
-    async def find(
-        self, place: Place, nonce: str, *, say: OutgoingMessage | None = None, since: Any = None
+    async def find_posted(
+        self, place: Place, name: str, *, message: OutgoingMessage | None = None, since: Any = None, after: Any = None
     ) -> Messages:
-        await self._begin("find")
+        await self._begin("find_posted")
         return tuple(
             MessageRef(channel=place.channel, id=number)
             for number, posted in self.messages.items()
-            if posted.place == place and posted.name == nonce
+            if posted.place == place and posted.name == name
         )
 
     async def missing(self, place: Place, messages: Messages) -> Messages:
@@ -177,22 +179,13 @@ class Board:
         await self._begin("link")
         return f"board://{message.id}"
 
-    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
-        await self._begin("earlier")
+    async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
+        await self._begin("read")
         return self.before
 
-    async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
-        return person if place.channel.startswith("D") else None
-
-    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
-        return {}
-
-    async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
-        return tuple(person.evolve(groups=()) for person in people)
-
-    def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
-        if not self.moods or self.moods[-1] != mood:
-            self.moods.append(mood)
+    def set_status(self, place: Place, status: AgentStatus, reader: Actor) -> None:
+        if not self.statuses or self.statuses[-1] != status:
+            self.statuses.append(status)
         self.touch()
 
     # what is visible
@@ -205,6 +198,24 @@ class Board:
 
     def open(self) -> list[Ask]:
         return [ask for ask in self.cards() if ask.outcome is None]
+
+
+class BoardGroups:
+    """Knows no groups but those in an event. It records the groups that it is asked for."""
+
+    def __init__(self) -> None:
+        self.in_events = True
+        self.resolved: list[tuple[str, ...]] = []
+
+    async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
+        self.resolved.append(tuple(groups))
+        return Resolved(tuple(person.evolve(groups=()) for person in people))
+
+    async def members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+        return {}
+
+    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+        return person if place.channel.startswith("D") else None
 
 
 class _Prose:
@@ -224,15 +235,18 @@ class _Prose:
     async def finish(self, text: str) -> Messages:
         await self._board._begin("finish")
         if self._unsure:
-            self._messages, self._unsure = await self._board.find(self._place, self._name), False
+            self._messages, self._unsure = await self._board.find_posted(self._place, self._name), False
         self._write(text)
         return self._messages
 
-    async def abandon(self) -> None: ...
+    async def abandon(self, keep: Remainder = "text") -> None:
+        if keep == "nothing":
+            for message in self._messages:
+                self._board.messages.pop(message.id, None)
 
     def _write(self, text: str) -> None:
         if not self._messages:
-            self._messages = (self._board.post(Posted(self._place, self._name, text)),)
+            self._messages = (self._board.add(Posted(self._place, self._name, text)),)
         self._board.messages[self._messages[0].id].text = text
         self._board.touch()
 
@@ -266,7 +280,7 @@ class Engine:
         heard = IncomingMessage(
             place=place, author=author, text=text, dedupe_key=key or f"{id(self)}:{self._written}", at=utc_now()
         )
-        taken = await insisting(lambda: self.reception.hear(heard, begin=True))
+        taken = await insisting(lambda: self.reception.receive(heard, begin=True))
         self.worker.wake()
         return taken.new
 
@@ -284,7 +298,7 @@ class Engine:
         action = Action(ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, deed=deed, message=message)
         response = await insisting(lambda: self.manager.act(action))
         if draw and (not isinstance(response, Notice) or response.card is not None):
-            await self.manager.redraw(ask.id, self.board.show)
+            await self.manager.cards.draw(ask.id, self.board.show)
         return response
 
     async def asked(self, count: int = 1) -> list[Ask]:
@@ -315,6 +329,11 @@ async def insisting(do: Callable[[], Awaitable[T]]) -> T:
         except StoreBusy as refusal:
             if refusal.in_doubt:
                 raise
+
+
+def model_client(key: str, url: str) -> AsyncAnthropic:
+    """Return a client of the local Messages API. It reads no certificates, which would take 25 ms for each test."""
+    return AsyncAnthropic(api_key=key, base_url=url, max_retries=0, http_client=DefaultAsyncHttpxClient(verify=False))
 
 
 @asynccontextmanager
@@ -352,33 +371,32 @@ async def engine(
             database: Database = await asyncio.to_thread(SqliteDatabase, folder / "askback.db")
             stack.push_async_callback(database.close)
         else:
-            kept = await stack.enter_async_context(backing(shared, served=served))
+            kept = await stack.enter_async_context(open_backend(shared, served=served))
             database = kept.database
         store = Store(database, served)
         manager = QuestionManager(store, limits or Limits(seconds_between_asks=0))
         url = services.anthropic_url if services is not None else "http://127.0.0.1:9"
-        client = await stack.enter_async_context(AsyncAnthropic(api_key=key, base_url=url, max_retries=0))
+        client = await stack.enter_async_context(model_client(key, url))
         settings = AgentSettings(
             model="claude-test",
-            tools=tuple(tool_named(name) for name in tools),
+            tools=tuple(get_tool(name) for name in tools),
             timeout=wait_for_people,
-            patience=patience,
+            silence_timeout=patience,
             budget=budget or Budget(),
             rounds=rounds,
             compact_at=compact_at,
             approvals=approvals or ApprovalRules(),
         )
-        box = ToolRunner(store, tuple(map(OwnTool.of, own)), timeout=tool_timeout, **toolbox)
+        box = ToolRunner(store, tuple(map(UserTool.from_object, own)), timeout=tool_timeout, **toolbox)
         await stack.enter_async_context(box)
 
         async def opened() -> AsyncAnthropic:
             return client
 
-        agent = Agent(opened, store, manager, {board.name: board}, settings, box)
-        manager.access = {board.name: access or Access(open=True)}
-        access = {board.name: access} if access is not None else {}
-        reception = MessageRouter(store, manager, agent, {board.name: board}, access, typed)
-        turns = LocalTurns(store, agent.advance) if kept is None else kept.turns(store, agent.advance, served)
+        agent = Agent(opened, store, manager, {board.name: board}, settings, box, {board.name: board})
+        manager.access.add(board.name, access or Access(open=True), board.groups)
+        reception = MessageRouter(store, manager, agent, {board.name: board}, typed)
+        turns = LocalTurnScheduler(store, agent.advance) if kept is None else kept.turns(store, agent.advance, served)
         worker = Worker(
             store,
             manager,
@@ -390,12 +408,12 @@ async def engine(
             first_pause=first_pause,
         )
         if kept is not None:
-            await stack.enter_async_context(kept.hearing(recheck(manager, worker, agent)))
+            await stack.enter_async_context(kept.hearing(build_signal_handler(manager, worker, agent)))
         before = asyncio.all_tasks()
         _open.append(worker)
         task = asyncio.create_task(worker.run()) if work else None
         try:
-            changes = EditRouter(store, manager, Cards(store, manager, {board.name: board}), reception)
+            changes = EditRouter(store, manager, CardRecovery(store, manager, {board.name: board}), reception)
             yield Engine(store, board, manager, worker, agent, reception, box, changes)
         finally:
             _open.remove(worker)

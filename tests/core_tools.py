@@ -42,6 +42,6 @@ async def result_of(
         await one.write("hello")
         await one.says("Thanks.")
         assert board.texts() == ["I look.", "Thanks."], "people see nothing of a tool"
-        await board.until(lambda: board.moods == ["working", "idle"])
+        await board.until(lambda: board.statuses == ["working", "idle"])
         (block,) = results(last_request(services))
         return block

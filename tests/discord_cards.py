@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, SubmitText
-from askback.domain.card import Card, draw
+from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, start, step
+from askback.domain.interview import Interview, apply_action, start_interview
 from askback.domain.policy import Policy, Who
 from askback_discord import ids, limits
 from askback_local.discord.bodies import read_wording
@@ -48,17 +48,17 @@ def question(name: str = "q", prompt: str = "Which one?", **more: Any) -> Questi
 
 
 def interview(*questions: Question) -> Interview:
-    return start(Form(questions=questions))
+    return start_interview(Form(questions=questions))
 
 
 def do(at: Interview, *deeds: Deed) -> Interview:
     for deed in deeds:
-        at = step(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, deed=deed))
+        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, deed=deed))
     return at
 
 
 def card(at: Interview, policy: Policy = POLICY) -> Card:
-    return draw(ASK, at, policy)
+    return build_card(ASK, at, policy)
 
 
 def walk(at: Interview) -> Iterator[Interview]:

@@ -12,10 +12,10 @@ from slack_sdk.models import blocks as sdk
 from slack_sdk.models.views import View
 
 from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, SubmitText
-from askback.domain.card import Card, draw
+from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, start, step
+from askback.domain.interview import Interview, apply_action, start_interview
 from askback.domain.policy import Policy, Who
 from askback_local.slack.blocks import check_message_blocks, check_options
 from askback_local.slack.blocks import check_view as accept_view
@@ -37,17 +37,17 @@ def question(name: str = "q", prompt: str = "Which one?", **more: Any) -> Questi
 
 
 def interview(*questions: Question) -> Interview:
-    return start(Form(questions=questions))
+    return start_interview(Form(questions=questions))
 
 
 def do(at: Interview, *deeds: Deed) -> Interview:
     for deed in deeds:
-        at = step(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, deed=deed))
+        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, deed=deed))
     return at
 
 
 def card(at: Interview, policy: Policy = POLICY) -> Card:
-    return draw(ASK, at, policy)
+    return build_card(ASK, at, policy)
 
 
 def walk(at: Interview) -> Iterator[Interview]:

@@ -85,11 +85,11 @@ class Backend:
 def reported() -> Iterator[Backend]:
     """Collect all reports until the block ends, and turn reporting off afterwards."""
     backend = Backend()
-    telemetry.use(backend.tracers, backend.meters)
+    telemetry.set_providers(backend.tracers, backend.meters)
     try:
         yield backend
     finally:
-        telemetry.use()
+        telemetry.set_providers()
         backend.tracers.shutdown()
         backend.meters.shutdown()
 

@@ -5,47 +5,42 @@ It translates Discord's payloads into the core's types and sends the core's answ
 
 from __future__ import annotations
 
-__all__ = ["DiscordBot", "bot"]
+__all__ = ["DiscordBot", "create_bot"]
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
-from importlib.resources import files
 from typing import cast
 
 import aiohttp
 import discord
-import yarl
-from discord.gateway import DiscordWebSocket
-from discord.http import Route
-from pydantic import JsonValue
 
 from askback.domain.access import Access
-from askback.domain.card import Card
 from askback.errors import OperatorError
-from askback.ports.bot import Bot, BotServices, Invitation
-from askback.ports.findings import Finding, Scene
-from askback.ports.platform import Platform
-from askback.settings.loader import is_configured, load
-from askback_discord import doctor, render
+from askback.ports.bot import Bot, BotOptions, BotServices
+from askback.ports.membership import Membership
+from askback.ports.platform import HistoryReader, Platform
+from askback.settings.loader import is_configured
 from askback_discord.calls import DiscordApi
 from askback_discord.clicks import Clicks
 from askback_discord.directory import DiscordDirectory
-from askback_discord.events import Hearing
+from askback_discord.events import MessageListener
 from askback_discord.gateway import Gateway
-from askback_discord.install import INTENTS, invite_link
+from askback_discord.groups import DiscordRoles
+from askback_discord.history import History
+from askback_discord.install import INTENTS
+from askback_discord.login import log_in, use_addresses
 from askback_discord.posting import DiscordPlatform
 from askback_discord.rate_limits import wait_only_where_spent
 from askback_discord.settings import OPENING, DiscordSettings, discord_settings
+from askback_discord.setup import DiscordSetup
 from askback_discord.shards import Shard
-from askback_discord.threads import Rooms
+from askback_discord.threads import ThreadOpener
 
 log = logging.getLogger("askback.discord")
 
 ANSWER_SECONDS = 10
-NOBODY = "1000000000000000000"
-"""Replaces the id of a person in a preview; it has the length of a real id."""
 CLOSED = {
     4004: "Copy DISCORD_TOKEN again from the page Bot of your application in the developer portal",
     4010: "Discord takes no such shard: look at --shard and ASKBACK_DISCORD_SHARD",
@@ -64,13 +59,14 @@ RATE_LIMIT_SECONDS = 30
 
 
 class DiscordBot:
-    """The bot for Discord, as registered under the entry point."""
+    """The bot for Discord."""
 
     name = "discord"
 
     def __init__(self, shard: str | None = None) -> None:
         """`shard` is the shard to listen to. It overrides the settings."""
         self._shard = shard
+        self.setup = DiscordSetup()
 
     def check(self) -> None:
         discord_settings(self._shard)
@@ -78,85 +74,58 @@ class DiscordBot:
     def is_configured(self) -> bool:
         return is_configured(DiscordSettings)
 
-    def over_http(self, address: str) -> Bot:
-        del address
-        raise OperatorError("Discord is served over its gateway: leave --http out.")
-
-    def of_shard(self, shard: str) -> Bot:
-        try:
-            return DiscordBot(str(Shard.read(shard)))
-        except ValueError as error:
-            raise OperatorError(f"--shard {shard} {error}.") from None
-
-    async def examine(self, scene: Scene) -> Sequence[Finding]:
-        return await doctor.examine(scene)
-
     @asynccontextmanager
-    async def connect(self, doors: BotServices) -> AsyncGenerator[DiscordConnection]:
+    async def connect(self, services: BotServices) -> AsyncGenerator[DiscordConnection]:
         settings = discord_settings(self._shard)
         # discord.py would warn about missing voice libraries, which the bot does not use.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
-        with _addresses(settings):
+        with use_addresses(settings):
             async with aiohttp.ClientSession(timeout=timeout) as session:
                 reads_everything = await _reads_everything(settings)
                 async with _Client(settings.part, reads_everything=reads_everything) as client:
-                    await _login(client, settings)
+                    await log_in(client, settings)
                     me = client.user
                     if me is None:
                         raise OperatorError("Discord did not say who the bot is: check DISCORD_TOKEN.")
                     api = DiscordApi(client.http, session, settings.api_url)
-                    platform = DiscordPlatform(api, me.id, reads_everything=reads_everything)
+                    platform = DiscordPlatform(api, me.id)
                     # If Discord does not say, assume that anyone may have invited the bot anywhere.
                     public = client.application is None or client.application.bot_public
-                    client.clicks = Clicks(doors.manager, platform, api, doors.choose, doors.stop)
-                    client.hearing = Hearing(platform, doors.hear, doors.changes, reads_everything=reads_everything)
-                    client.missed = doors.missed
-                    client.rooms = Rooms(doors.manager, platform, settings.part)
+                    client.clicks = Clicks(services.manager, platform, api, services.choose, services.stop)
+                    client.hearing = MessageListener(
+                        platform, services.hear, services.changes, reads_everything=reads_everything
+                    )
+                    client.missed = services.missed
+                    client.rooms = ThreadOpener(services.manager, platform, settings.part)
                     client.access = settings.access(public=public, owners=_owners(client.application))
                     try:
-                        yield DiscordConnection(client, platform, client.access)
+                        history = History(api, str(me.id), reads_everything=reads_everything)
+                        yield DiscordConnection(client, platform, history, DiscordRoles(api))
                     finally:
                         await client.finish()
                         await platform.close()
-
-    async def invite(self) -> Invitation:
-        settings = load(DiscordSettings)
-        with _addresses(settings):
-            async with discord.Client(intents=INTENTS) as client:
-                await _login(client, settings)
-                if client.application_id is None:
-                    raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")
-                public = client.application is None or client.application.bot_public
-                access = settings.access(public=public)
-                return Invitation(invite_link(client.application_id), access.describe() if access.is_closed else "")
-
-    def manifest(self) -> str:
-        return (files("askback_discord") / "manifest.json").read_text()
 
     @asynccontextmanager
     async def directory(self) -> AsyncGenerator[DiscordDirectory]:
         settings = discord_settings(self._shard)
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
-        with _addresses(settings):
+        with use_addresses(settings):
             looking = discord.Client(intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS)
             wait_only_where_spent(looking.http)
             async with aiohttp.ClientSession(timeout=timeout) as session, looking as client:
-                await _login(client, settings)
+                await log_in(client, settings)
                 yield DiscordDirectory(DiscordApi(client.http, session, settings.api_url))
-
-    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
-        people = tuple(one.evolve(id=NOBODY) if not one.id.isdigit() else one for one in card.who.people)
-        card = card.evolve(who=card.who.evolve(people=people))
-        return [dict(body) for body in render.messages(card, ping=True)]
 
 
 class DiscordConnection:
     """A connection of the bot to Discord."""
 
-    def __init__(self, client: _Client, platform: DiscordPlatform, access: Access) -> None:
-        self.platform: Platform = platform
-        self.access = access
+    def __init__(self, client: _Client, platform: Platform, history: HistoryReader, membership: Membership) -> None:
+        self.platform = platform
+        self.history = history
+        self.membership = membership
+        self.access = client.access
         self._client = client
         self._gateway = Gateway(client)
 
@@ -185,8 +154,8 @@ class _Client(discord.Client):
 
     access: Access
     clicks: Clicks
-    hearing: Hearing
-    rooms: Rooms
+    hearing: MessageListener
+    rooms: ThreadOpener
     missed: Callable[[], None]
 
     def __init__(self, shard: Shard, *, reads_everything: bool) -> None:
@@ -232,7 +201,7 @@ class _Client(discord.Client):
             self._at_work.discard(task)
 
     async def on_connect(self) -> None:
-        self.hearing.new_session()  # before any message of the new session
+        self.hearing.start_session()  # before any message of the new session
 
     async def on_ready(self) -> None:
         part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
@@ -248,25 +217,25 @@ class _Client(discord.Client):
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         with self._working():
-            await self.clicks.interaction(interaction)
+            await self.clicks.handle_interaction(interaction)
 
     async def on_message(self, message: discord.Message) -> None:
         if self.user is not None:
             with self._working():
-                await self.hearing.message(message, self.user)
+                await self.hearing.handle_message(message, self.user)
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         if self.user is not None:
             with self._working():
-                await self.hearing.edited(payload, self.user)
+                await self.hearing.handle_edit(payload, self.user)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         with self._working():
-            await self.hearing.deleted(payload.channel_id, (payload.message_id,))
+            await self.hearing.handle_deletion(payload.channel_id, (payload.message_id,))
 
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         with self._working():
-            await self.hearing.deleted(payload.channel_id, payload.message_ids)
+            await self.hearing.handle_deletion(payload.channel_id, payload.message_ids)
 
     async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
         with self._working():
@@ -274,11 +243,11 @@ class _Client(discord.Client):
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         with self._working():
-            await self.rooms.deleted(str(payload.thread_id))
+            await self.rooms.handle_channel_closed(str(payload.thread_id))
 
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         with self._working():
-            await self.rooms.deleted(str(channel.id))
+            await self.rooms.handle_channel_closed(str(channel.id))
 
     async def on_error(self, event_method: str, /, *args: object, **kwargs: object) -> None:
         del args, kwargs  # payloads hold what people wrote, which must not be logged
@@ -298,41 +267,21 @@ def _owners(application: discord.AppInfo | None) -> tuple[str, ...]:
     return tuple(str(person.id) for person in people)
 
 
-@contextmanager
-def _addresses(settings: DiscordSettings) -> Generator[None]:
-    """Point discord.py at the configured addresses. It keeps them on its classes, so restore them afterwards."""
-    before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
-    Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = settings.api_url, yarl.URL(settings.gateway_url)
-    try:
-        yield
-    finally:
-        Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = before
-
-
 async def _reads_everything(settings: DiscordSettings) -> bool:
     """Return True if the application may read messages that do not mention it."""
     async with discord.Client(intents=INTENTS) as client:
-        await _login(client, settings)
+        await log_in(client, settings)
         flags = client.application_flags
         return flags.gateway_message_content or flags.gateway_message_content_limited
 
 
-async def _login(client: discord.Client, settings: DiscordSettings) -> None:
-    try:
-        await client.login(settings.token.get_secret_value())
-    except discord.LoginFailure:
-        raise OperatorError("Discord does not accept DISCORD_TOKEN: copy it again from the page Bot.") from None
-    except (TypeError, KeyError, ValueError):
-        # discord.py treats any response that is not exactly application/json as text, and then fails on it.
-        raise OperatorError(
-            "What answers there is not Discord's API, whose answers are application/json. "
-            "Check ASKBACK_DISCORD_API_URL."
-        ) from None
-    except (TimeoutError, discord.HTTPException, aiohttp.ClientError, OSError) as error:
-        raise OperatorError(
-            f"Discord cannot be reached ({type(error).__name__}). "
-            "Check the network, and ASKBACK_DISCORD_API_URL if it is set."
-        ) from None
-
-
-bot = DiscordBot()
+def create_bot(options: BotOptions) -> Bot:
+    """Return the bot. The entry point names this function."""
+    if options.shard is not None:
+        try:
+            Shard.read(options.shard)
+        except ValueError as error:
+            raise OperatorError(f"--shard {options.shard} {error}.") from None
+    if options.http is not None:
+        raise OperatorError("Discord is served over its gateway: leave --http out.")
+    return DiscordBot(options.shard)

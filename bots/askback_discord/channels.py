@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["Places"]
+__all__ = ["ChannelCache"]
 
 import logging
 
 import discord
+from cachetools import FIFOCache
 
 from askback.domain.identity import Place
-from askback.internal.bounded_cache import Recent
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.payloads import PLATFORM
 from askback_discord.posting import DiscordPlatform
@@ -19,12 +19,12 @@ log = logging.getLogger("askback.discord")
 KEPT = 2000
 
 
-class Places:
+class ChannelCache:
     """The parents of threads. What discord.py does not know is looked up."""
 
     def __init__(self, platform: DiscordPlatform) -> None:
         self._platform = platform
-        self._parents: Recent[int, str | None] = Recent(KEPT)
+        self._parents: FIFOCache[int, str | None] = FIFOCache(KEPT)
 
     async def parent(self, channel: object) -> str | None:
         """Return the channel that a thread belongs to, or None if it is not a thread or the lookup fails."""
@@ -41,7 +41,7 @@ class Places:
                 return None
         return self._parents[channel.id]
 
-    async def of(self, interaction: discord.Interaction) -> Place | None:
+    async def to_place(self, interaction: discord.Interaction) -> Place | None:
         """Return the place of an interaction, or None if Discord does not name it."""
         if interaction.channel_id is None:
             return None

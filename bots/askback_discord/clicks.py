@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import discord
+from cachetools import FIFOCache
 
 from askback.domain.actions import (
     Action,
@@ -37,26 +38,25 @@ from askback.domain.ask import Ask
 from askback.domain.card import AskText, Details, FieldErrors, Notice, Response
 from askback.domain.decision import UNKNOWN
 from askback.inbound.message_router import NOT_STOPPED
-from askback.internal.bounded_cache import Recent
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, Paint, QuestionManager
-from askback.ports.bot import ChooseOffer, Stop
+from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
 from askback_discord import ephemeral, ids, modal, render
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
-from askback_discord.channels import Places
+from askback_discord.channels import ChannelCache
 from askback_discord.details_modal import whole
-from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, Reply
-from askback_discord.payloads import Press, indexes, press
+from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, InteractionResponse
+from askback_discord.payloads import Click, indexes, read_click
 from askback_discord.posting import DiscordPlatform
 from askback_discord.stop_button import is_placeholder
 
 log = logging.getLogger("askback.discord")
 
 NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
-IN_DOUBT = (
+UNCERTAIN_MESSAGE = (
     "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
 )
 NOT_WHOLE = (
@@ -74,36 +74,41 @@ class Clicks:
     """The handler for all components and modals."""
 
     def __init__(
-        self, manager: QuestionManager, platform: DiscordPlatform, api: DiscordApi, choose: ChooseOffer, stop: Stop
+        self,
+        manager: QuestionManager,
+        platform: DiscordPlatform,
+        api: DiscordApi,
+        choose: OfferHandler,
+        stop: StopHandler,
     ) -> None:
         self._choose = choose
         self._stop = stop
-        self._places = Places(platform)
+        self._places = ChannelCache(platform)
         self._manager = manager
         self._platform = platform
         self._api = api
-        self._seen: Recent[int, None] = Recent(REMEMBERED)
+        self._seen: FIFOCache[int, None] = FIFOCache(REMEMBERED)
         self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
-    async def interaction(self, interaction: discord.Interaction) -> None:
+    async def handle_interaction(self, interaction: discord.Interaction) -> None:
         """Handle a person's action on one of our messages. Never raises, and always tries to answer."""
         if interaction.type not in {discord.InteractionType.component, discord.InteractionType.modal_submit}:
             return
         if interaction.id in self._seen:
             return
         self._seen[interaction.id] = None
-        reply = Reply(self._api, interaction)
+        reply = InteractionResponse(self._api, interaction)
         try:
-            await self._take(reply, interaction)
+            await self._handle_click(reply, interaction)
         except StoreError as error:
             log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
-            await self._refuse(reply, interaction, IN_DOUBT if error.in_doubt else NOT_SAVED)
+            await self._refuse(reply, interaction, UNCERTAIN_MESSAGE if error.in_doubt else NOT_SAVED)
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
-            await self._refuse(reply, interaction, IN_DOUBT)
+            await self._refuse(reply, interaction, UNCERTAIN_MESSAGE)
 
-    async def _take(self, reply: Reply, interaction: discord.Interaction) -> None:
-        pressed = press(interaction)
+    async def _handle_click(self, reply: InteractionResponse, interaction: discord.Interaction) -> None:
+        pressed = read_click(interaction)
         control = pressed.control
         if control is not None and pressed.unplaced is not None:
             ask = await self._manager.get(control.ask_id)
@@ -112,12 +117,12 @@ class Clicks:
         if control is not None and control.kind in {"use", "keep"}:
             chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
             if not chosen.known:
-                await reply.leave_to_others()
+                await reply.wait_for_other_process()
             # The outbox deletes the offer, and the card shows the result.
             if chosen.notice is None:
                 await self._answer(reply, LATER, None)
             else:
-                await self._deny(reply, pressed, control.ask_id, chosen.notice)
+                await self._notify_refusal(reply, pressed, control.ask_id, chosen.notice)
             return
         if control is not None and control.kind == "stop":
             await self._end(reply, pressed, interaction)
@@ -128,8 +133,8 @@ class Clicks:
         deed = None if control is None else _deed(control, pressed, interaction)
         if control is None or deed is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
-            await reply.leave_to_others()
-            await self._deny(reply, pressed, UNKNOWN, UNKNOWN)
+            await reply.wait_for_other_process()
+            await self._notify_refusal(reply, pressed, UNKNOWN, UNKNOWN)
             return
         response = await self._manager.act(
             Action(
@@ -143,19 +148,19 @@ class Clicks:
             )
         )
         if isinstance(response, Notice) and response.denied == "unknown":
-            await reply.leave_to_others()
+            await reply.wait_for_other_process()
         await self._respond(reply, pressed, control, deed, response)
 
-    async def _end(self, reply: Reply, pressed: Press, interaction: discord.Interaction) -> None:
+    async def _end(self, reply: InteractionResponse, pressed: Click, interaction: discord.Interaction) -> None:
         """Stop the work in the place where the Stop button below an unfinished text was pressed."""
-        place = await self._places.of(interaction)
+        place = await self._places.to_place(interaction)
         refusal = NOT_STOPPED
         if place is not None:
             refusal = await self._stop(place, pressed.actor, key=str(interaction.id))
         if refusal is not None and not refusal.known:
-            await reply.leave_to_others()
+            await reply.wait_for_other_process()
         if refusal is not None and not refusal.nothing:
-            await self._deny(reply, pressed, "stop" if place is None else place.key, refusal.notice)
+            await self._notify_refusal(reply, pressed, "stop" if place is None else place.key, refusal.notice)
             return
         message = interaction.message
         placeholder = message is not None and is_placeholder([one.to_dict() for one in message.components])
@@ -168,13 +173,13 @@ class Clicks:
         # The message is left over from a process that ended, and no other process removes its button.
         try:
             if placeholder and pressed.message is not None:
-                await self._platform.unbutton((pressed.message,), worded=False)
-            await reply.add(ephemeral.notice(refusal.notice))
+                await self._platform.remove_stop_button((pressed.message,), worded=False)
+            await reply.follow_up(ephemeral.notice(refusal.notice))
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def _respond(
-        self, reply: Reply, pressed: Press, control: ids.Control, deed: Deed, response: Response
+        self, reply: InteractionResponse, pressed: Click, control: ids.Control, deed: Deed, response: Response
     ) -> None:
         """Show the result of a committed action."""
         match response:
@@ -183,24 +188,24 @@ class Clicks:
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
                 again = ephemeral.retry(field.ask_id, field.turn, field.choice)
-                await self._give_back(reply, pressed, message, field.value, again)
-                await self._manager.hand_over(control.ask_id)
+                await self._return_text(reply, pressed, message, field.value, again)
+                await self._manager.cards.leave_to_outbox(control.ask_id)
             case FieldErrors(message=message, field=field):
                 await self._notify(reply, pressed, ephemeral.try_again(message, field))
-                await self._manager.hand_over(control.ask_id)
+                await self._manager.cards.leave_to_outbox(control.ask_id)
             case Notice(told=True):
                 await self._answer(reply, LATER, None)
             case Notice(text=text, card=card, kept=kept):
                 if kept:
                     await self._notify(reply, pressed, ephemeral.notice(text))
                 elif isinstance(deed, SubmitText):
-                    await self._give_back(reply, pressed, text, deed.text)
+                    await self._return_text(reply, pressed, text, deed.text)
                 elif isinstance(deed, Decline | Choose):
-                    await self._give_back(reply, pressed, text, deed.reason or "")
+                    await self._return_text(reply, pressed, text, deed.reason or "")
                 else:
                     await self._notify(reply, pressed, ephemeral.notice(text))
                 if card is not None and pressed.message is not None:
-                    await self._manager.hand_over(control.ask_id)
+                    await self._manager.cards.leave_to_outbox(control.ask_id)
             case Details():
                 first, *more = (made := whole(response))[0]
                 if await self._answer(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
@@ -208,11 +213,11 @@ class Clicks:
             case _ if pressed.message is None:
                 # It came from a private notice, which is not the card.
                 await self._notify(reply, pressed, ephemeral.notice(TAKEN))
-                await self._manager.hand_over(control.ask_id)
+                await self._manager.cards.leave_to_outbox(control.ask_id)
             case _:
                 await self._show(reply, pressed, control.ask_id)
 
-    async def _show(self, reply: Reply, pressed: Press, ask_id: str, page: int | None = None) -> None:
+    async def _show(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int | None = None) -> None:
         """Ack a click by drawing its result, in one request.
 
         If that fails or is late, a later drawing shows the result.
@@ -223,23 +228,23 @@ class Clicks:
         async def paint(ask: Ask) -> Messages:
             parts = render.messages(ask.card(), _page_of(pressed, ask) if page is None else page)
             done: Messages = ()
-            if ask.messages[:1] == (pressed.message,) and not reply.begun:
-                await reply.give(UPDATE, parts[0])
+            if ask.messages[:1] == (pressed.message,) and not reply.has_responded:
+                await reply.respond(UPDATE, parts[0])
                 done = ask.messages[:1]
             return await self._platform.show_parts(ask, parts, done)
 
         async with asyncio.TaskGroup() as tasks:
-            drawing = tasks.create_task(self._draw(ask_id, paint, anyway=page is not None))
+            drawing = tasks.create_task(self._render_committed(ask_id, paint, anyway=page is not None))
             # Another task may be drawing this ask slowly, and the ack must not wait for that.
-            await asyncio.wait({drawing}, timeout=max(reply.left - LATER_SECONDS, 0.0))
-            if not reply.begun:
+            await asyncio.wait({drawing}, timeout=max(reply.seconds_left - LATER_SECONDS, 0.0))
+            if not reply.has_responded:
                 await self._answer(reply, LATER, None)
 
-    async def _draw(self, ask_id: str, paint: Paint, *, anyway: bool) -> None:
+    async def _render_committed(self, ask_id: str, paint: Paint, *, anyway: bool) -> None:
         """Draw the committed state. Never raises, because the answer to the click no longer depends on it."""
         try:
             try:
-                await self._manager.redraw(ask_id, paint, anyway=anyway)
+                await self._manager.cards.draw(ask_id, paint, anyway=anyway)
             except NotAnswerable as error:
                 # Another process received the same click and answered it. It draws the card, or else the outbox does
                 # after the lease.
@@ -253,47 +258,47 @@ class Clicks:
 
     async def _leave(self, ask_id: str, error: Exception) -> None:
         log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
-        await self._manager.hand_over(ask_id)
+        await self._manager.cards.leave_to_outbox(ask_id)
 
-    async def _page(self, reply: Reply, pressed: Press, ask_id: str, page: int) -> None:
+    async def _page(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int) -> None:
         """Show another page of a long menu. Nothing is committed, because the ask does not change."""
         ask = await self._manager.get(ask_id)
-        refusal = UNKNOWN if ask is None else self._manager.refusal(ask, pressed.actor)
+        refusal = UNKNOWN if ask is None else await self._manager.access.refusal(ask, pressed.actor)
         if ask is None:
-            await reply.leave_to_others()
+            await reply.wait_for_other_process()
         if refusal is not None:
-            await self._deny(reply, pressed, ask_id, refusal)
+            await self._notify_refusal(reply, pressed, ask_id, refusal)
         else:
             await self._show(reply, pressed, ask_id, page)
 
-    async def _deny(self, reply: Reply, pressed: Press, about: str, text: str) -> None:
+    async def _notify_refusal(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
-        if self._told.allows((pressed.actor.id, about)):
+        if self._told.try_allow((pressed.actor.id, about)):
             await self._answer(reply, MESSAGE, ephemeral.notice(text))
         else:
             await self._answer(reply, LATER, None)
 
-    async def _refuse(self, reply: Reply, interaction: discord.Interaction, text: str) -> None:
+    async def _refuse(self, reply: InteractionResponse, interaction: discord.Interaction, text: str) -> None:
         """Tell the person that the click failed, unless it was already answered. Never raises."""
-        if reply.begun:
+        if reply.has_responded:
             return
         try:
-            pressed = press(interaction)
+            pressed = read_click(interaction)
             control = pressed.control
             if control is not None and control.kind == "field":
                 again = ephemeral.retry(control.ask_id, control.turn)
-                await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
+                await self._return_text(reply, pressed, text, modal.text(interaction.data or {}), again)
             elif control is not None and control.kind == "vote":
                 again = ephemeral.retry(control.ask_id, control.turn, control.arg)
-                await self._give_back(reply, pressed, text, modal.text(interaction.data or {}), again)
+                await self._return_text(reply, pressed, text, modal.text(interaction.data or {}), again)
             elif control is not None and control.kind == "decline":
-                await self._give_back(reply, pressed, text, modal.text(interaction.data or {}))
+                await self._return_text(reply, pressed, text, modal.text(interaction.data or {}))
             else:
                 await self._notify(reply, pressed, ephemeral.notice(text))
         except Exception:
             log.exception("A click could not even be refused.", extra={"action": "answer_lost"})
 
-    async def _notify(self, reply: Reply, pressed: Press, words: Body) -> bool:
+    async def _notify(self, reply: InteractionResponse, pressed: Click, words: Body) -> bool:
         """Show a sentence only to the person who clicked.
 
         It replaces the notice if the text was written from there. It does not replace a notice whose button was only
@@ -303,31 +308,36 @@ class Clicks:
             return await self._answer(reply, UPDATE, ephemeral.replacing(words))
         return await self._answer(reply, MESSAGE, words)
 
-    async def _give_back(
-        self, reply: Reply, pressed: Press, text: str, written: str, again: ephemeral.Component | None = None
+    async def _return_text(
+        self,
+        reply: InteractionResponse,
+        pressed: Click,
+        text: str,
+        written: str,
+        again: ephemeral.Component | None = None,
     ) -> None:
         """Return a rejected text with the reason. Its field is closed, and the text must not be lost."""
         first, *more = ephemeral.returned(text, written, again)
         if await self._notify(reply, pressed, first):
             await self._add(reply, more)
 
-    async def _add(self, reply: Reply, more: Sequence[Body], file: File | None = None) -> bool:
+    async def _add(self, reply: InteractionResponse, more: Sequence[Body], file: File | None = None) -> bool:
         """Send what does not fit into the first answer; a file goes with the last message.
 
         Return True if all of it was delivered. Never raises Discord's errors.
         """
         for number, words in enumerate(more, 1):
             try:
-                await reply.add(words, file if number == len(more) else None)
+                await reply.follow_up(words, file if number == len(more) else None)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.warning("The rest of a text did not get through: %s", error, extra={"action": "notice_lost"})
                 return False
         return True
 
-    async def _answer(self, reply: Reply, kind: int, data: Body | None) -> bool:
+    async def _answer(self, reply: InteractionResponse, kind: int, data: Body | None) -> bool:
         """Give the first answer. Return True if it was delivered. Never raises Discord's errors."""
         try:
-            await reply.give(kind, data)
+            await reply.respond(kind, data)
         except NotAnswerable as error:
             if error.answered:
                 log.debug("Another process has answered the same click.")
@@ -340,12 +350,12 @@ class Clicks:
         return True
 
 
-def _page_of(pressed: Press, ask: Ask) -> int | None:
+def _page_of(pressed: Click, ask: Ask) -> int | None:
     """Return the page of a long menu that the person sees, or None if the card now shows another question."""
     return pressed.page if pressed.control is not None and pressed.control.turn == ask.interview.turn else None
 
 
-def _deed(control: ids.Control, pressed: Press, interaction: discord.Interaction) -> Deed | None:
+def _deed(control: ids.Control, pressed: Click, interaction: discord.Interaction) -> Deed | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.values)
     simple: Mapping[str, Deed] = {

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue
 
 from askback_discord import ids, limits
-from askback_discord.texts import fit
+from askback_discord.texts import fit_line
 
 Component: TypeAlias = dict[str, JsonValue]
 """A component, or a part of one."""
@@ -34,7 +34,7 @@ def display(markdown: str) -> Component:
 def gallery(address: str, description: str) -> Component:
     """A picture with a description for those who cannot see it."""
     item: Component = {"media": {"url": address}}
-    if words := fit(description, limits.GALLERY_DESCRIPTION):
+    if words := fit_line(description, limits.GALLERY_DESCRIPTION):
         item["description"] = words
     return {"type": limits.GALLERY, "items": [item]}
 
@@ -54,7 +54,7 @@ def button(label: str, control: ids.Control, style: Style = "secondary", *, disa
     made: Component = {
         "type": limits.BUTTON,
         "style": _STYLES[style],
-        "label": fit(label, limits.BUTTON_LABEL),
+        "label": fit_line(label, limits.BUTTON_LABEL),
         "custom_id": ids.custom_id(control),
     }
     return {**made, "disabled": True} if disabled else made

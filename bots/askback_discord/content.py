@@ -10,7 +10,7 @@ from typing import Final
 
 from askback.domain.card import Card, Ending, Item, ReviewLine
 from askback.domain.vote_summary import OPEN_TO
-from askback.text.literal import visible
+from askback.text.literal import replace_controls
 from askback_discord import limits, votes
 from askback_discord.components import gallery, moment
 from askback_discord.controls import tabs
@@ -75,7 +75,7 @@ def _prompt(card: Card) -> Iterator[Text]:
     asked, excerpt, rest = card.parts
     yield strong(asked, opens=True)
     if excerpt:
-        yield Text(visible(excerpt), "code", before="\n")
+        yield Text(replace_controls(excerpt), "code", before="\n")
     if rest:
         yield replace(plain(rest), before="\n")
 
@@ -97,7 +97,7 @@ def _item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]
     if item.description is not None:
         yield replace(plain(item.description), before="\n")
     if item.preview is not None:
-        yield Text(visible(item.preview), "code", before="\n")
+        yield Text(replace_controls(item.preview), "code", before="\n")
     if item.image is not None and images and len(item.image) <= limits.MEDIA_URL:
         yield Block(gallery(item.image, item.label))
     elif item.image is not None:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from askback.domain import vote_summary
 from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
-from askback.text.literal import size
+from askback.text.literal import utf16_length
 from askback_discord import ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
-from askback_discord.texts import fit, one_line
+from askback_discord.texts import fit_line, to_single_line
 
 BUTTONS = limits.ROW_BUTTONS
 """Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""
@@ -32,7 +32,7 @@ def tabs(card: Card) -> Component | None:
     if len(card.tabs) > TABS:
         entries = [
             option(
-                fit(f"{'✓ ' if tab.answered else ''}{_numbered(number, tab.header)}", limits.OPTION_TEXT),
+                fit_line(f"{'✓ ' if tab.answered else ''}{_numbered(number, tab.header)}", limits.OPTION_TEXT),
                 tab.index,
                 chosen=tab.current,
             )
@@ -41,7 +41,7 @@ def tabs(card: Card) -> Component | None:
         return row([menu(_control(card, "goto"), entries, "Go to question…")])
     return row(
         button(
-            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit(tab.header, TAB)}",
+            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit_line(tab.header, TAB)}",
             _control(card, "goto", tab.index),
         )
         for tab in card.tabs
@@ -92,13 +92,13 @@ def _split(buttons: list[Component]) -> tuple[list[Component], list[Component]]:
 def _as_buttons(card: Card) -> bool:
     if card.several or len(card.items) + card.custom > BUTTONS:
         return False
-    return all(size(fit(item.label, limits.BUTTON_LABEL)) <= SHORT for item in card.items)
+    return all(utf16_length(fit_line(item.label, limits.BUTTON_LABEL)) <= SHORT for item in card.items)
 
 
 def _option_buttons(card: Card) -> Iterator[Component]:
-    labels = [one_line(item.label) for item in card.items]
+    labels = [to_single_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
-    agreeing = vote_summary.agreeing(card)
+    agreeing = vote_summary.get_agreeing_option(card)
     recommended = next((item.number for item in card.items if item.recommended), None)
     for item in card.items:
         label = item.label if plain_enough else f"{item.number}. {item.label}"
@@ -138,9 +138,9 @@ def _entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
     for label, description in ((100, 100), (100, 75), (100, 50), (100, 0), (75, 0), (50, 0), (36, 0), (24, 0)):
         made = [
             option(
-                fit(f"{item.number}. {item.label}", label),
+                fit_line(f"{item.number}. {item.label}", label),
                 item.number - 1,
-                description=fit(item.description, description) if item.description and description else None,
+                description=fit_line(item.description, description) if item.description and description else None,
                 chosen=marked and item.chosen,
             )
             for item in items
@@ -198,7 +198,7 @@ def _everything(card: Card) -> Iterator[Component]:
 def _edits(card: Card) -> Iterator[Component]:
     if len(card.lines) > TABS:
         entries = [
-            option(fit(_numbered(number, line.header), limits.OPTION_TEXT), line.index)
+            option(fit_line(_numbered(number, line.header), limits.OPTION_TEXT), line.index)
             for number, line in enumerate(card.lines, 1)
         ]
         yield menu(_control(card, "goto"), entries, "Edit an answer…")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from askback.domain.card import Details
-from askback.text.literal import fit, size, visible
+from askback.text.literal import fit_line, replace_controls, utf16_length
 from askback_discord import limits
 from askback_discord.calls import File
 from askback_discord.components import Component
@@ -24,9 +24,9 @@ ROOM: Final = limits.CONTENT - 2 * TITLE - 50
 
 def whole(shown: Details) -> tuple[list[Component], File | None]:
     """Return the messages, and a file for the last of them if they would be too many."""
-    title = strong(fit(shown.title, TITLE)).markdown
+    title = strong(fit_line(shown.title, TITLE)).markdown
     pieces: list[Text] = []
-    for piece in _pieces(visible(shown.text)):
+    for piece in _pieces(replace_controls(shown.text)):
         pieces.append(piece)
         if len(pieces) > MOST:
             words = f"It has {len(shown.text):,} characters, and stands whole in the file below."
@@ -41,7 +41,7 @@ def whole(shown: Details) -> tuple[list[Component], File | None]:
 def _pieces(words: str) -> Iterator[Text]:
     """Split the text into code blocks that together are the whole text, at line ends if the lines are short enough."""
     rest = Text(words, "code")
-    while size(rest.markdown) > ROOM:
+    while utf16_length(rest.markdown) > ROOM:
         piece, _ = rest.split(ROOM, limits.MESSAGE_BYTES)
         line = piece.words.rfind("\n") + 1
         at = line if line > len(piece.words) // 2 else len(piece.words)

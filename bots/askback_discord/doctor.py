@@ -14,9 +14,9 @@ from typing import cast
 import aiohttp
 import discord
 
-from askback.cli.doctor.clock import clock_finding
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
+from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, Scene, broken, good, told_by, warning
 from askback.settings.loader import load
 from askback_discord.calls import Json
@@ -80,7 +80,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
             application = await _get(session, settings, "/applications/@me", scene.seconds)
         except _Unreachable as error:
             return [broken("token", str(error), NETWORK)]
-        clock = clock_finding("Discord", application.date, utc_now())
+        clock = check_clock("Discord", application.date, utc_now())
         if (refused := _refused(application)) is not None:
             return [refused, *clock]
         reads_all, found = _application(application.json)

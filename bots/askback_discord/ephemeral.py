@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from askback.domain.card import TextField
-from askback.text.literal import breaking, cut, size
+from askback.text.literal import find_break, truncate, utf16_length
 from askback_discord import ids, limits
 from askback_discord.components import Component, button, row
 from askback_discord.texts import plain
@@ -46,7 +46,7 @@ def returned(words: str, written: str, again: Component | None = None) -> list[C
     if not written.strip():
         return [_checked(words, below)]
     told = f"{words} Your text, to copy it:"
-    if size(plain(f"{told}\n\n{written}")) <= limits.CONTENT:
+    if utf16_length(plain(f"{told}\n\n{written}")) <= limits.CONTENT:
         return [_checked(f"{told}\n\n{written}", below)]
     return [_checked(told, below), *(_checked(piece, []) for piece in _pieces(written))]
 
@@ -55,9 +55,9 @@ def _pieces(written: str) -> Iterator[str]:
     """Split a long text into texts that each fit."""
     while written:
         room = limits.CONTENT
-        while size(plain(written[:room])) > limits.CONTENT:
+        while utf16_length(plain(written[:room])) > limits.CONTENT:
             room -= 100
-        at = breaking(written, room)
+        at = find_break(written, room)
         if written[:at].strip():
             yield written[:at]
         written = written[at:]
@@ -74,7 +74,7 @@ def _checked(words: str, components: list[Component]) -> Component:
 def _fitted(words: str) -> str:
     """Return the complete text if it fits, or else its beginning."""
     shown, room = plain(words), limits.CONTENT
-    while size(shown) > limits.CONTENT:
+    while utf16_length(shown) > limits.CONTENT:
         room -= 100
-        shown = plain(f"{cut(words, room)}…")
+        shown = plain(f"{truncate(words, room)}…")
     return shown

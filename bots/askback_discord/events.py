@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-__all__ = ["Hearing", "Seen"]
+__all__ = ["MessageListener", "MessagePosition"]
 
 import asyncio
 import logging
 import math
-import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import aiohttp
 import discord
+from cachetools import FIFOCache
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
 
-from askback.domain.conversation import NO_TEXT, Deleted, Edited, IncomingMessage, OutgoingMessage, Taken
+from askback.domain.conversation import (
+    NO_TEXT,
+    DeletedMessages,
+    EditedMessage,
+    IncomingMessage,
+    MessageResult,
+    OutgoingMessage,
+)
 from askback.domain.identity import MessageRef, Place
-from askback.inbound.deduplication import Once
-from askback.internal.bounded_cache import Recent
+from askback.inbound.deduplication import Deduplicator
 from askback.internal.clock import utc_now
-from askback.ports.bot import EditHandler, Hear
+from askback.ports.bot import EditHandler, MessageHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
-from askback_discord.channels import Places
-from askback_discord.payloads import PLATFORM, actor, attached, key_of, written_text
+from askback_discord.channels import ChannelCache
+from askback_discord.payloads import PLATFORM, dedupe_key, file_names, read_actor, to_visible_text
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
+
+T = TypeVar("T")
 
 ONLY_MENTIONS = "In this thread I only see messages that mention me: please begin each with my name."
 NOT_HEARD = "I could not save that message, so I will not act on it. Please send it again in a while."
@@ -45,109 +55,106 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 _NEW = frozenset({discord.MessageType.default, discord.MessageType.reply})
 
 
-Seen = tuple[int, int | None]
+MessagePosition = tuple[int, int | None]
 """The id of a message, and the id of its server; None for a direct message."""
 
 
-class Hearing:
+class MessageListener:
     """Handlers for messages, edits and deletions."""
 
-    def __init__(self, platform: DiscordPlatform, hear: Hear, changes: EditHandler, *, reads_everything: bool) -> None:
+    def __init__(
+        self, platform: DiscordPlatform, hear: MessageHandler, changes: EditHandler, *, reads_everything: bool
+    ) -> None:
         self._changes = changes
         self._platform = platform
-        self._places = Places(platform)
+        self._places = ChannelCache(platform)
         self._hear = hear
         self._reads_everything = reads_everything
         """True if the bot may read messages that do not mention it."""
         self._waiting: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """Channels and threads in which a message waits to be stored."""
-        self._once = Once()
-        self._newest: Recent[int, Seen] = Recent(REMEMBERED)
+        self._once = Deduplicator()
+        self._newest: FIFOCache[int, MessagePosition] = FIFOCache(REMEMBERED)
         """The newest message received in each channel or thread, for those that were active last."""
-        self._before: dict[int, Seen] = {}
+        self._before: dict[int, MessagePosition] = {}
         """The newest messages at the start of a session that has not caught up yet."""
 
-    async def message(self, message: discord.Message, me: discord.ClientUser) -> None:
+    async def handle_message(self, message: discord.Message, me: discord.ClientUser) -> None:
         """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored."""
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
         direct = _guild(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
-        text, files = written_text(message, me), attached(message)
+        text, files = to_visible_text(message, me), file_names(message)
         if not text and not files and not mentioned:
             return  # Discord hides the text of messages that do not mention us
-        async with self._once.after(_changes_of(message)):
+        async with self._once.wait_for(_changes_of(message)):
             parent = None if direct else await self._places.parent(message.channel)
             if not (direct or mentioned or parent is not None or _replies_to(message, me)):
                 return
             # A resumed session delivers messages again. A command to the bot itself must not run twice.
-            async with self._once.entered(key_of(message)) as first:
+            async with self._once.enter(dedupe_key(message)) as first:
                 if first:
-                    await self._take(message, text, files, parent, begin=direct or mentioned)
+                    await self._receive_message(message, text, files, parent, begin=direct or mentioned)
 
-    async def edited(self, payload: discord.RawMessageUpdateEvent, me: discord.ClientUser) -> None:
+    async def handle_edit(self, payload: discord.RawMessageUpdateEvent, me: discord.ClientUser) -> None:
         """Handle an edit by a message's author. Discord also announces what it adds itself, such as a preview."""
         message = payload.message
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
-        at, text = message.edited_at, written_text(message, me)
+        at, text = message.edited_at, to_visible_text(message, me)
         if at is None or not text:
             return  # Discord hides the text of messages that do not mention us
-        edit = f"edit:{at.timestamp()}:{key_of(message)}"
+        edit = f"edit:{at.timestamp()}:{dedupe_key(message)}"
         # Discord delivers nothing twice, so an edit waits until its message is stored, however long that takes.
-        async with self._once.entered(edit) as first, self._once.after(_changes_of(message)):
+        async with self._once.enter(edit) as first, self._once.wait_for(_changes_of(message)):
             if first:
                 await self._insist(lambda: self._take_edit(message, text, at), "An edit")
 
     async def _take_edit(self, message: discord.Message, text: str, at: datetime) -> None:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
-        if not await self._changes.is_kept(key_of(message)):
+        if not await self._changes.is_stored(dedupe_key(message)):
             return
         parent = None if _guild(message) is None else await self._places.parent(message.channel)
-        heard = _heard(message, text, (), parent)
-        taken = await self._changes.edited(Edited(heard=heard, at=at))
+        heard = _to_incoming_message(message, text, (), parent)
+        taken = await self._changes.handle_edit(EditedMessage(heard=heard, at=at))
         if taken.notice is None or heard.ref is None:
             return
         if heard.place.thread in {None, heard.ref.channel}:
-            await self._tell(heard.ref, taken.notice)
+            await self._notify_author(heard.ref, taken.notice)
         else:
             # The message is in the channel, and the conversation that it started is in a thread.
             target = f"edit:{at.timestamp()}:{heard.dedupe_key}"
-            await self._say(heard.place, OutgoingMessage(target=target, text=taken.notice, markdown=False))
+            await self._post(heard.place, OutgoingMessage(target=target, text=taken.notice, markdown=False))
 
-    async def deleted(self, channel: int, messages: Collection[int]) -> None:
+    async def handle_deletion(self, channel: int, messages: Collection[int]) -> None:
         """Handle the deletion of messages in a channel or thread. The bot's own deletions are ignored."""
         every = (MessageRef(channel=str(channel), id=str(message)) for message in sorted(messages))
         refs = tuple(ref for ref in every if not self._platform.has_deleted(ref))
         keys = tuple(f"{ref.channel}:{ref.id}" for ref in refs)
         if refs:
-            await self._insist(lambda: self._changes.deleted(Deleted(messages=refs, keys=keys)), "A deletion")
+            await self._insist(
+                lambda: self._changes.handle_deletion(DeletedMessages(messages=refs, keys=keys)), "A deletion"
+            )
 
     async def _insist(self, take: Callable[[], Awaitable[None]], what: str) -> None:
         """Handle something that the gateway delivers only once, and retry if it cannot be stored.
 
         It is lost, with an error in the log, if storing it fails for `SAVE_SECONDS`.
         """
-        end, pause = time.monotonic() + SAVE_SECONDS, FIRST_PAUSE
-        while True:
-            try:
-                return await take()
-            except StoreError:
-                if time.monotonic() + pause > end:
-                    log.exception("%s could not be stored; it is lost.", what, extra={"action": "message_lost"})
-                    return None
-                log.exception("%s could not be stored; trying again.", what, extra={"action": "message_refused"})
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+        try:
+            await _stored(take, what)
+        except StoreError:
+            log.exception("%s could not be stored; it is lost.", what, extra={"action": "message_lost"})
 
-    async def _take(
+    async def _receive_message(
         self, message: discord.Message, text: str, files: tuple[str, ...], parent: str | None, *, begin: bool
     ) -> None:
-        guild, heard = _guild(message), _heard(message, text, files, parent)
+        guild, heard = _guild(message), _to_incoming_message(message, text, files, parent)
         place = heard.place
         taken = await self._store(heard, message.channel.id, begin=begin)
         if taken.notice is not None and heard.ref is not None:
-            await self._tell(heard.ref, taken.notice)
+            await self._notify_author(heard.ref, taken.notice)
         if not taken.new:
             return
         room = int(place.thread or place.channel)
@@ -155,20 +162,22 @@ class Hearing:
         if guild is not None and parent is None:
             await self._open(place, text, heard.ref)
 
-    async def _tell(self, ref: MessageRef, text: str) -> None:
+    async def _notify_author(self, ref: MessageRef, text: str) -> None:
         try:
-            await self._platform.tell(ref, text)
+            await self._platform.notify(ref, text)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
-    def new_session(self) -> None:
+    def start_session(self) -> None:
         """Remember the newest messages at the start of a session.
 
         The session's own messages come after those that were missed, and must not hide them.
         """
         self._before = {**self._newest, **self._before}
 
-    async def catch_up(self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, Seen]) -> None:
+    async def catch_up(
+        self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, MessagePosition]
+    ) -> None:
         """Read what was written during a gap in the gateway session, in the channels and threads with conversations.
 
         Discord sends a session that could not be resumed nothing of what it missed. `since` holds further channels and
@@ -179,7 +188,7 @@ class Hearing:
             room = client.get_partial_messageable(where, guild_id=guild)
             try:
                 async for message in room.history(after=discord.Object(newest), limit=CATCH_UP, oldest_first=True):
-                    await self.message(message, me)
+                    await self.handle_message(message, me)
             except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
                 self._before[where] = newest, guild  # retry after the next new session
                 log.warning(
@@ -188,7 +197,7 @@ class Hearing:
                     extra={"action": "no_catch_up"},
                 )
 
-    async def _store(self, heard: IncomingMessage, where: int, *, begin: bool) -> Taken:
+    async def _store(self, heard: IncomingMessage, where: int, *, begin: bool) -> MessageResult:
         """Pass a message on. If it cannot be stored, retry, in the order of the channel or thread."""
         waiting = self._waiting.get(where)
         if waiting is None:
@@ -199,20 +208,14 @@ class Hearing:
         async with self._waiting.setdefault(where, asyncio.Lock()):
             return await self._store_at_last(heard, begin=begin)
 
-    async def _store_at_last(self, heard: IncomingMessage, *, begin: bool) -> Taken:
-        end, pause = time.monotonic() + SAVE_SECONDS, FIRST_PAUSE
-        while True:
-            try:
-                return await self._hear(heard, begin=begin)
-            except StoreError:
-                if time.monotonic() + pause > end:
-                    log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
-                    say = OutgoingMessage(target=f"lost:{heard.dedupe_key}", text=NOT_HEARD, markdown=False)
-                    await self._say(heard.place, say)
-                    return Taken(new=False)
-                log.exception("A message could not be stored; trying again.", extra={"action": "message_refused"})
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+    async def _store_at_last(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
+        try:
+            return await _stored(lambda: self._hear(heard, begin=begin), "A message")
+        except StoreError:
+            log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
+            say = OutgoingMessage(target=f"lost:{heard.dedupe_key}", text=NOT_HEARD, markdown=False)
+            await self._post(heard.place, say)
+            return MessageResult(new=False)
 
     async def _open(self, place: Place, text: str, ref: MessageRef | None) -> None:
         """Start the thread after the commit. If this fails, the first post to the thread starts it."""
@@ -222,7 +225,7 @@ class Hearing:
             log.warning("A thread may not be started: %s", error, extra={"action": "no_thread"})
             # Nothing can be posted in that thread. Without this notice, the author would wait without knowing why.
             say = OutgoingMessage(target=f"no_thread:{place.key}", text=f"{NO_THREAD} {error}", markdown=False)
-            await self._say(place.evolve(thread=None), say)
+            await self._post(place.evolve(thread=None), say)
         except (MessageNotFound, RetryableError) as error:
             log.warning("A thread could not be started: %s", error, extra={"action": "no_thread"})
             wait = error.seconds if isinstance(error, RetryableError) else None
@@ -230,27 +233,49 @@ class Hearing:
                 minutes = math.ceil(wait / 60)
                 text = THREAD_LATER.format(minutes="a minute" if minutes == 1 else f"{minutes} minutes")
                 say = OutgoingMessage(target=f"thread_later:{place.key}", text=text, markdown=False, reply_to=ref)
-                await self._say(place.evolve(thread=None), say)
+                await self._post(place.evolve(thread=None), say)
         else:
             if not self._reads_everything:
-                await self._say(
+                await self._post(
                     place, OutgoingMessage(target=f"mentions:{place.key}", text=ONLY_MENTIONS, markdown=False)
                 )
 
-    async def _say(self, place: Place, say: OutgoingMessage) -> None:
+    async def _post(self, place: Place, say: OutgoingMessage) -> None:
         try:
-            await self._platform.say(place, say)
+            await self._platform.post(place, say)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("Something could not be said: %s", error, extra={"action": "not_said"})
 
 
-def _heard(message: discord.Message, text: str, files: tuple[str, ...], parent: str | None) -> IncomingMessage:
+async def _stored(take: Callable[[], Awaitable[T]], what: str) -> T:
+    """Store something, and retry with growing pauses. Raises `StoreError` if it fails for `SAVE_SECONDS`."""
+
+    async def attempt() -> T:  # tenacity awaits a coroutine function only
+        return await take()
+
+    def tell(state: RetryCallState) -> None:
+        error = None if state.outcome is None else state.outcome.exception()
+        extra = {"action": "message_refused"}
+        log.error("%s could not be stored; trying again.", what, exc_info=error, extra=extra)
+
+    return await AsyncRetrying(
+        retry=retry_if_exception_type(StoreError),
+        wait=wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE),
+        stop=stop_before_delay(SAVE_SECONDS),
+        before_sleep=tell,
+        reraise=True,
+    )(attempt)
+
+
+def _to_incoming_message(
+    message: discord.Message, text: str, files: tuple[str, ...], parent: str | None
+) -> IncomingMessage:
     """Translate a message into the core's type."""
     return IncomingMessage(
         place=_place(message, parent),
-        author=actor(message.author),
+        author=read_actor(message.author),
         text=text or ("" if files else NO_TEXT),
-        dedupe_key=key_of(message),
+        dedupe_key=dedupe_key(message),
         at=utc_now(),
         files=files,
         direct=_guild(message) is None,
@@ -262,7 +287,7 @@ def _heard(message: discord.Message, text: str, files: tuple[str, ...], parent: 
 
 def _changes_of(message: discord.Message) -> str:
     """Return the key under which a message and its edits are processed one after the other."""
-    return f"changes:{key_of(message)}"
+    return f"changes:{dedupe_key(message)}"
 
 
 def _refers_to(message: discord.Message) -> MessageRef | None:

@@ -19,7 +19,7 @@ import aiohttp
 import discord
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
-from askback.runtime.keepalive import KeepAlive
+from askback.network.keepalive import KeepAlive
 
 log = logging.getLogger("askback.discord")
 

@@ -1,15 +1,16 @@
-"""Looks up a person's current roles. Each click carries them, so the lookup is for everything else."""
+"""The roles of people on a server. Each click and message carries them, so a look-up is for everything else."""
 
 from __future__ import annotations
 
-__all__ = ["fill"]
+__all__ = ["DiscordRoles"]
 
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from askback.domain.identity import Actor
+from askback.domain.identity import Actor, Place
+from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import DiscordApi
 
@@ -19,25 +20,45 @@ LOOKUP_SECONDS = 5.0
 """Seconds that reading a member may take."""
 
 
-async def fill(api: DiscordApi, guild: str | None, person: Actor, groups: Iterable[str]) -> Actor:
-    """Return the same person with those of these roles that they have on a server.
+class DiscordRoles:
+    """Roles as the core's `Membership`. Nobody has a role in a direct message."""
 
-    They have none in a direct message or if the lookup fails. Never raises.
-    """
-    wanted = tuple(groups)
-    if guild is None or not wanted:
-        return person.evolve(groups=())
-    try:
-        async with asyncio.timeout(LOOKUP_SECONDS):
-            path = "/guilds/{guild_id}/members/{user_id}"
-            member = await api.call("GET", path, guild_id=guild, user_id=person.id)
-    except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
-        why = str(error) or "Discord does not answer."
-        log.warning(
-            "Somebody's roles cannot be read, so they count as having none: %s", why, extra={"action": "no_roles"}
-        )
-        return person.evolve(groups=())
-    roles = member.get("roles") if isinstance(member, Mapping) else None
-    # The role @everyone has the server's own id and appears in no payload.
-    held = {guild, *(cast("list[object]", roles) if isinstance(roles, list) else ())}
-    return person.evolve(groups=tuple(group for group in wanted if group in held))
+    in_events = True
+
+    def __init__(self, api: DiscordApi) -> None:
+        self._api = api
+
+    async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
+        wanted = tuple(groups)
+        found: list[Actor] = []
+        unread: set[str] = set()
+        for person in people:
+            roles = await self._roles(place.tenant, person) if wanted and place.tenant is not None else frozenset[str]()
+            if roles is None:
+                unread.update(wanted)
+            found.append(person.evolve(groups=tuple(group for group in wanted if group in (roles or ()))))
+        return Resolved(tuple(found), frozenset(unread))
+
+    async def members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+        del place, groups  # Discord lists the members of a role only for bots that may read all members of a server
+        return {}
+
+    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+        del groups  # Discord sends no roles in a direct message, where a click counts without them
+        return person.evolve(groups=()) if place.tenant is None else None
+
+    async def _roles(self, guild: str, person: Actor) -> frozenset[str] | None:
+        """Return the ids of a person's roles on a server. None if they cannot be read."""
+        try:
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                path = "/guilds/{guild_id}/members/{user_id}"
+                member = await self._api.call("GET", path, guild_id=guild, user_id=person.id)
+        except (MessageNotFound, RetryableError, DeliveryError, TimeoutError) as error:
+            why = str(error) or "Discord does not answer."
+            log.warning(
+                "Somebody's roles cannot be read, so they count as having none: %s", why, extra={"action": "no_roles"}
+            )
+            return None
+        roles = member.get("roles") if isinstance(member, Mapping) else None
+        # The role @everyone has the server's own id and appears in no payload.
+        return frozenset({guild, *(cast("list[str]", roles) if isinstance(roles, list) else ())})

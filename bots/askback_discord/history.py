@@ -10,11 +10,11 @@ from typing import cast
 
 import discord
 
-from askback.agent.history import MESSAGES, newest
+from askback.agent.history import MAX_MESSAGES, select_newest
 from askback.domain.conversation import HistoryMessage
 from askback.domain.identity import Actor, Place
 from askback.ports.platform import DeliveryError, MessageNotFound
-from askback.text.literal import one_line
+from askback.text.literal import to_single_line
 from askback_discord.calls import DiscordApi, DiscordRefusal, Json
 from askback_discord.limits import COMPONENTS_V2
 from askback_discord.stop_button import is_placeholder
@@ -38,7 +38,7 @@ class History:
         self._me = me
         self._reads_everything = reads_everything
 
-    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
+    async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
         """Return a thread's first message and its newest ones, as many as one call returns; oldest first.
 
         Raises `MessageNotFound`, `TryLater` or `DeliveryError`.
@@ -46,7 +46,7 @@ class History:
         if place.thread is None:
             return ()
         answer = await self._api.call(
-            "GET", f"/channels/{{channel_id}}/messages?limit={MESSAGES}", channel_id=place.thread
+            "GET", f"/channels/{{channel_id}}/messages?limit={MAX_MESSAGES}", channel_id=place.thread
         )
         newest_first = (
             [cast("Json", one) for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
@@ -58,7 +58,7 @@ class History:
         found = [*await self._starter(place), *reversed(newest_first)]
         if not self._reads_everything and any(self._is_hidden(one) for one in found):
             raise DeliveryError(_NO_CONTENT)
-        return newest(one for message in found if (one := said(message, self._me)))
+        return select_newest(one for message in found if (one := said(message, self._me)))
 
     async def _starter(self, place: Place) -> list[Json]:
         """Return the message that the thread started from. A thread in a forum has none outside itself."""
@@ -137,4 +137,4 @@ def _name(person: object) -> str:
     if not isinstance(person, dict):
         return ""
     known = cast("Json", person)
-    return one_line(str(known.get("global_name") or known.get("username") or ""))
+    return to_single_line(str(known.get("global_name") or known.get("username") or ""))

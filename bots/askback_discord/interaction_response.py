@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LATER", "MESSAGE", "MODAL", "UPDATE", "Reply"]
+__all__ = ["LATER", "MESSAGE", "MODAL", "UPDATE", "InteractionResponse"]
 
 import asyncio
 import time
@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from askback.observability import telemetry
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
+from askback.ports.retries import call_again
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.payloads import PLATFORM
 
@@ -28,7 +29,7 @@ FURTHER_SECONDS = 60.0
 FURTHER_PAUSE = 1.0
 
 
-class Reply:
+class InteractionResponse:
     """The answer to one interaction."""
 
     def __init__(self, api: DiscordApi, interaction: discord.Interaction) -> None:
@@ -39,24 +40,24 @@ class Reply:
         self._begun = False
 
     @property
-    def begun(self) -> bool:
+    def has_responded(self) -> bool:
         """Return True if the first answer was sent or is being sent."""
         return self._begun
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that are left for the first answer."""
         return max(self._until - time.monotonic(), 0.0)
 
-    async def leave_to_others(self) -> None:
+    async def wait_for_other_process(self) -> None:
         """Wait, so that another process of the same app can give the first answer.
 
         Each process receives every interaction. If another process answers, Discord refuses the answer of this one as a
         second answer.
         """
-        await asyncio.sleep(max(self.left - SPEAK_SECONDS, 0.0))
+        await asyncio.sleep(max(self.seconds_left - SPEAK_SECONDS, 0.0))
 
-    async def give(self, kind: int, data: Body | None = None) -> None:
+    async def respond(self, kind: int, data: Body | None = None) -> None:
         """Give the first answer, and retry if necessary. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
 
         After a refusal that leaves the interaction unanswered, the caller can give another answer.
@@ -68,7 +69,9 @@ class Reply:
         in_doubt = False
         while True:
             try:
-                await self._api.respond(self._interaction.id, self._interaction.token, body, max(self.left, PAUSE))
+                await self._api.respond(
+                    self._interaction.id, self._interaction.token, body, max(self.seconds_left, PAUSE)
+                )
             except NotAnswerable as error:
                 # Then an earlier try with an unknown result was accepted.
                 if in_doubt and error.answered:
@@ -77,7 +80,7 @@ class Reply:
             except RetryableError as later:
                 in_doubt = True
                 pause = PAUSE if later.seconds is None else later.seconds
-                if pause + PAUSE > self.left:
+                if pause + PAUSE > self.seconds_left:
                     raise
                 await asyncio.sleep(pause)
             except (MessageNotFound, DeliveryError):
@@ -86,19 +89,15 @@ class Reply:
             else:
                 break
         sent = self._interaction.type is discord.InteractionType.modal_submit
-        telemetry.acked(PLATFORM, "text" if sent else "press", self._began)
+        telemetry.record_ack(PLATFORM, "text" if sent else "press", self._began)
 
-    async def add(self, data: Body, file: File | None = None) -> None:
+    async def follow_up(self, data: Body, file: File | None = None) -> None:
         """Send a further message after the first answer. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
 
         Discord limits how many it accepts at once. If it refuses one for now, this waits and retries.
         """
-        until = time.monotonic() + FURTHER_SECONDS
-        while True:
-            try:
-                return await self._api.follow_up(self._interaction.application_id, self._interaction.token, data, file)
-            except RetryableError as later:
-                pause = later.seconds or FURTHER_PAUSE
-                if time.monotonic() + pause > until:
-                    raise
-            await asyncio.sleep(pause)
+        await call_again(
+            lambda: self._api.follow_up(self._interaction.application_id, self._interaction.token, data, file),
+            within=FURTHER_SECONDS,
+            pause=FURTHER_PAUSE,
+        )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["CONTINUED", "GOES_ON", "Room", "pages"]
+__all__ = ["CONTINUED", "GOES_ON", "Space", "pages"]
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from askback.text.literal import size
+from askback.text.literal import utf16_length
 from askback_discord import limits
 from askback_discord.components import Component, display
 from askback_discord.parts import Block, Part, Text, Unit
@@ -22,14 +22,14 @@ TOGETHER: Final = 1_500
 
 
 @dataclass(slots=True)
-class Room:
+class Space:
     """The space in a message, or the space that content takes."""
 
     characters: int = limits.TEXT
     octets: int = limits.MESSAGE_BYTES
     components: int = limits.COMPONENTS
 
-    def take(self, taken: Room) -> None:
+    def take(self, taken: Space) -> None:
         self.characters -= taken.characters
         self.octets -= taken.octets
         self.components -= taken.components
@@ -39,7 +39,7 @@ class Room:
         return min(self.characters, self.octets, self.components) >= 0
 
     @classmethod
-    def of(cls, components: list[Component]) -> Room:
+    def of(cls, components: list[Component]) -> Space:
         """Return the space that the components take."""
         return cls(limits.shown([*components]), limits.weight([*components]), limits.count([*components]))
 
@@ -48,7 +48,7 @@ class Room:
 class _Page:
     """A message that is being filled."""
 
-    room: Room = field(default_factory=Room)
+    room: Space = field(default_factory=Space)
     """The space that is still free."""
     done: list[Component] = field(default_factory=list[Component])
     written: str | None = None
@@ -97,7 +97,7 @@ class _Page:
         return self.done
 
 
-def pages(units: list[Unit], reserved: Room) -> list[list[Component]]:
+def pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
     """Return the content of each message.
 
     The first message leaves the space in `reserved`, and each message leaves space for the note that it continues.
@@ -152,15 +152,15 @@ def _joint(part: Text, *, fresh: bool, is_open: bool) -> str | None:
     return None if part.opens else part.before
 
 
-def _needs(part: Part, *, fresh: bool, is_open: bool) -> Room:
+def _needs(part: Part, *, fresh: bool, is_open: bool) -> Space:
     """Return the space that a part takes."""
     if isinstance(part, Block):
-        return Room.of([part.component])
+        return Space.of([part.component])
     joint = _joint(part, fresh=fresh, is_open=is_open)
     if joint is None:
-        return Room.of([display(part.markdown)])
+        return Space.of([display(part.markdown)])
     words = joint + part.markdown
-    return Room(size(words), len(words.encode()), 0)
+    return Space(utf16_length(words), len(words.encode()), 0)
 
 
-_NOTE: Final = Room.of([display(GOES_ON)])
+_NOTE: Final = Space.of([display(GOES_ON)])

@@ -44,7 +44,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.errors import OperatorError
-from askback.text.literal import size
+from askback.text.literal import utf16_length
 
 # flags of a message [ref resources/message#message-object-message-flags]
 EPHEMERAL: Final = 1 << 6
@@ -110,7 +110,7 @@ def count(components: Sequence[JsonValue]) -> int:
 
 def shown(components: Sequence[JsonValue]) -> int:
     """Return the number of text characters that the components display, in UTF-16 units."""
-    return sum(size(_string(one, "content")) for one in _components(components) if one.get("type") == DISPLAY)
+    return sum(utf16_length(_string(one, "content")) for one in _components(components) if one.get("type") == DISPLAY)
 
 
 def weight(components: Sequence[JsonValue]) -> int:
@@ -132,8 +132,8 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
         raise _refused("content in a message of components")
     if not (components or _string(body, "content").strip()):
         raise _refused("an empty message")
-    _at_most("characters of content", size(_string(body, "content")), CONTENT)
-    _at_most("characters in a nonce", size(str(body.get("nonce", ""))), NONCE)
+    _at_most("characters of content", utf16_length(_string(body, "content")), CONTENT)
+    _at_most("characters in a nonce", utf16_length(str(body.get("nonce", ""))), NONCE)
     _at_most("components in a message", count(components), COMPONENTS)
     _at_most("characters of text in a message", shown(components), TEXT)
     _at_most("bytes in a message", weight(components), MESSAGE_BYTES)
@@ -184,7 +184,7 @@ def _check_part(value: JsonValue, allowed: set[int]) -> None:
         case 4:  # INPUT
             _text("an input's custom_id", part, "custom_id", CUSTOM_ID)
             _text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
-            _at_most("characters in an input", size(_string(part, "value")), INPUT_VALUE)
+            _at_most("characters in an input", utf16_length(_string(part, "value")), INPUT_VALUE)
             _at_most("characters that an input takes", _number(part, "max_length", 1), INPUT_VALUE)
         case 10:  # DISPLAY
             _text("a text display", part, "content", TEXT)
@@ -274,7 +274,7 @@ def _text(what: str, thing: Mapping[str, JsonValue], name: str, most: int, *, op
     text = _string(thing, name)
     if not text.strip():
         raise _refused(f"{what} without a text")
-    _at_most(f"characters in {what}", size(text), most)
+    _at_most(f"characters in {what}", utf16_length(text), most)
 
 
 def _known(what: str, strange: set[str]) -> None:

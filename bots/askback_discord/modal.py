@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 from askback.domain.card import TextField
-from askback.text.literal import size, visible
+from askback.text.literal import replace_controls, utf16_length
 from askback_discord import ids, limits
 from askback_discord.components import Component
-from askback_discord.texts import bold, cut, fit, plain
+from askback_discord.texts import bold, fit_line, plain, truncate
 
 LONG: Final = 300
 """Longest prompt, in characters, that is shown in bold."""
@@ -21,8 +21,8 @@ Json: TypeAlias = Mapping[str, object]
 
 def modal(field: TextField) -> Component:
     """Return the data of a callback that opens the text field (type 9), with the text written so far."""
-    value = visible(field.value)
-    kept = cut(value, limits.INPUT_VALUE)
+    value = replace_controls(field.value)
+    kept = truncate(value, limits.INPUT_VALUE)
     entry: Component = {
         "type": limits.INPUT,
         "custom_id": ids.TEXT,
@@ -72,17 +72,17 @@ def _label(field: TextField) -> str:
 def _placeholder(field: TextField) -> str:
     if field.choice is not None:
         return "Enter your reason…"  # the prompt above the field says what the reason is for
-    return fit(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…"
+    return fit_line(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…"
 
 
 def _title(header: str) -> str:
-    title = fit(header, limits.MODAL_TITLE)
+    title = fit_line(header, limits.MODAL_TITLE)
     return title if any(map(str.isprintable, title)) and title.strip() else "Your answer"
 
 
 def _prompt(prompt: str) -> Component:
     words = bold(prompt) if len(prompt) <= LONG else plain(prompt)
-    if size(words) > limits.TEXT:
+    if utf16_length(words) > limits.TEXT:
         words = "-# The question is too long for this window: it stands whole in the message."
     return {"type": limits.DISPLAY, "content": words}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from askback.domain.identity import Actor
-from askback.text.literal import breaking, isolated, size, visible
+from askback.text.literal import find_break, isolate_direction, replace_controls, utf16_length
 from askback_discord.components import Component, person, role
 from askback_discord.texts import bold, escape
 
@@ -44,11 +44,11 @@ class Text:
             case "ours":
                 return self.words
             case "plain":
-                return escape(isolated(self.words))
+                return escape(isolate_direction(self.words))
             case "bold":
                 return bold(self.words)
             case "quote":
-                return "\n".join(f"> {line}" for line in escape(isolated(self.words)).split("\n"))
+                return "\n".join(f"> {line}" for line in escape(isolate_direction(self.words)).split("\n"))
             case "code":
                 return _code(self.words)
 
@@ -58,7 +58,7 @@ class Text:
 
     def split(self, characters: int, octets: int) -> tuple[Text, Text]:
         """Split it into as much as fits into these characters and bytes, and the rest."""
-        at = breaking(self.words, self._holding(characters, octets))
+        at = find_break(self.words, self._holding(characters, octets))
         again = "" if self.style == "plain" else "\n"
         return replace(self, words=self.words[:at]), replace(self, words=self.words[at:], before=again, opens=False)
 
@@ -68,7 +68,7 @@ class Text:
         for at, character in enumerate(self.words):
             more = character in _ESCAPED
             marks = 3 if character in _BIDI else 2 if character == "\n" and self.style == "quote" else 0
-            characters -= size(character) + more + marks
+            characters -= utf16_length(character) + more + marks
             octets -= len(character.encode()) + 3 * (more + marks)
             if characters < 0 or octets < 0:
                 return max(at, 1)
@@ -96,17 +96,17 @@ def everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) -> Itera
 def quoted(answers: Iterable[str]) -> Iterator[Text]:
     """Answers of people, as quotations."""
     for answer in answers:
-        yield Text(visible(answer), "quote", before="\n")
+        yield Text(replace_controls(answer), "quote", before="\n")
 
 
 def plain(words: str) -> Text:
     """A text of a model or a person, shown literally."""
-    return Text(visible(words), "plain")
+    return Text(replace_controls(words), "plain")
 
 
 def strong(words: str, *, opens: bool = False) -> Text:
     """Bold text. A text longer than `LONG` is plain, because it may have to be split."""
-    return Text(visible(words), "bold" if len(words) <= LONG else "plain", opens=opens)
+    return Text(replace_controls(words), "bold" if len(words) <= LONG else "plain", opens=opens)
 
 
 def _person(actor: Actor) -> Text:
@@ -123,4 +123,4 @@ def _code(words: str) -> str:
     """A code block that no back-ticks in the text can end."""
     if not words.strip("\n"):
         return words
-    return f"```\n{_FENCE.sub(f'`{_BREAK}', isolated(words))}\n```"
+    return f"```\n{_FENCE.sub(f'`{_BREAK}', isolate_direction(words))}\n```"

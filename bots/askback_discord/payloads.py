@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Press", "actor", "attached", "drawn", "indexes", "key_of", "press", "written_text"]
+__all__ = ["Click", "dedupe_key", "drawn", "file_names", "indexes", "read_actor", "read_click", "to_visible_text"]
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from typing import cast
 import discord
 
 from askback.domain.identity import Actor, MessageRef
-from askback.text.literal import one_line
+from askback.text.literal import to_single_line
 from askback_discord import ids
 
 PLATFORM = "discord"
 
 
 @dataclass(frozen=True, slots=True)
-class Press:
+class Click:
     """A pressed control or a submitted text field."""
 
     control: ids.Control | None
@@ -38,7 +38,7 @@ class Press:
     """True if the control was on a private notice."""
 
 
-def actor(user: discord.User | discord.Member) -> Actor:
+def read_actor(user: discord.User | discord.Member) -> Actor:
     """Read a person. People's ids are the same everywhere on Discord, so no tenant is needed to tell them apart.
 
     Roles come from the raw payload: discord.py would leave out roles of the server that it has not seen. The role
@@ -50,7 +50,7 @@ def actor(user: discord.User | discord.Member) -> Actor:
     return Actor(platform=PLATFORM, id=str(user.id), name=user.display_name, groups=groups)
 
 
-def press(interaction: discord.Interaction) -> Press:
+def read_click(interaction: discord.Interaction) -> Click:
     """Read a component or modal interaction."""
     data = cast("Mapping[str, object]", interaction.data or {})
     custom_id = str(data.get("custom_id") or "")
@@ -65,9 +65,9 @@ def press(interaction: discord.Interaction) -> Press:
         else:
             unplaced = str(message.id)
     values = data.get("values")
-    return Press(
+    return Click(
         control=ids.parse(custom_id),
-        actor=actor(interaction.user),
+        actor=read_actor(interaction.user),
         message=ref,
         unplaced=unplaced,
         values=tuple(str(value) for value in cast("list[object]", values)) if isinstance(values, list) else (),
@@ -110,23 +110,23 @@ def indexes(values: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(int(value) for value in values if re.fullmatch(r"\d{1,4}", value))
 
 
-def written_text(message: discord.Message, me: discord.ClientUser) -> str:
+def to_visible_text(message: discord.Message, me: discord.ClientUser) -> str:
     """Return a person's text as they see it, without the mention of the bot."""
     text = re.sub(rf"<@!?{me.id}>", "", message.content)
     for person in message.mentions:
-        name = one_line(person.display_name)
+        name = to_single_line(person.display_name)
         text = re.sub(rf"<@!?{person.id}>", lambda _, name=name: f"@{name}", text)
     for role in message.role_mentions:
-        text = text.replace(f"<@&{role.id}>", f"@{one_line(role.name)}")
+        text = text.replace(f"<@&{role.id}>", f"@{to_single_line(role.name)}")
     return text.strip()
 
 
-def attached(message: discord.Message) -> tuple[str, ...]:
+def file_names(message: discord.Message) -> tuple[str, ...]:
     """Return the names of a message's attachments and stickers."""
     files = [attachment.filename or "a file without a name" for attachment in message.attachments]
     return (*files, *(f"the sticker {sticker.name}" for sticker in message.stickers))
 
 
-def key_of(message: discord.Message) -> str:
+def dedupe_key(message: discord.Message) -> str:
     """Return a key that is unique to a message and the same for all its events."""
     return f"{message.channel.id}:{message.id}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DiscordPlatform", "room"]
+__all__ = ["DiscordPlatform", "to_channel_id"]
 
 import base64
 import hashlib
@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 from typing import TypeVar, cast
 
 import discord
+from cachetools import FIFOCache
 from pydantic import JsonValue
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import OFFER, PROSE, HistoryMessage, OutgoingMessage
+from askback.domain.conversation import OFFER, PROSE, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.inbound.message_parts import bring
-from askback.internal.bounded_cache import Recent
-from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Mood, RetryableError, TextStream
+from askback.inbound.message_parts import sync_messages
+from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
 from askback_discord import ids, limits, offers, render, texts
 from askback_discord.calls import (
     ARCHIVED,
@@ -35,10 +35,8 @@ from askback_discord.calls import (
     Json,
     why,
 )
-from askback_discord.groups import fill
-from askback_discord.history import History
-from askback_discord.remarks import pinged, sentence, without_everybody
-from askback_discord.status import Presence
+from askback_discord.remarks import allowed_mentions, to_markdown, without_everyone_mention
+from askback_discord.status import StatusIndicator
 from askback_discord.stop_button import is_placeholder, stop_row
 from askback_discord.streaming import WORKING, DiscordTextStream
 
@@ -64,7 +62,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _LastText:
     """The text that was said last in a channel or thread."""
 
     name: str
@@ -78,7 +76,7 @@ class _Said:
         return self.earlier if name == self.name else self.newest
 
 
-def room(place: Place) -> str:
+def to_channel_id(place: Place) -> str:
     """Return the channel id for messages of a place. On Discord, a thread is a channel."""
     return place.thread or place.channel
 
@@ -88,16 +86,15 @@ class DiscordPlatform:
 
     name = "discord"
 
-    def __init__(self, api: DiscordApi, me: int, *, reads_everything: bool = True) -> None:
+    def __init__(self, api: DiscordApi, me: int) -> None:
         self._api = api
         self._me = str(me)
-        self._history = History(api, self._me, reads_everything=reads_everything)
-        self._presence = Presence(api)
-        self._deleted: Recent[MessageRef, None] = Recent(REMEMBERED)
+        self._presence = StatusIndicator(api)
+        self._deleted: FIFOCache[MessageRef, None] = FIFOCache(REMEMBERED)
         """The latest messages that the bot itself deleted."""
-        self._removed: Recent[str, None] = Recent(REMEMBERED)
+        self._removed: FIFOCache[str, None] = FIFOCache(REMEMBERED)
         """The latest channels and threads that were deleted."""
-        self._said: Recent[str, _Said] = Recent(REMEMBERED)
+        self._said: FIFOCache[str, _LastText] = FIFOCache(REMEMBERED)
         """The text that was said last in each channel or thread."""
 
     async def show(self, ask: Ask) -> Messages:
@@ -110,41 +107,46 @@ class DiscordPlatform:
 
         async def post(part: Body, number: int) -> MessageRef:
             # Repost a deleted card under another nonce, since Discord drops a message with the same one.
-            return await self.post(ask.place, part, ask.id, number, ask.interview.revision)
+            return await self.post_message(ask.place, part, ask.id, number, ask.interview.revision)
 
-        return await bring(parts, ask.messages, change=self.change, post=post, remove=self._remove, done=done)
+        return await sync_messages(
+            parts, ask.messages, change=self.edit_message, post=post, remove=self._remove, done=done
+        )
 
-    async def say(self, place: Place, say: OutgoingMessage) -> Messages:
-        if say.gone:
-            for message in say.messages:
-                await self._remove(message)
+    async def post(self, place: Place, message: OutgoingMessage) -> Messages:
+        if message.gone:
+            await self.remove(message.messages)
             return ()
-        messages = await self._say(place, say)
-        self.said(place, say.target, messages)
+        messages = await self._post_text(place, message)
+        self.remember_text(place, message.target, messages)
         return messages
 
-    async def _say(self, place: Place, say: OutgoingMessage) -> Messages:
-        if say.markdown:
-            return await self.write(place, say.text, say.messages, say.target)
-        body = _plain(sentence(say)) | {"allowed_mentions": pinged(say.mention)}
-        if say.offer is not None:
-            body["components"] = [offers.row_of(say.offer)]
-        if say.messages:
-            await self.change(say.messages[0], body)
-            return say.messages
+    async def _post_text(self, place: Place, message: OutgoingMessage) -> Messages:
+        if message.markdown:
+            return await self.write_text(place, message.text, message.messages, message.target)
+        body = _plain(to_markdown(message)) | {"allowed_mentions": allowed_mentions(message.mention)}
+        if message.offer is not None:
+            body["components"] = [offers.row_of(message.offer)]
+        if message.messages:
+            await self.edit_message(message.messages[0], body)
+            return message.messages
         # Discord has ephemeral messages only as answers to clicks.
-        return (await self.post(place, {**body, **offers.reply_to(say.reply_to, room(place))}, say.target, 0),)
+        return (
+            await self.post_message(
+                place, {**body, **offers.reply_to(message.reply_to, to_channel_id(place))}, message.target, 0
+            ),
+        )
 
-    async def tell(self, message: MessageRef, text: str) -> None:
+    async def notify(self, message: MessageRef, text: str) -> None:
         """Reply to a person's message without a ping.
 
         Without a click, a bot cannot send an ephemeral message to one person.
         """
         reference: dict[str, JsonValue] = {"message_id": message.id, "fail_if_not_exists": False}
         body = _plain(texts.plain(text)) | {"message_reference": reference}
-        await self.post(Place(platform=self.name, channel=message.channel), body, f"tell:{message.id}", 0)
+        await self.post_message(Place(platform=self.name, channel=message.channel), body, f"tell:{message.id}", 0)
 
-    async def write(
+    async def write_text(
         self, place: Place, markdown: str, messages: Messages, nonce: str, *, being_written: bool = False
     ) -> Messages:
         """Write the agent's prose into these messages, and post further ones if it needs more.
@@ -155,24 +157,23 @@ class DiscordPlatform:
         written: list[MessageRef] = []
         for number, part in enumerate(texts.prose_parts(texts.harmless_markdown(markdown))):
             if number < len(messages):
-                await self.change(messages[number], _plain(part) | below)
+                await self.edit_message(messages[number], _plain(part) | below)
                 written.append(messages[number])
             else:
-                written.append(await self.post(place, _plain(part) | below, nonce, number))
-        for surplus in messages[len(written) :]:
-            await self._remove(surplus)
+                written.append(await self.post_message(place, _plain(part) | below, nonce, number))
+        await self.remove(messages[len(written) :])
         return tuple(written)
 
-    async def announce(self, place: Place, name: str) -> Messages:
+    async def post_placeholder(self, place: Place, name: str) -> Messages:
         """Post a placeholder with the Stop button, which the text of that name will replace.
 
         Its nonce differs from the text's. If the placeholder were deleted, Discord would drop a text with the same
         nonce.
         """
         body: dict[str, JsonValue] = {**_plain(WORKING), "components": [stop_row(name, placeholder=True)]}
-        return (await self.post(place, body, f"working:{name}", 0),)
+        return (await self.post_message(place, body, f"working:{name}", 0),)
 
-    async def unbutton(self, messages: Messages, *, worded: bool | None) -> None:
+    async def remove_stop_button(self, messages: Messages, *, worded: bool | None) -> None:
         """Remove the button of an abandoned text, and delete a message that holds nothing else.
 
         `worded` is True if the message holds more than the button, or None if that is unknown. Raises
@@ -186,6 +187,17 @@ class DiscordPlatform:
             else:
                 await self._api.call("DELETE", MESSAGE, None, **where)
 
+    async def remove_unfinished(self, messages: Messages) -> None:
+        """Delete messages that still have the Stop button. Raises `DeliveryError` or `RetryableError`.
+
+        Another process may have finished its text in one of them; that one has no button.
+        """
+        for message in messages:
+            answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
+            components = answer.get("components") if isinstance(answer, Mapping) else None
+            if any(control.kind == "stop" for control in ids.controls_in(components)):
+                await self._remove(message)
+
     async def _is_worded(self, message: MessageRef) -> bool:
         try:
             answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
@@ -193,20 +205,26 @@ class DiscordPlatform:
             return True  # it cannot be read, so keep it
         return not isinstance(answer, Mapping) or not is_placeholder(answer.get("components"))
 
-    def begun(self, place: Place) -> None:
+    def stop_typing(self, place: Place) -> None:
         """Stop showing that the bot types, because its text is visible now."""
-        self._presence.end(room(place))
+        self._presence.stop_typing(to_channel_id(place))
 
     async def close(self) -> None:
         """Stop the tasks that show the agent's presence."""
         await self._presence.close()
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
         del reader  # Discord shows a text to everyone in the channel alike
         return DiscordTextStream(self, place, name, messages)
 
-    async def find(
-        self, place: Place, nonce: str, *, say: OutgoingMessage | None = None, since: datetime | None = None
+    async def find_posted(
+        self,
+        place: Place,
+        name: str,
+        *,
+        message: OutgoingMessage | None = None,
+        since: datetime | None = None,
+        after: MessageRef | None = None,
     ) -> Messages:
         """Find a card by the ids of its controls, an unfinished text by its button, and any other text by its words.
 
@@ -214,24 +232,24 @@ class DiscordPlatform:
         written at a time. A process that ended may have begun it under another name, before people wrote more. Discord
         itself drops a message with a repeated nonce, but it forgets nonces after some minutes.
         """
-        where = room(place)
+        where = to_channel_id(place)
         try:
             posted = await self._posted(where, since)
         except DiscordRefusal as refusal:
             if refusal.code == NO_CHANNEL:
                 return ()  # the thread has not started yet
             raise
-        for message in posted:
-            controls = tuple(ids.controls_in(message.get("components")))
-            if nonce.startswith(PROSE):
+        for one in posted:
+            controls = tuple(ids.controls_in(one.get("components")))
+            if name.startswith(PROSE):
                 is_it = any(control.kind == "stop" for control in controls)
             else:
-                is_it = any(control.ask_id == nonce.removeprefix(OFFER) for control in controls)
+                is_it = any(control.ask_id == name.removeprefix(OFFER) for control in controls)
             if is_it:
-                return (MessageRef(channel=where, id=str(message.get("id"))),)
-        if say is None or since is None or say.gone:
+                return (MessageRef(channel=where, id=str(one.get("id"))),)
+        if message is None or since is None or message.gone:
             return ()
-        return self._worded(where, say, since, reversed(posted))
+        return self._find_by_text(where, message, since, reversed(posted), after)
 
     async def _posted(self, where: str, since: datetime | None) -> list[Json]:
         """Return our own messages since a time, newest first. Without a time, search only the newest page."""
@@ -247,11 +265,15 @@ class DiscordPlatform:
             before = f"&before={_number(page[-1])}"
         return found
 
-    def _worded(self, where: str, say: OutgoingMessage, since: datetime, posted: Iterable[Json]) -> Messages:
+    def _find_by_text(
+        self, where: str, say: OutgoingMessage, since: datetime, posted: Iterable[Json], last: MessageRef | None
+    ) -> Messages:
         """Return the messages that hold the parts of a text, in order. `posted` has the oldest message first."""
         said = self._said.get(where)
-        # An earlier text may have had the same words. If the last text is unknown, only the time can tell them apart.
+        # An earlier text may have had the same words.
         after = discord.utils.time_snowflake(since - CLOCKS) if said is None else said.before(say.target)
+        if said is None and last is not None and last.channel == where:
+            after = max(after, int(last.id))
         parts, found = _parts(say), list[MessageRef]()
         for message in posted:
             if len(found) == len(parts):
@@ -260,12 +282,12 @@ class DiscordPlatform:
                 found.append(MessageRef(channel=where, id=str(_number(message))))
         return tuple(found)
 
-    def said(self, place: Place, name: str, messages: Messages) -> None:
+    def remember_text(self, place: Place, name: str, messages: Messages) -> None:
         """Remember the last text of a channel or thread."""
-        where = room(place)
+        where = to_channel_id(place)
         newest = max((int(message.id) for message in messages), default=0)
         said = self._said.get(where)
-        self._said[where] = _Said(name, newest, 0 if said is None else said.before(name))
+        self._said[where] = _LastText(name, newest, 0 if said is None else said.before(name))
 
     async def missing(self, place: Place, messages: Messages) -> Messages:
         del place  # a message reference contains the channel
@@ -291,33 +313,19 @@ class DiscordPlatform:
         guild = answer.get("guild_id") if isinstance(answer, Mapping) else None
         return f"https://discord.com/channels/{guild or '@me'}/{message.channel}/{message.id}"
 
-    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
-        return await self._history.earlier(place)
-
-    async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
-        del groups  # Discord sends no roles in a direct message, where a click counts without them
-        return person.evolve(groups=()) if place.tenant is None else None
-
-    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
-        del place, groups  # Discord lists the members of a role only for bots that may read all members of a server
-        return {}
-
-    async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
-        return tuple([await fill(self._api, place.tenant, person, groups) for person in people])
-
-    def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
+    def set_status(self, place: Place, status: AgentStatus, reader: Actor) -> None:
         del reader
-        if mood == "working":
-            self._presence.begin(room(place))
+        if status == "working":
+            self._presence.start_typing(to_channel_id(place))
         else:
-            self._presence.end(room(place))
+            self._presence.stop_typing(to_channel_id(place))
 
-    async def post(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
+    async def post_message(self, place: Place, body: Body, name: str, part: int, edition: int = 0) -> MessageRef:
         """Post one message under a name. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
-        body = without_everybody(body, place)
+        body = without_everyone_mention(body, place)
         limits.check_message(body)
         named = {**body, "nonce": _nonce(name, part, edition), "enforce_nonce": True}
-        where = room(place)
+        where = to_channel_id(place)
         if where in self._removed:
             raise DiscordRefusal(NO_CHANNEL, why(NO_CHANNEL, 404))
 
@@ -337,14 +345,14 @@ class DiscordPlatform:
         message = MessageRef(channel=where, id=str(posted["id"]))
         if posted.keys() & {"content", "components"} and _says(posted) != _says(body):
             # An earlier try succeeded with an older text, and Discord returned that message.
-            await self.change(message, body)
+            await self.edit_message(message, body)
         return message
 
-    async def change(self, message: MessageRef, body: Body) -> None:
+    async def edit_message(self, message: MessageRef, body: Body) -> None:
         """Edit one of our messages. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         limits.check_message(body)
 
-        async def change() -> None:
+        async def edit_message() -> None:
             await self._api.call(
                 "PATCH",
                 MESSAGE,
@@ -353,7 +361,7 @@ class DiscordPlatform:
                 message_id=message.id,
             )
 
-        await self._unarchived(message.channel, change)
+        await self._unarchived(message.channel, edit_message)
 
     async def open_thread(self, place: Place, title: str) -> None:
         """Start the thread of a place at the message whose id it has; an existing thread is kept.
@@ -362,7 +370,7 @@ class DiscordPlatform:
         """
         if place.thread is None:
             return
-        for name in dict.fromkeys((texts.fit(_printable(title), THREAD_NAME) or UNTITLED, UNTITLED)):
+        for name in dict.fromkeys((texts.fit_line(_printable(title), THREAD_NAME) or UNTITLED, UNTITLED)):
             try:
                 await self._api.call(
                     "POST",
@@ -386,7 +394,7 @@ class DiscordPlatform:
         except MessageNotFound:
             raise DiscordRefusal(NO_CHANNEL, "the message that the thread was to start from was deleted.") from None
 
-    def removed(self, place: str) -> None:
+    def mark_channel_deleted(self, place: str) -> None:
         """Remember a deleted channel or thread, so that nothing is posted there and no thread is started again."""
         self._removed[place] = None
 
@@ -419,6 +427,11 @@ class DiscordPlatform:
         log.info("A thread was archived; it is opened.", extra={"action": "unarchive", "channel": channel})
         await self.unarchive(channel)
         return await act()
+
+    async def remove(self, messages: Messages) -> None:
+        """Delete messages of the bot. Raises `RetryableError`."""
+        for message in messages:
+            await self._remove(message)
 
     async def _remove(self, message: MessageRef) -> None:
         self._deleted[message] = None
@@ -472,7 +485,7 @@ def _names(components: object) -> Iterator[str]:
 
 def _parts(say: OutgoingMessage) -> list[str]:
     """Return the text of each message of a `OutgoingMessage`."""
-    return texts.prose_parts(texts.harmless_markdown(say.text)) if say.markdown else [sentence(say)]
+    return texts.prose_parts(texts.harmless_markdown(say.text)) if say.markdown else [to_markdown(say)]
 
 
 def _number(message: Json) -> int:

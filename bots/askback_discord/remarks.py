@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["pinged", "sentence", "without_everybody"]
+__all__ = ["allowed_mentions", "to_markdown", "without_everyone_mention"]
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from askback.domain.conversation import OutgoingMessage
 from askback.domain.identity import Place
 from askback.domain.policy import Who
-from askback.text.literal import size
+from askback.text.literal import utf16_length
 from askback_discord import limits
 from askback_discord.components import Component, moment, person, role
 from askback_discord.parts import PLATFORM
@@ -25,7 +25,7 @@ MORE = 25
 """Characters that are kept for the number of people left out."""
 
 
-def sentence(say: OutgoingMessage) -> str:
+def to_markdown(say: OutgoingMessage) -> str:
     """Return a sentence as Markdown: the mentions that fit, the text, the deadline and the link."""
     words = plain(say.text)
     if say.until is not None:
@@ -36,13 +36,13 @@ def sentence(say: OutgoingMessage) -> str:
     named = ""
     mentions = [mention for mention in (*map(person, users), *map(role, roles)) if mention is not None]
     for number, mention in enumerate(mentions):
-        if size(named) + size(mention) + size(words) + MORE > limits.CONTENT:
+        if utf16_length(named) + utf16_length(mention) + utf16_length(words) + MORE > limits.CONTENT:
             return f"{named}and {len(mentions) - number} more: {words}"
         named += f"{mention} "
     return named + words
 
 
-def pinged(who: Who | None) -> Component:
+def allowed_mentions(who: Who | None) -> Component:
     """Return the `allowed_mentions` that notify these people and roles, and no others that the text may name."""
     users, roles = _known(who)
     # If there are more than a hundred, notify the first ones.
@@ -50,7 +50,7 @@ def pinged(who: Who | None) -> Component:
     return {"parse": [], **{kind: ids for kind, ids in found.items() if ids}}
 
 
-def without_everybody(body: Mapping[str, JsonValue], place: Place) -> Component:
+def without_everyone_mention(body: Mapping[str, JsonValue], place: Place) -> Component:
     """Return the same message, so that it does not notify the whole server: @everyone's role has the server's id."""
     allowed = body.get("allowed_mentions")
     roles = allowed.get("roles") if isinstance(allowed, dict) else None

@@ -15,7 +15,7 @@ from askback_discord import limits
 from askback_discord.components import Component, body, display, person, role, separator
 from askback_discord.content import content
 from askback_discord.controls import controls, menu_pages
-from askback_discord.layout import GOES_ON, Room, pages
+from askback_discord.layout import GOES_ON, Space, pages
 from askback_discord.parts import PLATFORM
 
 Body: TypeAlias = dict[str, JsonValue]
@@ -47,14 +47,14 @@ def _below(card: Card, page: int | None) -> list[Component]:
     return [separator(), *rows] if rows else []
 
 
-def _reserved(card: Card) -> Room:
+def _reserved(card: Card) -> Space:
     """Return the most space that the controls can take.
 
     This space is always kept, so that ticks, pages and the ending do not move text to another message.
     """
     busiest = _busiest(card)
-    rooms = [Room.of(_below(busiest, page)) for page in range(max(menu_pages(busiest), 1))]
-    return Room(0, max(room.octets for room in rooms), max(room.components for room in rooms))
+    rooms = [Space.of(_below(busiest, page)) for page in range(max(menu_pages(busiest), 1))]
+    return Space(0, max(room.octets for room in rooms), max(room.components for room in rooms))
 
 
 def _busiest(card: Card) -> Card:

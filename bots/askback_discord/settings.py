@@ -14,15 +14,15 @@ from askback.domain.access import DIRECT, Access, Opening
 from askback.settings.address import is_address
 from askback.settings.id_list import EVERYBODY, id_list
 from askback.settings.loader import TomlSettings, load
-from askback.text.redaction import hide_shape
+from askback.text.redaction import register_secret_pattern
 from askback_discord import id_patterns
 from askback_discord.shards import Shard
 
 # Tokens of bots and of people, and tokens of interactions and webhooks in addresses.
-hide_shape(r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}")
-hide_shape(r"\bmfa\.[\w-]{20,}")
-hide_shape(r"\baW50ZXJhY3Rpb246[\w+/=-]+")
-hide_shape(r"(?P<keep>/(?:webhooks|interactions)/\d+/)[\w.=-]+")
+register_secret_pattern(r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}")
+register_secret_pattern(r"\bmfa\.[\w-]{20,}")
+register_secret_pattern(r"\baW50ZXJhY3Rpb246[\w+/=-]+")
+register_secret_pattern(r"(?P<keep>/(?:webhooks|interactions)/\d+/)[\w.=-]+")
 
 Ids = Annotated[tuple[str, ...], NoDecode]
 
@@ -50,52 +50,63 @@ class DiscordSettings(TomlSettings):
         validation_alias=AliasChoices("DISCORD_TOKEN", "discord_token"),
         description="Copy it from the page Bot of your application in Discord's developer portal (Reset Token).",
     )
+    """The bot's token."""
     api_url: str = Field(
         default="https://discord.com/api/v10",
         validation_alias=AliasChoices("ASKBACK_DISCORD_API_URL", "discord_api_url"),
         description="Give the address that Discord's API stands under, such as https://discord.com/api/v10.",
     )
+    """The address of Discord's API, for a proxy."""
     gateway_url: str = Field(
         default="wss://gateway.discord.gg/",
         validation_alias=AliasChoices("ASKBACK_DISCORD_GATEWAY_URL", "discord_gateway_url"),
         description="Give the address of Discord's gateway, such as wss://gateway.discord.gg/.",
     )
+    """The address of Discord's gateway, for a proxy."""
     shard: str | None = Field(
         default=None,
         validation_alias=AliasChoices("ASKBACK_DISCORD_SHARD", "discord_shard"),
         description="Leave it out where one process listens to everything.",
     )
+    """The part of the events that this process receives (`NUMBER/COUNT`), as `--shard` does. Without it, the
+    process receives all events."""
     allow_people: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_PEOPLE", "discord_allow_people"),
         description=f"Give ids of people, or {EVERYBODY} for everybody. {_COPY_PERSON}",
     )
+    """The ids of people who may talk to the bot. `*` means everybody."""
     allow_roles: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_ROLES", "discord_allow_roles"),
         description=f"Give ids of roles. {_COPY_ROLE}",
     )
+    """The ids of roles whose members may talk to the bot."""
     allow_channels: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_CHANNELS", "discord_allow_channels"),
         description=f"Give ids of channels, and {DIRECT} for direct messages. "
         + _COPY.format(what="channel", name="Channel"),
     )
+    """The ids of channels in which the bot talks. `dm` means direct messages."""
     allow_guilds: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ALLOW_GUILDS", "discord_allow_guilds"),
         description="Give ids of servers. " + _COPY.format(what="server", name="Server"),
     )
+    """The ids of servers in which the bot talks."""
     admins: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ADMINS", "discord_admins"),
         description=f"Give ids of people. {_COPY_PERSON}",
     )
+    """The ids of people who may stop what others began."""
     admin_roles: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_DISCORD_ADMIN_ROLES", "discord_admin_roles"),
         description=f"Give ids of roles. {_COPY_ROLE}",
     )
+    """The ids of roles whose members may stop what others began."""
 
     @property
     def part(self) -> Shard:
@@ -151,14 +162,14 @@ class DiscordSettings(TomlSettings):
     def _token(cls, value: SecretStr) -> SecretStr:
         text = value.get_secret_value().strip()
         if not text or " " in text:
-            raise ValueError("is no bot token: write it alone, without “Bot” in front")
+            raise ValueError("is not a bot token: write it alone, without “Bot” in front")
         return SecretStr(text)
 
     @field_validator("api_url")
     @classmethod
     def _api(cls, value: str) -> str:
         if not is_address(value, "https", "http"):
-            raise ValueError("is no address: it begins with https:// and a host")
+            raise ValueError("is not an address: it begins with https:// and a host")
         return value.rstrip("/")
 
     @field_validator("shard")
@@ -170,7 +181,7 @@ class DiscordSettings(TomlSettings):
     @classmethod
     def _gateway(cls, value: str) -> str:
         if not is_address(value, "wss", "ws"):
-            raise ValueError("is no address: it begins with wss:// and a host")
+            raise ValueError("is not an address: it begins with wss:// and a host")
         return value
 
 

@@ -24,7 +24,9 @@ class Shard:
         match = _WRITTEN.fullmatch(text.strip())
         number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if number >= count:
-            raise ValueError("is no shard: write NUMBER/COUNT, counted from 0, such as 0/2 and 1/2 for two processes")
+            raise ValueError(
+                "is not a shard: write NUMBER/COUNT, counted from 0, such as 0/2 and 1/2 for two processes"
+            )
         return cls(number, count)
 
     def serves(self, guild: str | None) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["Presence"]
+__all__ = ["StatusIndicator"]
 
 import asyncio
 import logging
 import time
 
-from askback.internal.bounded_cache import Recent
+from cachetools import TTLCache
+
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import NO_CHANNEL, DiscordApi, DiscordRefusal
 
@@ -23,20 +24,20 @@ REFUSED_SECONDS = 3600.0
 KEPT = 2000
 
 
-class Presence:
+class StatusIndicator:
     """One task per channel or thread in which the bot types. Never raises."""
 
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
         self._typing: dict[str, asyncio.Task[None]] = {}
-        self._refused: Recent[str, float] = Recent(KEPT)
+        self._refused: TTLCache[str, None] = TTLCache(KEPT, REFUSED_SECONDS, time.monotonic)
 
-    def begin(self, room: str) -> None:
+    def start_typing(self, room: str) -> None:
         """Show the indicator until `end` is called."""
-        if room not in self._typing and time.monotonic() >= self._refused.get(room, 0.0):
+        if room not in self._typing and room not in self._refused:
             self._typing[room] = asyncio.create_task(self._type(room), name=f"askback discord typing {room}")
 
-    def end(self, room: str) -> None:
+    def stop_typing(self, room: str) -> None:
         typing = self._typing.pop(room, None)
         if typing is not None:
             typing.cancel()
@@ -45,7 +46,7 @@ class Presence:
         """Stop all tasks."""
         tasks = [*self._typing.values()]
         for room in [*self._typing]:
-            self.end(room)
+            self.stop_typing(room)
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _type(self, room: str) -> None:
@@ -61,9 +62,6 @@ class Presence:
                     pause = THREAD_SECONDS  # the thread is being started
                 else:
                     log.debug("Typing is not shown there: %s", refusal)
-                    self._leave_alone(room)
+                    self._refused[room] = None
                     return
             await asyncio.sleep(pause)
-
-    def _leave_alone(self, room: str) -> None:
-        self._refused[room] = time.monotonic() + REFUSED_SECONDS

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from askback.domain.identity import Place
-from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Remainder, RetryableError
 
 if TYPE_CHECKING:
     from askback_discord.posting import DiscordPlatform
@@ -61,7 +61,7 @@ class DiscordTextStream:
         self._worded: bool | None = None if self._buttoned else False
         """True if a message may hold more than the button; None if that is unknown."""
         if self._resumed:
-            platform.begun(place)
+            platform.stop_typing(place)
         self._silence = (
             None if self._resumed else asyncio.create_task(self._break_silence(), name=f"askback discord {name}")
         )
@@ -83,7 +83,7 @@ class DiscordTextStream:
             try:
                 if await self._is_resumed():
                     return
-                self._messages = await self._platform.write(
+                self._messages = await self._platform.write_text(
                     self._place, shown, self._messages, self._name, being_written=True
                 )
             except (MessageNotFound, RetryableError, DeliveryError) as error:
@@ -92,7 +92,7 @@ class DiscordTextStream:
                     error.seconds if isinstance(error, RetryableError) and error.seconds else 5.0
                 )
             else:
-                self._platform.begun(self._place)
+                self._platform.stop_typing(self._place)
                 self._shown = shown
                 # Count from the end of the call, because Discord counts when edits arrive.
                 self._quiet_until = time.monotonic() + EDIT_SECONDS
@@ -100,19 +100,22 @@ class DiscordTextStream:
     async def finish(self, text: str) -> Messages:
         async with self._end():
             if self._buttoned and not self._messages:
-                await self._look()
-            self._messages = await self._platform.write(self._place, text, self._messages, self._name)
-            self._platform.said(self._place, self._name, self._messages)
+                await self._find_existing()
+            self._messages = await self._platform.write_text(self._place, text, self._messages, self._name)
+            self._platform.remember_text(self._place, self._name, self._messages)
         return self._messages
 
-    async def abandon(self) -> None:
+    async def abandon(self, keep: Remainder = "text") -> None:
         async with self._end():
-            if not self._buttoned:
+            if not self._buttoned or keep == "stream":  # `find` knows it by its button
                 return
             for pause in (*PAUSES, None):
                 try:
-                    await self._look()
-                    await self._platform.unbutton(self._messages, worded=self._worded)
+                    if keep == "nothing":
+                        await self._platform.remove_unfinished(self._messages)
+                        return
+                    await self._find_existing()
+                    await self._platform.remove_stop_button(self._messages, worded=self._worded)
                 except RetryableError as later:
                     if pause is not None:
                         await asyncio.sleep(pause)
@@ -143,7 +146,7 @@ class DiscordTextStream:
             self._buttoned = True
             try:
                 if not await self._is_resumed():
-                    self._messages = await self._platform.announce(self._place, self._name)
+                    self._messages = await self._platform.post_placeholder(self._place, self._name)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.debug("Nothing is shown of the work: %s", error)
 
@@ -153,13 +156,13 @@ class DiscordTextStream:
         Looks for the beginning if it is unknown. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.
         """
         if self._unsure:
-            await self._look()
+            await self._find_existing()
             self._unsure, self._resumed = False, bool(self._messages)
             if self._resumed:
-                self._platform.begun(self._place)
+                self._platform.stop_typing(self._place)
         return self._resumed
 
-    async def _look(self) -> None:
+    async def _find_existing(self) -> None:
         """Find a message whose posting was not confirmed, by its button."""
         if not self._messages:
-            self._messages = await self._platform.find(self._place, self._name)
+            self._messages = await self._platform.find_posted(self._place, self._name)

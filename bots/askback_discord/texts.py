@@ -4,22 +4,22 @@ from __future__ import annotations
 
 __all__ = [
     "bold",
-    "cut",
     "escape",
-    "fit",
+    "fit_line",
     "harmless_markdown",
-    "literal",
-    "one_line",
     "plain",
     "prose_parts",
-    "visible",
+    "replace_controls",
+    "to_literal",
+    "to_single_line",
+    "truncate",
 ]
 
 import re
 from typing import Final
 
 from askback.text import markdown
-from askback.text.literal import cut, fit, literal, one_line, visible
+from askback.text.literal import fit_line, replace_controls, to_literal, to_single_line, truncate
 from askback_discord.limits import CONTENT
 
 _ACTIVE: Final = re.compile(
@@ -42,12 +42,12 @@ def escape(text: str) -> str:
 
 def plain(text: str) -> str:
     """Return Markdown that shows a text of a model or a person literally."""
-    return escape(literal(text))
+    return escape(to_literal(text))
 
 
 def bold(text: str) -> str:
     """Return bold Markdown. White space at the ends stays outside, as not every client accepts it inside the marks."""
-    shown = visible(text)
+    shown = replace_controls(text)
     words = shown.strip()
     if not words:
         return plain(text)
@@ -62,7 +62,7 @@ def harmless_markdown(text: str) -> str:
 
 def prose_parts(text: str, longest: int = CONTENT) -> list[str]:
     """Split Markdown into parts of at most `longest` characters; see `askback.text.markdown`."""
-    return markdown.prose_parts(text, longest)
+    return markdown.split_markdown(text, longest)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Rooms"]
+__all__ = ["ThreadOpener"]
 
 import logging
 
@@ -12,8 +12,8 @@ from askback.domain.ask import Ask
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import NO_CHANNEL, DiscordRefusal
-from askback_discord.events import Seen
-from askback_discord.posting import DiscordPlatform, room
+from askback_discord.events import MessagePosition
+from askback_discord.posting import DiscordPlatform, to_channel_id
 from askback_discord.shards import Shard
 
 log = logging.getLogger("askback.discord")
@@ -21,7 +21,7 @@ log = logging.getLogger("askback.discord")
 DELETED = "the channel or thread that this was asked in was deleted."
 
 
-class Rooms:
+class ThreadOpener:
     """The channels and threads with open questions."""
 
     def __init__(self, manager: QuestionManager, platform: DiscordPlatform, shard: Shard) -> None:
@@ -34,24 +34,24 @@ class Rooms:
 
         Many clients do not even send a click from an archived thread.
         """
-        rooms = {room(ask.place) for ask in await self._ours() if ask.place.thread and ask.messages}
+        rooms = {to_channel_id(ask.place) for ask in await self._ours() if ask.place.thread and ask.messages}
         for thread in sorted(rooms):
             try:
                 if await self._platform.is_archived(thread):
                     await self._platform.unarchive(thread)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 if isinstance(error, DiscordRefusal) and error.code == NO_CHANNEL:
-                    await self.deleted(thread)
+                    await self.handle_channel_closed(thread)
                     continue
-                log.warning("A thread could not be looked at: %s", error, extra={"action": "thread_unknown"})
+                log.warning("Could not check a thread: %s", error, extra={"action": "thread_unknown"})
 
-    async def asked_in(self) -> dict[int, Seen]:
+    async def asked_in(self) -> dict[int, MessagePosition]:
         """Return the channels and threads with an open ask, each with the first message of its oldest open ask."""
-        found: dict[int, Seen] = {}
+        found: dict[int, MessagePosition] = {}
         for ask in await self._ours():
-            if ask.messages and room(ask.place).isdigit():
+            if ask.messages and to_channel_id(ask.place).isdigit():
                 guild = None if ask.place.tenant is None else int(ask.place.tenant)
-                found.setdefault(int(room(ask.place)), (int(ask.messages[0].id), guild))
+                found.setdefault(int(to_channel_id(ask.place)), (int(ask.messages[0].id), guild))
         return found
 
     async def _ours(self) -> tuple[Ask, ...]:
@@ -66,17 +66,17 @@ class Rooms:
         if not metadata or not metadata.get("archived") or metadata.get("locked"):
             return
         thread = str(payload.thread_id)
-        if not any(room(ask.place) == thread for ask in await self._manager.pending()):
+        if not any(to_channel_id(ask.place) == thread for ask in await self._manager.pending()):
             return
         try:
             await self._platform.unarchive(thread)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A thread could not be opened: %s", error, extra={"action": "thread_archived"})
 
-    async def deleted(self, gone: str) -> None:
+    async def handle_channel_closed(self, gone: str) -> None:
         """Handle a deleted channel or thread. No one can answer its cards any more, so reject the open asks."""
-        self._platform.removed(gone)
+        self._platform.mark_channel_deleted(gone)
         for ask in await self._manager.pending():
-            if ask.place.platform == self._platform.name and gone in {ask.place.channel, room(ask.place)}:
-                self._platform.removed(room(ask.place))
-                await self._manager.reject(ask.id, DELETED)
+            if ask.place.platform == self._platform.name and gone in {ask.place.channel, to_channel_id(ask.place)}:
+                self._platform.mark_channel_deleted(to_channel_id(ask.place))
+                await self._manager.cancel(ask.id, reason=DELETED, undeliverable=True)

@@ -13,7 +13,7 @@ from askback.domain.card import LONGEST_NAMED, Card, Ending
 from askback.domain.form import Vote
 from askback.domain.policy import Who
 from askback.domain.voting import VoteCount
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 from askback_discord.components import moment
 from askback_discord.parts import Text, Unit, everybody, plain, quoted, strong
 
@@ -27,22 +27,22 @@ def decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     yield [*head, *_requesters(tally, over=card.ending is not None)]
     for number, vote in enumerate(tally.votes):
         yield [*_vote(tally, vote, opens=number == 0)]
-    so_far = vote_summary.progress(card, tally)
+    so_far = vote_summary.describe_progress(card, tally)
     if card.ending is None and so_far is not None:  # without votes, the card's head names all who are asked
         yield [strong(so_far, opens=True), *_missing(tally, tally.missing)]
 
 
 def _needed(card: Card, tally: VoteCount) -> Iterator[Text]:
     yield Text("-# ", opens=True)
-    yield plain(vote_summary.rule(card, tally))
+    yield plain(vote_summary.describe_rule(card, tally))
 
 
 def _ended(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
-    found = vote_summary.verdict(card, tally)
+    found = vote_summary.get_verdict(card, tally)
     mark = "" if found is None else ENDED[found]
     if mark:
         yield Text(mark, opens=True)
-    yield strong(vote_summary.ended(card, tally), opens=not mark)
+    yield strong(vote_summary.describe_result(card, tally), opens=not mark)
     if ending.by is not None and ending.status != "answered":
         yield Text(" by ")
         yield from everybody([ending.by])
@@ -55,19 +55,19 @@ def _requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
     """The people who requested it, if they do not decide it."""
     if tally.requesters:
         yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
-        shown, more = vote_summary.requesters(tally)
+        shown, more = vote_summary.list_requesters(tally)
         yield from everybody(shown)
         if more:
             yield Text(more)
         if not over:
-            yield Text(f"{vote_summary.not_deciding(len(tally.requesters))}.")
+            yield Text(f"{vote_summary.describe_exclusion(len(tally.requesters))}.")
 
 
 def _vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
-    yield Text(f"{VOTED[vote_summary.side(tally, vote.choice.index)]}  ", before="\n", opens=opens)
+    yield Text(f"{VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)]}  ", before="\n", opens=opens)
     yield from everybody([vote.by])
     yield Text("  ")
-    yield strong(fit(vote.choice.label, LONGEST_NAMED))
+    yield strong(fit_line(vote.choice.label, LONGEST_NAMED))
     if vote.reason is not None:
         yield from quoted([vote.reason])
 
@@ -76,7 +76,7 @@ def _missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
     if who is None:
         return
     yield Text(f"  ·  {vote_summary.MISSING}")
-    crowd = vote_summary.crowd(who)
+    crowd = vote_summary.describe_crowd(who)
     if who.anyone:
         yield Text("anyone here")
         return

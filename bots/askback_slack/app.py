@@ -6,71 +6,65 @@ or `http`; both pass them to slack-bolt through `dispatch`.
 
 from __future__ import annotations
 
-__all__ = ["SlackBot", "bot"]
+__all__ = ["SlackBot", "create_bot"]
 
 import asyncio
 import json
 import logging
 import re
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from typing import cast
 
 import aiohttp
-from pydantic import JsonValue
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from askback.domain.card import Card
 from askback.errors import OperatorError
-from askback.ports.bot import Bot, BotServices, Invitation
-from askback.ports.findings import Finding, Scene
-from askback.ports.platform import DeliveryError, MessageNotFound, Platform, RetryableError
-from askback.runtime.http_server import listening
+from askback.network.http_server import serve_http
+from askback.ports.bot import Bot, BotOptions, BotServices
+from askback.ports.membership import Membership
+from askback.ports.platform import DeliveryError, HistoryReader, MessageNotFound, Platform, RetryableError
 from askback.settings.address import Address
 from askback.settings.loader import load
-from askback_slack import doctor, modal, render
+from askback_slack import modal
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
 from askback_slack.directory import SlackDirectory
 from askback_slack.dispatch import acked, answered
-from askback_slack.events import Hearing
-from askback_slack.groups import Groups
-from askback_slack.http import SignedDoor
-from askback_slack.payloads import Home, Json, at, dig, mapping
+from askback_slack.events import MessageListener
+from askback_slack.groups import SlackUserGroups
+from askback_slack.history import History
+from askback_slack.http import SignedEndpoint
+from askback_slack.payloads import Installation, Json, get_object, get_text, get_value
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
 from askback_slack.settings import SlackCalls, SlackSettings, is_configured, slack_settings
-from askback_slack.socket_mode import Ack, Lines
+from askback_slack.setup import SlackSetup
+from askback_slack.socket_mode import Ack, SocketModeClient
 from askback_slack.task_group import Background
-from askback_slack.user_names import Names
+from askback_slack.user_names import UserNames
 
 log = logging.getLogger("askback.slack")
 
 CALL_SECONDS = 30
 FINISH_SECONDS = 3.0
 """Seconds that the work behind acks may still take at shutdown."""
-INSTALL = "https://api.slack.com/apps?new_app=1"
-"""The page where one creates an app from a manifest and installs it."""
-MANIFEST = (
-    "Choose From a manifest there, and paste what `askback slack --manifest` prints, or with --http HOST:PORT as well "
-    "for signed HTTP."
-)
 ANY = re.compile(r".*", re.DOTALL)
 
 
 class SlackBot:
-    """The bot for Slack, as registered under the entry point."""
+    """The bot for Slack."""
 
     name = "slack"
 
     def __init__(self, http: str | None = None) -> None:
         """`http` is the address to listen on for Slack's requests. It overrides the settings."""
         self._http = http
+        self.setup = SlackSetup(http)
 
     def check(self) -> None:
         slack_settings(self._http)
@@ -78,33 +72,14 @@ class SlackBot:
     def is_configured(self) -> bool:
         return is_configured(self._http)
 
-    def over_http(self, address: str) -> Bot:
-        return SlackBot(address)
-
-    def of_shard(self, shard: str) -> Bot:
-        del shard
-        raise OperatorError(
-            "Slack shares out by itself what happens, over all processes that are connected: leave --shard out."
-        )
-
-    async def invite(self) -> Invitation:
-        return Invitation(INSTALL, MANIFEST)
-
-    def manifest(self) -> str:
-        name = "manifest.json" if self._http is None else "manifest-http.json"
-        return (files("askback_slack") / name).read_text()
-
-    async def examine(self, scene: Scene) -> Sequence[Finding]:
-        return await doctor.examine(scene)
-
     @asynccontextmanager
-    async def connect(self, doors: BotServices) -> AsyncGenerator[SlackConnection]:
+    async def connect(self, services: BotServices) -> AsyncGenerator[SlackConnection]:
         settings = slack_settings(self._http)
         async with _session() as session, Background() as behind:
             client = _client(settings, session)
             api = SlackApi(client, session)
             me = await _identity(api, settings.bot_token.get_secret_value())
-            connection = SlackConnection(settings, client, api, me, doors, behind)
+            connection = SlackConnection(settings, client, api, me, services, behind)
             try:
                 yield connection
                 await behind.settle(FINISH_SECONDS)
@@ -117,10 +92,7 @@ class SlackBot:
         async with _session() as session:
             api = SlackApi(_client(settings, session), session)
             me = await _identity(api, settings.bot_token.get_secret_value())
-            yield SlackDirectory(api, Home(team=me.team_id, org=me.enterprise_id))
-
-    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
-        return [{"text": part.text, "blocks": list[JsonValue](part.blocks)} for part in render.messages(card)]
+            yield SlackDirectory(api, Installation(team=me.team_id, org=me.enterprise_id))
 
 
 class SlackConnection:
@@ -132,23 +104,25 @@ class SlackConnection:
         client: AsyncWebClient,
         api: SlackApi,
         me: AuthorizeResult,
-        doors: BotServices,
+        services: BotServices,
         behind: Background,
     ) -> None:
         async def authorize() -> AuthorizeResult:
             return me  # read once at startup, so that no click waits for it
 
-        self._lines: Lines | None = None
-        self._door: SignedDoor | None = None
-        self._routes = doors.routes
-        self._missed = doors.missed
+        self._lines: SocketModeClient | None = None
+        self._door: SignedEndpoint | None = None
+        self._routes = services.routes
+        self._missed = services.missed
         self.address: Address | None = None
         """The address that it listens on; None if it does not listen over HTTP."""
         self._api = api
-        names, groups = Names(api), Groups(api)
-        home = Home(team=me.team_id, org=me.enterprise_id)
-        slack = SlackPlatform(api, names, groups, me.bot_user_id, home)
+        names = UserNames(api)
+        home = Installation(team=me.team_id, org=me.enterprise_id)
+        slack = SlackPlatform(api, me.bot_user_id)
         self.platform: Platform = slack
+        self.history: HistoryReader = History(api, names, me.bot_user_id or "", home)
+        self.membership: Membership = SlackUserGroups(api)
         self._close = slack.close
         self.access = settings.access(home.tenant)
         self._settings = settings
@@ -170,25 +144,25 @@ class SlackConnection:
             # what the bot itself wrote.
             ignoring_self_events_enabled=False,
         )
-        clicks = Clicks(doors.manager, slack, api, behind, groups, doors.choose, home, self.access.admin_groups)
-        hearing = Hearing(doors, slack, names, groups, self.access, behind, me.bot_user_id or "", home)
+        clicks = Clicks(services.manager, slack, api, behind, services.choose, home)
+        hearing = MessageListener(services, slack, names, behind, me.bot_user_id or "", home)
         listeners = cast("Listeners", self._app)
         # Register clicks first: slack-bolt asks the listeners one after the other, and a person waits for the ack of a
         # click.
-        listeners.action(ANY)(clicks.pressed)
-        listeners.event("app_mention")(hearing.message)
-        listeners.event("message")(hearing.message)
-        listeners.event("agent_session_stopped")(hearing.stop)
-        listeners.event("channel_archive")(hearing.closed)
-        listeners.event("channel_deleted")(hearing.closed)
-        listeners.event("group_archive")(hearing.closed)
-        listeners.event("group_deleted")(hearing.closed)
+        listeners.action(ANY)(clicks.handle_action)
+        listeners.event("app_mention")(hearing.handle_message)
+        listeners.event("message")(hearing.handle_message)
+        listeners.event("agent_session_stopped")(hearing.handle_stop)
+        listeners.event("channel_archive")(hearing.handle_channel_closed)
+        listeners.event("channel_deleted")(hearing.handle_channel_closed)
+        listeners.event("group_archive")(hearing.handle_channel_closed)
+        listeners.event("group_deleted")(hearing.handle_channel_closed)
         # Ack every event, including those that the user's own manifest subscribes to.
         listeners.event(ANY)(hearing.ignore)
-        listeners.options(ANY)(clicks.suggest)
-        listeners.view(modal.CALLBACK)(clicks.submitted)
+        listeners.options(ANY)(clicks.suggest_options)
+        listeners.view(modal.CALLBACK)(clicks.handle_submission)
         listeners.view(ANY)(clicks.unknown_view)
-        listeners.view_closed(ANY)(clicks.closed)
+        listeners.view_closed(ANY)(clicks.ack_closed_view)
 
     async def close(self) -> None:
         """Stop the tasks that show the agent's presence."""
@@ -211,8 +185,8 @@ class SlackConnection:
             await self._lines.drain()
 
     async def _listen(self, address: Address, secret: str) -> None:
-        self._door = SignedDoor(self._app, secret, self._routes)
-        async with listening(self._door.application(), address) as self.address:
+        self._door = SignedEndpoint(self._app, secret, self._routes)
+        async with serve_http(self._door.application(), address) as self.address:
             log.info(
                 "Listening for Slack's requests at http://%s/slack/events.",
                 self.address,
@@ -222,23 +196,23 @@ class SlackConnection:
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        self._lines = Lines(lambda: self._api.socket_address(token), self._take, self._missed)
+        self._lines = SocketModeClient(lambda: self._api.socket_address(token), self._take, self._missed)
         await self._lines.run()
 
     async def _take(self, envelope: Json) -> Ack | None:
         began = time.monotonic()
-        again = {"x-slack-retry-num": str(dig(envelope, "retry_attempt") or 0)}
-        body = cast("dict[str, object]", mapping(envelope, "payload"))
+        again = {"x-slack-retry-num": str(get_value(envelope, "retry_attempt") or 0)}
+        body = cast("dict[str, object]", get_object(envelope, "payload"))
         try:
             request = AsyncBoltRequest(mode="socket_mode", body=body, headers={**again})
         except (TypeError, ValueError, AttributeError, KeyError):
             # slack-bolt parses the payload at once. A second delivery would fail the same way.
             log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
             return Ack({}, lambda: None)
-        response = await answered(self._app, request, interactive=at(envelope, "type") != "events_api")
+        response = await answered(self._app, request, interactive=get_text(envelope, "type") != "events_api")
         if response.status != 200:
             return None
-        return Ack(mapping(json.loads(response.body)) if response.body else {}, lambda: acked(request, began))
+        return Ack(get_object(json.loads(response.body)) if response.body else {}, lambda: acked(request, began))
 
 
 class _Essential(logging.Filter):
@@ -279,10 +253,10 @@ async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
         raise OperatorError(f"Slack cannot be used: {error}") from error
     except (MessageNotFound, RetryableError) as error:
         raise OperatorError(f"{error} Check the network, and ASKBACK_SLACK_API_URL if it is set.") from error
-    me = at(response, "user_id")
+    me = get_text(response, "user_id")
     if me is None:
         raise OperatorError("Slack did not say who the bot is: SLACK_BOT_TOKEN must be a bot's token (xoxb-…).")
-    team, org = at(response, "team_id"), at(response, "enterprise_id")
+    team, org = get_text(response, "team_id"), get_text(response, "enterprise_id")
     if team is None and org is None:
         # Without it the bot could not tell who belongs to its workspace, and would count everyone as a member.
         raise OperatorError("Slack did not say which workspace the bot belongs to: check ASKBACK_SLACK_API_URL.")
@@ -290,9 +264,15 @@ async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
         enterprise_id=org,
         team_id=team,
         bot_user_id=me,
-        bot_id=at(response, "bot_id"),
+        bot_id=get_text(response, "bot_id"),
         bot_token=token,
     )
 
 
-bot = SlackBot()
+def create_bot(options: BotOptions) -> Bot:
+    """Return the bot. The entry point names this function."""
+    if options.shard is not None:
+        raise OperatorError(
+            "Slack shares out by itself what happens, over all processes that are connected: leave --shard out."
+        )
+    return SlackBot(options.http)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from askback_slack import ids, limits
-from askback_slack.texts import fit, isolated, pieces, visible
+from askback_slack.texts import fit_line, isolate_direction, replace_controls, split_text
 
 Block: TypeAlias = dict[str, JsonValue]
 """A Slack block, element or object."""
@@ -33,7 +33,7 @@ def bold(words: str) -> Block:
 def runs(words: str, *, strong: bool = False) -> list[Block]:
     """Split a text of any length into runs that Slack accepts; return one run if it fits."""
     make = bold if strong else text
-    return [make(isolated(piece)) for piece in pieces(visible(words), limits.RICH_TEXT - 60)]
+    return [make(isolate_direction(piece)) for piece in split_text(replace_controls(words), limits.RICH_TEXT - 60)]
 
 
 def user(user_id: str) -> Block:
@@ -82,7 +82,7 @@ def rich_text(elements: Iterable[Block]) -> Block:
 
 def image(address: str, alt_text: str) -> Block:
     """A picture, with the beginning of `alt_text` as its alternative text."""
-    return {"type": "image", "image_url": address, "alt_text": fit(alt_text, 200)}
+    return {"type": "image", "image_url": address, "alt_text": fit_line(alt_text, 200)}
 
 
 def plain(words: str) -> Block:
@@ -100,7 +100,7 @@ def button(label: str, control: ids.Control, *, primary: bool = False, danger: b
     made: Block = {
         "type": "button",
         "action_id": ids.action(control),
-        "text": plain(fit(label, limits.BUTTON_TEXT)),
+        "text": plain(fit_line(label, limits.BUTTON_TEXT)),
     }
     return {**made, "style": "primary" if primary else "danger"} if primary or danger else made
 

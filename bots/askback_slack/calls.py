@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Refused", "SlackApi", "slack_errors", "why"]
+__all__ = ["SlackApi", "SlackRefusal", "slack_errors", "why"]
 
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.blocks import Block
-from askback_slack.payloads import at, mapping
+from askback_slack.payloads import get_object, get_text
 from askback_slack.sdk import Answer, Client
 
 # https://docs.slack.dev/reference/methods/chat.postMessage#errors and chat.update, views.open
@@ -53,7 +53,7 @@ def why(code: str, scope: str | None = None) -> str:
     return told.replace("{scope}", "" if scope is None else f", the scope {scope}")
 
 
-class Refused(DeliveryError):
+class SlackRefusal(DeliveryError):
     """A permanent error from Slack."""
 
     def __init__(self, code: str, scope: str | None = None) -> None:
@@ -76,13 +76,13 @@ class SlackApi:
         given = _given(arguments)
         with slack_errors():
             if method in _NO_JSON:
-                return mapping((await self._client.api_call(method, params=given)).data)
-            return mapping((await self._client.api_call(method, json=given)).data)
+                return get_object((await self._client.api_call(method, params=given)).data)
+            return get_object((await self._client.api_call(method, json=given)).data)
 
     async def read(self, method: str, **arguments: object) -> Mapping[str, object]:
         """Call a read-only method; these take no JSON. Raises the same errors as `write`."""
         with slack_errors():
-            return mapping((await self._client.api_call(method, http_verb="GET", params=_given(arguments))).data)
+            return get_object((await self._client.api_call(method, http_verb="GET", params=_given(arguments))).data)
 
     async def socket_address(self, app_token: str) -> str:
         """Return the address for a new socket.
@@ -91,7 +91,7 @@ class SlackApi:
         """
         with slack_errors():
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
-        address = at(answer.data, "url")
+        address = get_text(answer.data, "url")
         if address is None:
             raise RetryableError("Slack did not say where to open a socket.")
         return address
@@ -140,11 +140,12 @@ def slack_errors() -> Generator[None]:
     except SlackApiError as error:
         raise _translated(cast("Answer", error.response)) from error
     except (TimeoutError, aiohttp.ClientError, SlackRequestError, ConnectionError) as error:
-        raise RetryableError(f"Slack cannot be reached ({type(error).__name__}).") from error
+        is_sent = not isinstance(error, aiohttp.ClientConnectorError)
+        raise RetryableError(f"Slack cannot be reached ({type(error).__name__}).", in_doubt=is_sent) from error
 
 
 def _translated(answer: Answer) -> Exception:
-    code = at(answer.data, "error") or "unknown_error"
+    code = get_text(answer.data, "error") or "unknown_error"
     if answer.status_code == 429 or code in _LATER:
         waits = answer.headers.get("Retry-After") or answer.headers.get("retry-after")
         return RetryableError(f"Slack: {code}", float(waits) if waits and waits.isdigit() else None)
@@ -152,4 +153,4 @@ def _translated(answer: Answer) -> Exception:
         return RetryableError(f"Slack: HTTP {answer.status_code}")
     if code in _GONE:
         return MessageNotFound(f"Slack: {code}")
-    return Refused(code, at(answer.data, "needed"))
+    return SlackRefusal(code, get_text(answer.data, "needed"))

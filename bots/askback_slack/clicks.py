@@ -36,19 +36,29 @@ from askback.domain.ask import Ask
 from askback.domain.card import AskText, Details, FieldErrors, Notice, Response, TextField
 from askback.domain.conversation import OfferResult
 from askback.domain.decision import UNKNOWN
-from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.policy import Denied
+from askback.domain.identity import MessageRef, Place
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, QuestionManager
-from askback.ports.bot import ChooseOffer
+from askback.ports.bot import OfferHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
+from askback.ports.retries import call_again
 from askback.store.errors import StoreError
 from askback_slack import details_modal, ids, modal, render
 from askback_slack.blocks import Block
-from askback_slack.calls import Refused, SlackApi
-from askback_slack.groups import Groups
-from askback_slack.payloads import NOWHERE, PLATFORM, Click, Home, Json, actor, at, click, indexes, mapping
+from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.payloads import (
+    PLATFORM,
+    UNKNOWN_INSTALLATION,
+    Click,
+    Installation,
+    Json,
+    get_object,
+    get_text,
+    indexes,
+    read_actor,
+    read_click,
+)
 from askback_slack.posting import SlackPlatform
 from askback_slack.remarks import private
 from askback_slack.task_group import Background
@@ -56,7 +66,7 @@ from askback_slack.task_group import Background
 log = logging.getLogger("askback.slack")
 
 NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
-IN_DOUBT = (
+UNCERTAIN_MESSAGE = (
     "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
 )
 OPENED = "exchanged_trigger_id"
@@ -64,14 +74,12 @@ OPENED = "exchanged_trigger_id"
 TRIGGER_SECONDS = 2.8
 """Seconds after a click in which a modal can be opened. Slack accepts the trigger for 3 s, less the way there."""
 OPEN_PAUSE = 0.3
-NOT_AMONG: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
-"""Refusals that may change once the members of a group are known."""
+TELL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds before each further try to show a private notice, while Slack cannot take it."""
+MOST_DOUBTS = 4
+"""Tries of a notice that Slack may have shown without confirming it. Further ones would only repeat it."""
 NO_FIELD = "Slack did not open the text field in time. Please click again."
 NO_MODAL = "Slack did not open it in time. Please click again."
-UNREAD = (
-    "Whether you may decide here could not be read from Slack just now, so your click changed nothing. "
-    "Please try again in a moment."
-)
 
 
 class Clicks:
@@ -83,57 +91,49 @@ class Clicks:
         platform: SlackPlatform,
         api: SlackApi,
         behind: Background,
-        groups: Groups,
-        choose: ChooseOffer,
-        home: Home = NOWHERE,
-        admins: tuple[str, ...] = (),
+        choose: OfferHandler,
+        home: Installation = UNKNOWN_INSTALLATION,
     ) -> None:
-        """`admins` are the groups whose members may cancel questions that are for others."""
-        self._admins = admins
         self._choose = choose
         self._home = home
-        self._groups = groups
         self._manager = manager
         self._platform = platform
         self._api = api
         self._behind = behind
         self._told: Throttle[tuple[str, str]] = Throttle(TOLD_AGAIN_SECONDS)
 
-    async def pressed(self, ack: AsyncAck, body: Json) -> None:
+    async def handle_action(self, ack: AsyncAck, body: Json) -> None:
         """Handle a button, a menu or a set of checkboxes."""
-        pressed = click(body, self._home)
+        pressed = read_click(body, self._home)
         try:
             if pressed is not None:
                 await self._press(pressed)
         except StoreError as error:
             log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
-            self._behind.soon(self._tell(pressed, _not_saved(error)), "click")
+            self._behind.soon(self._notify(pressed, _not_saved(error)), "click")
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
-            self._behind.soon(self._tell(pressed, IN_DOUBT), "click")
+            self._behind.soon(self._notify(pressed, UNCERTAIN_MESSAGE), "click")
         finally:
             await ack()
 
     async def _press(self, pressed: Click) -> None:
         control = pressed.control
         if control is not None and control.kind in {"use", "keep"}:
-            person = await self._with_groups(pressed.actor, control.ask_id)
-            chosen = await self._choose(control.ask_id, person, use=control.kind == "use")
-            if chosen.notice is not None and not self._told.allows((pressed.actor.id, control.ask_id)):
+            chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
+            if chosen.notice is not None and not self._told.try_allow((pressed.actor.id, control.ask_id)):
                 return
             self._behind.soon(self._chosen(pressed, chosen), "click")
             return
         deed = None if control is None else _deed(control, pressed)
         if control is None or deed is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
-            if self._told.allows((pressed.actor.id, UNKNOWN)):
-                self._behind.soon(self._tell(pressed, UNKNOWN), "click")
+            if self._told.try_allow((pressed.actor.id, UNKNOWN)):
+                self._behind.soon(self._notify(pressed, UNKNOWN), "click")
             return
         action = Action(
             ask_id=control.ask_id,
-            actor=await self._with_groups(
-                pressed.actor, control.ask_id, self._admins if isinstance(deed, Cancel) else ()
-            ),
+            actor=pressed.actor,
             at=utc_now(),
             turn=control.turn,
             deed=deed,
@@ -141,17 +141,8 @@ class Clicks:
             message=pressed.message,
             delivery=pressed.trigger,
         )
-        response = await self._act(action)
-        self._behind.soon(self._answer(pressed, control, response), "click")
-
-    async def _act(self, action: Action) -> Response:
         response = await self._manager.act(action)
-        if not isinstance(response, Notice) or response.denied not in NOT_AMONG:
-            return response
-        groups = await self._manager.groups(action.ask_id)
-        # The click is refused either way. But do not tell a person who may be a member that the question is for someone
-        # else.
-        return response.evolve(text=UNREAD) if self._groups.are_unread(groups) else response
+        self._behind.soon(self._answer(pressed, control, response), "click")
 
     async def _chosen(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.
@@ -159,7 +150,7 @@ class Clicks:
         The card itself shows the result.
         """
         if chosen.notice is not None:
-            await self._tell(pressed, chosen.notice)
+            await self._notify(pressed, chosen.notice)
         if chosen.over and pressed.response_url is not None:
             try:
                 await self._api.take_away(pressed.response_url)
@@ -174,11 +165,11 @@ class Clicks:
         if isinstance(response, AskText):
             await self._open(pressed, response.field)
         elif isinstance(response, Notice) and not response.told:
-            await self._tell(pressed, response.text)
+            await self._notify(pressed, response.text)
         if not isinstance(response, Notice) or response.card is not None:
-            await self._redraw(pressed, control.ask_id)
+            await self._render_card(pressed, control.ask_id)
 
-    async def _redraw(self, pressed: Click, ask_id: str) -> None:
+    async def _render_card(self, pressed: Click, ask_id: str) -> None:
         async def paint(ask: Ask) -> Messages:
             parts = render.messages(ask.card())
             here = pressed.message is not None and ask.messages == (pressed.message,)
@@ -188,14 +179,14 @@ class Clicks:
             return ask.messages
 
         try:
-            await self._manager.redraw(ask_id, paint)
+            await self._manager.cards.draw(ask_id, paint)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
-            await self._manager.hand_over(ask_id)
+            await self._manager.cards.leave_to_outbox(ask_id)
 
     async def _open(self, pressed: Click, field: TextField) -> None:
         if pressed.message is None:
-            await self._tell(pressed, NO_FIELD)
+            await self._notify(pressed, NO_FIELD)
             return
         ref = modal.FieldRef(
             ask_id=field.ask_id,
@@ -218,30 +209,24 @@ class Clicks:
 
     async def _open_view(self, pressed: Click, view: Block, otherwise: str) -> None:
         if pressed.trigger is None:
-            await self._tell(pressed, otherwise)
+            await self._notify(pressed, otherwise)
             return
-        while True:
-            try:
-                await self._api.write("views.open", trigger_id=pressed.trigger, view=view)
-            except RetryableError as later:
-                pause = later.seconds if later.seconds is not None else OPEN_PAUSE
-                if time.monotonic() + pause < pressed.at + TRIGGER_SECONDS:
-                    await asyncio.sleep(pause)
-                    continue
-                problem: Exception = later
-            except (MessageNotFound, DeliveryError) as error:
-                if isinstance(error, Refused) and error.code == OPENED:
-                    return  # an earlier try opened it, or another process that also received the click
-                problem = error
-            else:
-                return
-            log.warning("A modal could not be opened: %s", problem, extra={"action": "no_field"})
-            await self._tell(pressed, otherwise)
-            return
+        left = pressed.at + TRIGGER_SECONDS - time.monotonic()
+        try:
+            await call_again(
+                lambda: self._api.write("views.open", trigger_id=pressed.trigger, view=view),
+                within=left,
+                pause=OPEN_PAUSE,
+            )
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
+            if isinstance(error, SlackRefusal) and error.code == OPENED:
+                return  # an earlier try opened it, or another process that also received the click
+            log.warning("A modal could not be opened: %s", error, extra={"action": "no_field"})
+            await self._notify(pressed, otherwise)
 
-    async def submitted(self, ack: AsyncAck, body: Json) -> None:
+    async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
         """Handle a submitted text field."""
-        problem: str | None = IN_DOUBT
+        problem: str | None = UNCERTAIN_MESSAGE
         try:
             problem = await self._submit(body)
         except StoreError as error:
@@ -257,61 +242,52 @@ class Clicks:
 
     async def _submit(self, body: Json) -> str | None:
         """Commit a text. Return the reason if it was not accepted; the modal stays open and shows it."""
-        view, who = mapping(body, "view"), actor(body, self._home)
+        view, who = get_object(body, "view"), read_actor(body, self._home)
         ref = modal.ref(view)
         if ref is None or who is None:
             log.warning("A text for a field that is not ours.", extra={"action": "unknown_view"})
             return UNKNOWN
         text = modal.text(view)
-        response = await self._act(
+        response = await self._manager.act(
             Action(
                 ask_id=ref.ask_id,
-                actor=await self._with_groups(who, ref.ask_id),
+                actor=who,
                 at=utc_now(),
                 turn=ref.turn,
                 deed=_written(ref, text),
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
-                delivery=at(body, "trigger_id"),
+                delivery=get_text(body, "trigger_id"),
             )
         )
         if isinstance(response, Notice):
             kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
             return f"{response.text}{kept}"
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
-        self._behind.soon(self._manager.hand_over(ref.ask_id), "click")
+        self._behind.soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
         return response.message if isinstance(response, FieldErrors) else None
 
     async def unknown_view(self, ack: AsyncAck) -> None:
         """Ack a view that belongs to another app or to an older release."""
         await ack()
 
-    async def closed(self, ack: AsyncAck) -> None:
+    async def ack_closed_view(self, ack: AsyncAck) -> None:
         """Ack a closed text field. Nothing else is needed: the card with the options is still there."""
         await ack()
 
-    async def suggest(self, ack: AsyncAck, body: Json) -> None:
+    async def suggest_options(self, ack: AsyncAck, body: Json) -> None:
         """Return the options of a menu that searches while the person types."""
         options: list[Block] = []
         try:
-            control, who = ids.parse(at(body, "action_id") or ""), actor(body, self._home)
+            control, who = ids.parse(get_text(body, "action_id") or ""), read_actor(body, self._home)
             ask = None if control is None else await self._manager.get(control.ask_id)
-            if ask is not None and who is not None:
-                who = await self._with_groups(who, ask.id)
-            if ask is not None and who is not None and self._manager.refusal(ask, who) is None:
-                options.extend(render.suggestions(ask.card(), at(body, "value") or ""))
+            if ask is not None and who is not None and await self._manager.access.refusal(ask, who) is None:
+                options.extend(render.suggestions(ask.card(), get_text(body, "value") or ""))
         except Exception:
             log.exception("Options could not be looked up.", extra={"action": "suggest_failed"})
         finally:
             await ack(options=options)
 
-    async def _with_groups(self, who: Actor, ask_id: str, others: tuple[str, ...] = ()) -> Actor:
-        """Return the same person with their groups filled in.
-
-        Slack is asked only about the groups that may answer the ask, and about `others`.
-        """
-        return await self._groups.fill(who, (*await self._manager.groups(ask_id), *others))
-
-    async def _tell(self, pressed: Click | None, text: str) -> None:
+    async def _notify(self, pressed: Click | None, text: str) -> None:
         """Show a sentence only to the person who clicked, in the place where they clicked.
 
         The response URL writes into the channel, where people in a thread would not see it. In a thread it is therefore
@@ -319,20 +295,29 @@ class Clicks:
         """
         if pressed is None:
             return
-        ways = [self._tell_by_url, self._tell_by_message]
-        for tell in reversed(ways) if pressed.thread is not None else ways:
-            try:
-                if await tell(pressed, text):
-                    return
-            except (MessageNotFound, RetryableError, DeliveryError) as error:
-                log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
+        doubts = 0
+        for pause in (*TELL_PAUSES, None):
+            later: RetryableError | None = None
+            ways = [self._tell_by_url, self._tell_by_message]
+            for tell in reversed(ways) if pressed.thread is not None else ways:
+                try:
+                    if await tell(pressed, text):
+                        return
+                except RetryableError as error:
+                    log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
+                    later, doubts = error, doubts + error.in_doubt
+                except (MessageNotFound, DeliveryError) as error:
+                    log.info("A notice did not get through this way: %s", error, extra={"action": "notice_refused"})
+            if later is None or pause is None or doubts >= MOST_DOUBTS:
+                break
+            await asyncio.sleep(max(pause, min(later.seconds or 0.0, TELL_PAUSES[-1])))
         log.warning("A notice did not get through.", extra={"action": "notice_lost"})
 
     async def _tell_by_message(self, pressed: Click, text: str) -> bool:
         if pressed.message is None:
             return False
         place = Place(platform=PLATFORM, channel=pressed.message.channel, thread=pressed.thread)
-        await self._platform.whisper(place, pressed.actor.id, private(text))
+        await self._platform.post_ephemeral(place, pressed.actor.id, private(text))
         return True
 
     async def _tell_by_url(self, pressed: Click, text: str) -> bool:
@@ -346,7 +331,7 @@ class Clicks:
 
 
 def _not_saved(error: StoreError) -> str:
-    return IN_DOUBT if error.in_doubt else NOT_SAVED
+    return UNCERTAIN_MESSAGE if error.in_doubt else NOT_SAVED
 
 
 def _written(ref: modal.FieldRef, text: str) -> Deed:

@@ -12,7 +12,7 @@ from askback.domain import vote_summary
 from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
 from askback_slack import ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
-from askback_slack.texts import fit, one_line, visible
+from askback_slack.texts import fit_line, replace_controls, to_single_line
 
 BUTTONS = 5
 """Most controls of a single choice, including "Something else…", that are shown as buttons. More become a menu."""
@@ -30,7 +30,7 @@ def tabs(card: Card) -> Block | None:
         return None
     row = [
         button(
-            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit(tab.header, TAB)}",
+            f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit_line(tab.header, TAB)}",
             _control(card, "goto", tab.index),
         )
         for tab in card.tabs
@@ -59,7 +59,7 @@ def controls(card: Card) -> list[Block]:
 
 def suggestions(card: Card, query: str) -> list[Block]:
     """Return the options of a searchable menu that match the query by number, label or description."""
-    words = visible(query).casefold().split()
+    words = replace_controls(query).casefold().split()
     exact = words[0].removesuffix(".") if len(words) == 1 else ""
 
     def fits(item: Item) -> bool:
@@ -87,15 +87,15 @@ def _choices(card: Card) -> Iterator[Block | list[Block]]:
 
 
 def _as_buttons(card: Card) -> bool:
-    short = all(limits.size(fit(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
+    short = all(limits.size(fit_line(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
     return short and len(card.items) + card.custom <= BUTTONS
 
 
 def _option_buttons(card: Card) -> Iterator[Block]:
-    labels = [one_line(item.label) for item in card.items]
+    labels = [to_single_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
     recommended = next((item.number for item in card.items if item.recommended), None)
-    agreeing = vote_summary.agreeing(card)
+    agreeing = vote_summary.get_agreeing_option(card)
     for item in card.items:
         label = item.label if plain_enough else f"{item.number}. {item.label}"
         control = _control(card, "choose", item.number - 1)
@@ -150,7 +150,7 @@ def _width(options: int) -> int:
 
 
 def _entry(item: Item, width: int) -> Block:
-    return option(fit(f"{item.number}. {item.label}", width), item.number - 1)
+    return option(fit_line(f"{item.number}. {item.label}", width), item.number - 1)
 
 
 def _writing(card: Card) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from typing import Final
 from askback.domain.card import Details
 from askback_slack import ids, limits
 from askback_slack.blocks import Block, actions, button, context, plain
-from askback_slack.texts import breaking, fit, isolated, pieces, visible
+from askback_slack.texts import find_break, fit_line, isolate_direction, replace_controls, split_text
 
 CALLBACK: Final = "askback:whole"
 _BLOCKS: Final = limits.VIEW_BLOCKS - 2
@@ -47,7 +47,7 @@ def view(whole: Details, number: int = 0) -> Block:
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
-        "title": plain(fit(whole.title, limits.VIEW_TITLE) or "The whole"),
+        "title": plain(fit_line(whole.title, limits.VIEW_TITLE) or "The whole"),
         "close": plain("Close"),
         "blocks": [*blocks],
     }
@@ -67,7 +67,7 @@ def _ways(ask_id: str, number: int, count: int) -> Block:
 
 
 def _sections(text: str) -> Iterator[str]:
-    for piece in _pieces(visible(text)):
+    for piece in _pieces(replace_controls(text)):
         yield from _fitting(piece)
 
 
@@ -78,11 +78,11 @@ def _pieces(text: str) -> Iterator[str]:
     for line in text.splitlines(keepends=True):
         size = limits.size(line)
         if used + size > _ROOM:
-            yield from pieces("".join(held), _ROOM)
+            yield from split_text("".join(held), _ROOM)
             held, used = [], 0
         held.append(line)
         used += size
-    yield from pieces("".join(held), _ROOM)
+    yield from split_text("".join(held), _ROOM)
 
 
 def _fitting(piece: str) -> Iterator[str]:
@@ -90,10 +90,10 @@ def _fitting(piece: str) -> Iterator[str]:
 
     Each direction that is still open adds the character that ends it.
     """
-    shown = isolated(piece if piece.strip() else f"{BLANK}{piece}")
+    shown = isolate_direction(piece if piece.strip() else f"{BLANK}{piece}")
     if limits.size(shown) <= limits.SECTION_TEXT:
         yield shown
         return
-    at = breaking(piece, len(piece) // 2)
+    at = find_break(piece, len(piece) // 2)
     yield from _fitting(piece[:at])
     yield from _fitting(piece[at:])

@@ -13,10 +13,10 @@ from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
 from askback.ports.directory import Found, Named, UnknownName, ambiguous, plain, unknown
 from askback.ports.platform import RetryableError
-from askback.text.terminal import harmless
+from askback.text.terminal import to_terminal_text
 from askback_slack import id_patterns
-from askback_slack.calls import Refused, SlackApi
-from askback_slack.payloads import PLATFORM, Home, at, dig, items, tenant_of
+from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.payloads import PLATFORM, Installation, get_list, get_text, get_value, tenant_of
 
 PAGE = 200
 """Entries per request. Slack recommends no more."""
@@ -39,7 +39,7 @@ _UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", 
 class SlackDirectory:
     """The names that the bot's token can look up. See `Directory`."""
 
-    def __init__(self, api: SlackApi, home: Home) -> None:
+    def __init__(self, api: SlackApi, home: Installation) -> None:
         self._api = api
         self._home = home
 
@@ -51,12 +51,12 @@ class SlackDirectory:
         if name.startswith("@") or _PERSON.fullmatch(name):
             return await self._direct(name)
         known, advice = await self._channels()
-        found = [one for one in known if plain(at(one, "name") or "") == plain(name)]
+        found = [one for one in known if plain(get_text(one, "name") or "") == plain(name)]
         if not found:
-            raise unknown("channel", f"#{name.lstrip('#')}", (f"#{at(one, 'name')}" for one in known), advice)
+            raise unknown("channel", f"#{name.lstrip('#')}", (f"#{get_text(one, 'name')}" for one in known), advice)
         if len(found) > 1:
-            raise ambiguous("channel", name, (at(one, "id") or "" for one in found))
-        return Found(place=self._place(at(found[0], "id") or ""), name=f"#{at(found[0], 'name')}")
+            raise ambiguous("channel", name, (get_text(one, "id") or "" for one in found))
+        return Found(place=self._place(get_text(found[0], "id") or ""), name=f"#{get_text(found[0], 'name')}")
 
     async def who(self, name: str, at: Place) -> Named:
         del at  # anyone in the workspace can be asked anywhere in it
@@ -70,7 +70,9 @@ class SlackDirectory:
             return await self._group(groups[found[0]], f"@{found[0]}")
         if plain(name) in disabled:
             # The name means the group. A person may have the same name by chance or have taken it on purpose.
-            raise UnknownName(f"The user group {harmless(name)!r} is disabled: enable it, or name people by their ids.")
+            raise UnknownName(
+                f"The user group {to_terminal_text(name)!r} is disabled: enable it, or name people by their ids."
+            )
         return await self._person(name, others=groups)
 
     # Channels
@@ -78,22 +80,22 @@ class SlackDirectory:
     async def _channel(self, channel: str) -> Found:
         try:
             answer = await self._read("conversations.info", channel=channel)
-        except Refused as refusal:
+        except SlackRefusal as refusal:
             if refusal.code == "missing_scope":
                 return Found(place=self._place(channel), name=channel)  # the call only confirms that the channel exists
             if refusal.code in _UNKNOWN:
                 raise unknown("channel", channel, (), _INVITE) from None
             raise
-        if dig(answer, "channel", "is_archived") is True:
+        if get_value(answer, "channel", "is_archived") is True:
             raise UnknownName(f"The channel {channel} is archived: name another one.")
-        name = at(answer, "channel", "name")
+        name = get_text(answer, "channel", "name")
         return Found(place=self._place(channel), name=channel if name is None else f"#{name}")
 
     async def _channels(self) -> tuple[list[object], str]:
         """Return the channels that have names, and a reason why others may be missing."""
         try:
             return await self._listed("public_channel,private_channel"), _INVITE
-        except Refused as refusal:
+        except SlackRefusal as refusal:
             if refusal.code != "missing_scope":
                 raise
             # Without the scope for private channels, Slack refuses both kinds.
@@ -101,7 +103,7 @@ class SlackDirectory:
 
     async def _listed(self, types: str) -> list[object]:
         every = self._pages("conversations.list", "channels", types=types, exclude_archived="true")
-        return [one async for one in every if at(one, "name") is not None]
+        return [one async for one in every if get_text(one, "name") is not None]
 
     async def _direct(self, name: str) -> Found:
         person = (await self._person(name)).person
@@ -109,11 +111,11 @@ class SlackDirectory:
             raise unknown("person", name, ())
         try:
             answer = await self._api.write("conversations.open", users=person.id)
-        except Refused as refusal:
+        except SlackRefusal as refusal:
             if refusal.code in _UNKNOWN:
                 raise unknown("person", name, ()) from None
             raise
-        channel = at(answer, "channel", "id")
+        channel = get_text(answer, "channel", "id")
         if channel is None:
             raise OperatorError("Slack did not say where that direct message is.")
         return Found(place=self._place(channel), name=f"@{person.name}", person=person)
@@ -122,11 +124,11 @@ class SlackDirectory:
         """Look up a direct message by its channel id."""
         try:
             answer = await self._api.write("conversations.open", channel=channel, return_im=True)
-        except Refused as refusal:
+        except SlackRefusal as refusal:
             if refusal.code in _UNKNOWN:
                 raise unknown("direct message", channel, ()) from None
             raise
-        user = at(answer, "channel", "user")
+        user = get_text(answer, "channel", "user")
         if user is None:
             raise OperatorError(f"Slack did not say whose direct message {channel} is: name the person.")
         person = await self._person(user)
@@ -140,8 +142,8 @@ class SlackDirectory:
     async def _person(self, name: str, others: Mapping[str, str] | None = None) -> Named:
         if by_id := _PERSON.fullmatch(name):
             try:
-                user = dig(await self._read("users.info", user=by_id[1]), "user")
-            except Refused as refusal:
+                user = get_value(await self._read("users.info", user=by_id[1]), "user")
+            except SlackRefusal as refusal:
                 if refusal.code in _UNKNOWN:
                     raise unknown("person", name, ()) from None
                 raise
@@ -149,7 +151,7 @@ class SlackDirectory:
         people = [one async for one in self._pages("users.list", "members") if _can_decide(one)]
         found = [one for one in people if plain(name) in {plain(called) for called in _names(one)}]
         if len(found) > 1:
-            raise ambiguous("person called", name, (f"{at(one, 'id')} ({_label(one)})" for one in found))
+            raise ambiguous("person called", name, (f"{get_text(one, 'id')} ({_label(one)})" for one in found))
         if not found:
             what = "person" if others is None else "person or user group"
             raise unknown(what, name, (*(f"@{other}" for other in others or ()), *map(_label, people)))
@@ -159,29 +161,29 @@ class SlackDirectory:
         if not _can_decide(user):
             raise UnknownName(f"{_label(user)} is no person who is there to decide: a bot, or somebody who has left.")
         tenant = tenant_of(
-            at(user, "team_id"), self._home.team, at(user, "enterprise_user", "enterprise_id"), self._home
+            get_text(user, "team_id"), self._home.team, get_text(user, "enterprise_user", "enterprise_id"), self._home
         )
-        name = at(user, "name") or ""
+        name = get_text(user, "name") or ""
         return Named(
-            name=f"@{name}", person=Actor(platform=PLATFORM, id=at(user, "id") or "", tenant=tenant, name=name)
+            name=f"@{name}", person=Actor(platform=PLATFORM, id=get_text(user, "id") or "", tenant=tenant, name=name)
         )
 
     async def _groups(self) -> tuple[dict[str, str], frozenset[str]]:
         """Return the ids of the enabled user groups by handle, and the plain names of the disabled ones."""
         answer = await self._read("usergroups.list", include_disabled="true")
-        every = [one for one in items(answer, "usergroups") if at(one, "id")]
-        disabled = [one for one in every if dig(one, "date_delete")]
-        used = {at(one, "handle") or "": at(one, "id") or "" for one in every if one not in disabled}
-        return used, frozenset(plain(at(one, "handle") or "") for one in disabled)
+        every = [one for one in get_list(answer, "usergroups") if get_text(one, "id")]
+        disabled = [one for one in every if get_value(one, "date_delete")]
+        used = {get_text(one, "handle") or "": get_text(one, "id") or "" for one in every if one not in disabled}
+        return used, frozenset(plain(get_text(one, "handle") or "") for one in disabled)
 
     async def _group(self, group: str, name: str) -> Named:
         try:
             answer = await self._read("usergroups.users.list", usergroup=group)
-        except Refused as refusal:
+        except SlackRefusal as refusal:
             if refusal.code in _UNKNOWN:
                 raise unknown("user group", name, ()) from None
             raise
-        members = tuple(one for one in items(answer, "users") if isinstance(one, str))
+        members = tuple(one for one in get_list(answer, "users") if isinstance(one, str))
         return Named(name=name, group=group, members=members, count=len(members))
 
     # Calls
@@ -190,9 +192,9 @@ class SlackDirectory:
         cursor: str | None = None
         for _ in range(PAGES):
             answer = await self._read(method, limit=str(PAGE), cursor=cursor, **arguments)
-            for one in items(answer, of):
+            for one in get_list(answer, of):
                 yield one
-            cursor = at(answer, "response_metadata", "next_cursor")
+            cursor = get_text(answer, "response_metadata", "next_cursor")
             if cursor is None:
                 return
 
@@ -209,14 +211,16 @@ class SlackDirectory:
 
 def _can_decide(user: object) -> bool:
     return (
-        dig(user, "deleted") is not True and dig(user, "is_bot") is not True and at(user, "id") != id_patterns.SLACKBOT
+        get_value(user, "deleted") is not True
+        and get_value(user, "is_bot") is not True
+        and get_text(user, "id") != id_patterns.SLACKBOT
     )
 
 
 def _names(user: object) -> Sequence[str]:
-    names = (at(user, "name"), at(user, "profile", "display_name"), at(user, "profile", "real_name"))
+    names = (get_text(user, "name"), get_text(user, "profile", "display_name"), get_text(user, "profile", "real_name"))
     return [name for name in names if name is not None]
 
 
 def _label(user: object) -> str:
-    return f"@{at(user, 'name') or at(user, 'id') or '?'}"
+    return f"@{get_text(user, 'name') or get_text(user, 'id') or '?'}"

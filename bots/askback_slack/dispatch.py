@@ -12,7 +12,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.observability import telemetry
-from askback_slack.payloads import PLATFORM, at
+from askback_slack.payloads import PLATFORM, get_text
 
 log = logging.getLogger("askback.slack")
 
@@ -31,7 +31,7 @@ async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: boo
         log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
         response = BoltResponse(status=500)
     if response.status != 200 and (interactive or response.status == 404):
-        kind = at(cast("object", request.body), "type") or "of no type"  # pyright: ignore[reportUnknownMemberType] - a bare dict
+        kind = get_text(cast("object", request.body), "type") or "of no type"  # pyright: ignore[reportUnknownMemberType] - a bare dict
         log.warning("Slack sent something that is not for here: %s.", kind, extra={"action": "unknown_payload"})
         return BoltResponse(status=200)
     return response
@@ -39,6 +39,6 @@ async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: boo
 
 def acked(request: AsyncBoltRequest, began: float) -> None:
     """Record how long the ack of a click took. `began` is the `time.monotonic()` when the payload arrived."""
-    kind = _CLICKS.get(at(cast("object", request.body), "type") or "")  # pyright: ignore[reportUnknownMemberType] - a bare dict
+    kind = _CLICKS.get(get_text(cast("object", request.body), "type") or "")  # pyright: ignore[reportUnknownMemberType] - a bare dict
     if kind is not None:
-        telemetry.acked(PLATFORM, kind, began)
+        telemetry.record_ack(PLATFORM, kind, began)

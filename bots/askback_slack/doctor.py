@@ -15,13 +15,13 @@ from typing import cast
 import aiohttp
 from pydantic import SecretStr
 
-from askback.cli.doctor.clock import clock_finding
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
+from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, Scene, broken, good, told_by, warning
 from askback.settings.address import Address
 from askback_slack.install import ASKING, SCOPES
-from askback_slack.payloads import at, mapping
+from askback_slack.payloads import get_object, get_text
 from askback_slack.settings import SlackSettings, slack_settings
 
 NETWORK = "Check the network, a proxy in between, and ASKBACK_SLACK_API_URL if it is set."
@@ -49,7 +49,7 @@ class _Answer:
     @property
     def error(self) -> str | None:
         """Slack's error code, or None after a success."""
-        return None if self.data.get("ok") is True else at(self.data, "error") or "unknown_error"
+        return None if self.data.get("ok") is True else get_text(self.data, "error") or "unknown_error"
 
 
 class _Unreachable(Exception):
@@ -67,9 +67,9 @@ class _Slack:
         try:
             async with self._session.post(f"{self._base}{method}", headers=headers, data=arguments) as response:
                 try:
-                    data = mapping(cast("object", json.loads(await response.text())))
+                    data = get_object(cast("object", json.loads(await response.text())))
                 except ValueError:
-                    data = mapping(None)
+                    data = get_object(None)
                 if not data:
                     raise _Unreachable(f"What answers there is not Slack (HTTP {response.status}).")
                 return _Answer(data, response.headers)
@@ -85,7 +85,7 @@ class _Slack:
             async with asyncio.timeout(self._seconds), self._session.ws_connect(address) as opened:
                 message = await opened.receive()
                 said = message.data if message.type is aiohttp.WSMsgType.TEXT else "null"
-                return mapping(json.loads(cast("str", said)))
+                return get_object(json.loads(cast("str", said)))
         except TimeoutError:
             raise _Unreachable(f"Slack does not greet on a new socket within {self._seconds:g} s.") from None
         except aiohttp.WSServerHandshakeError as error:
@@ -127,19 +127,19 @@ async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[li
         me = await slack.call("auth.test", settings.bot_token)
     except _Unreachable as error:
         return [broken("bot token", str(error), NETWORK)], None
-    clock = clock_finding("Slack", me.headers.get("Date"), utc_now())
+    clock = check_clock("Slack", me.headers.get("Date"), utc_now())
     if me.error is not None:
         return [_refused(me.error), *clock], None
-    if at(me.data, "bot_id") is None:
+    if get_text(me.data, "bot_id") is None:
         says = "SLACK_BOT_TOKEN is a person's token and not the bot's."
         return [broken("bot token", says, BOT_TOKEN), *clock], None
-    team, team_id = at(me.data, "team") or "?", at(me.data, "team_id") or "?"
-    name = at(me.data, "user") or "?"
+    team, team_id = get_text(me.data, "team") or "?", get_text(me.data, "team_id") or "?"
+    name = get_text(me.data, "user") or "?"
     found = [
         good("bot token", f"It is {name} in the workspace {team} ({team_id})."),
-        good("access", settings.access(at(me.data, "enterprise_id") or team_id).describe()),
+        good("access", settings.access(get_text(me.data, "enterprise_id") or team_id).describe()),
     ]
-    elsewhere = scene.tenants - {team_id, at(me.data, "enterprise_id") or team_id}
+    elsewhere = scene.tenants - {team_id, get_text(me.data, "enterprise_id") or team_id}
     if elsewhere:
         says = (
             f"Questions are open in another workspace ({', '.join(sorted(elsewhere))}), where this token is not good."
@@ -173,13 +173,13 @@ def _scopes(headers: Mapping[str, str]) -> list[Finding]:
 
 async def _app(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | None:
     """Return the id of the app that the token belongs to, or None if Slack does not give it."""
-    if (app_id := at(me.data, "app_id")) is not None:
+    if (app_id := get_text(me.data, "app_id")) is not None:
         return app_id
     try:
-        answer = await slack.call("bots.info", settings.bot_token, bot=at(me.data, "bot_id") or "")
+        answer = await slack.call("bots.info", settings.bot_token, bot=get_text(me.data, "bot_id") or "")
     except _Unreachable:
         return None  # the id is only for comparison, and the findings already say if Slack answers
-    return at(answer.data, "bot", "app_id")
+    return get_text(answer.data, "bot", "app_id")
 
 
 # The socket
@@ -193,7 +193,7 @@ async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple
         answer = await slack.call("apps.connections.open", settings.app_token)
     except _Unreachable as error:
         return [broken("app token", str(error), NETWORK)], None
-    address = at(answer.data, "url")
+    address = get_text(answer.data, "url")
     if answer.error is not None or address is None:
         return [_no_socket(answer.error or "no_url")], None
     accepted = good("app token", "It is accepted, and opens sockets.")
@@ -205,7 +205,7 @@ async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple
         cure = "Let WebSockets (wss://*.slack.com, port 443) through the firewall or proxy."
         return [accepted, broken("socket", str(error), cure)], None
     if said.get("type") != "hello":
-        reason = at(said, "reason") or "it ended without a word"
+        reason = get_text(said, "reason") or "it ended without a word"
         if reason == "link_disabled":
             return [accepted, broken("socket", "Socket Mode is switched off for the app.", SOCKET_MODE)], None
         if reason == "too_many_websockets":
@@ -219,7 +219,7 @@ async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple
         says = f"{more} open with this app: each of them gets only some of the clicks."
         cure = "End the other process, or give each bot an app of its own."
         found.append(warning("socket", says, cure))
-    return found, at(said, "connection_info", "app_id")
+    return found, get_text(said, "connection_info", "app_id")
 
 
 def _no_socket(code: str) -> Finding:

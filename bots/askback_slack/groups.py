@@ -1,11 +1,8 @@
-"""The user groups that a person is in.
-
-Slack's payloads do not contain them, so they are looked up before anything is committed.
-"""
+"""The user groups that a person is in. Slack's payloads do not contain them."""
 
 from __future__ import annotations
 
-__all__ = ["Groups"]
+__all__ = ["SlackUserGroups"]
 
 import asyncio
 import logging
@@ -13,10 +10,11 @@ import time
 from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
-from askback.domain.identity import Actor
+from askback.domain.identity import Actor, Place
+from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.calls import SlackApi
-from askback_slack.payloads import PLATFORM, items
+from askback_slack.payloads import PLATFORM, get_list, is_direct
 
 log = logging.getLogger("askback.slack")
 
@@ -28,8 +26,10 @@ LOOKUP_SECONDS = 1.5
 """Seconds that reading a group may take. A click or an event waits for its ack during that time."""
 
 
-class Groups:
-    """The members of user groups. It fails closed: a group that cannot be read has no members."""
+class SlackUserGroups:
+    """User groups as the core's `Membership`. A group has the same members everywhere in a workspace."""
+
+    in_events = False
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
@@ -37,17 +37,22 @@ class Groups:
         self._unread: set[str] = set()
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def fill(self, actor: Actor, groups: Iterable[str]) -> Actor:
-        """Return the same person with those of these groups that they are in. Never raises."""
+    async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
+        del place
         wanted = tuple(dict.fromkeys(groups))
-        if not wanted or actor.platform != PLATFORM:
-            return actor
-        members = await asyncio.gather(*map(self._members, wanted))
-        found = tuple(group for group, people in zip(wanted, members, strict=True) if actor.id in people)
-        return actor.evolve(groups=tuple(dict.fromkeys((*actor.groups, *found))))
+        members = dict(zip(wanted, await asyncio.gather(*map(self._members, wanted)), strict=True))
+        return Resolved(
+            tuple(
+                person.evolve(groups=tuple(group for group in wanted if person.id in members[group]))
+                if person.platform == PLATFORM
+                else person
+                for person in people
+            ),
+            frozenset(self._unread.intersection(wanted)),
+        )
 
-    async def members(self, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
-        """Return the members of these groups, leaving out groups that cannot be read. Never raises."""
+    async def members(self, place: Place, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
+        del place
         wanted = tuple(dict.fromkeys(groups))
         found = await asyncio.gather(*map(self._members, wanted))
         return {
@@ -56,9 +61,8 @@ class Groups:
             if group not in self._unread
         }
 
-    def are_unread(self, groups: Iterable[str]) -> bool:
-        """Return True if the last read of any of these groups failed."""
-        return not self._unread.isdisjoint(groups)
+    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+        return (await self.resolve(place, (person,), groups)).people[0] if is_direct(place.channel) else None
 
     async def _members(self, group: str) -> frozenset[str]:
         async with self._reading.setdefault(group, asyncio.Lock()):
@@ -83,4 +87,4 @@ class Groups:
             self._unread.add(group)
             return frozenset(), FAILED_SECONDS
         self._unread.discard(group)
-        return frozenset(user for user in items(answer, "users") if isinstance(user, str)), KEPT_SECONDS
+        return frozenset(user for user in get_list(answer, "users") if isinstance(user, str)), KEPT_SECONDS

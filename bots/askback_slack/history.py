@@ -10,14 +10,25 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from askback.agent.history import MESSAGES, newest
+from askback.agent.history import MAX_MESSAGES, select_newest
 from askback.domain.conversation import PROSE, HistoryMessage
 from askback.domain.identity import Actor, Place
 from askback.ports.platform import DeliveryError
 from askback_slack import ids
-from askback_slack.calls import Refused, SlackApi
-from askback_slack.payloads import NOWHERE, PLATFORM, Home, at, dig, file_names, items, key_of, tenant_of, text_of
-from askback_slack.user_names import Names
+from askback_slack.calls import SlackApi, SlackRefusal
+from askback_slack.payloads import (
+    PLATFORM,
+    UNKNOWN_INSTALLATION,
+    Installation,
+    dedupe_key,
+    file_names,
+    get_list,
+    get_text,
+    get_value,
+    tenant_of,
+    to_visible_text,
+)
+from askback_slack.user_names import UserNames
 
 PAGE = 200
 PAGES = 25
@@ -46,9 +57,9 @@ async def messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
             cursor=cursor,
             **where,
         )
-        for message in items(response, "messages"):
+        for message in get_list(response, "messages"):
             yield message
-        cursor = at(response, "response_metadata", "next_cursor")
+        cursor = get_text(response, "response_metadata", "next_cursor")
         if cursor is None:
             return
 
@@ -56,25 +67,25 @@ async def messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
 class History:
     """Earlier messages of threads, as far as the app may read them."""
 
-    def __init__(self, api: SlackApi, names: Names, me: str, home: Home = NOWHERE) -> None:
+    def __init__(self, api: SlackApi, names: UserNames, me: str, home: Installation = UNKNOWN_INSTALLATION) -> None:
         self._api = api
         self._names = names
         self._me = me
         self._home = home
 
-    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
+    async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
         """Return the newest messages of a thread, oldest first. Raises `Gone`, `TryLater` or `DeliveryError`."""
         if place.thread is None:
             return ()
-        last: deque[object] = deque(maxlen=MESSAGES)
+        last: deque[object] = deque(maxlen=MAX_MESSAGES)
         try:
             async for message in messages(self._api, place):
                 last.append(message)
-        except Refused as refusal:
+        except SlackRefusal as refusal:
             if refusal.code == "missing_scope":
                 raise DeliveryError(_NO_SCOPE) from refusal
             raise
-        return newest(
+        return select_newest(
             await self._named([one for message in last if (one := said(message, place, self._me, self._home))])
         )
 
@@ -82,13 +93,13 @@ class History:
         """Replace people's ids with their names."""
         people = {one.said.author.id for one in found if not one.said.author.name}
         people.update(person for one in found for person in one.mentioned)
-        await asyncio.gather(*map(self._names.of, people))  # in parallel; the names are cached from here on
+        await asyncio.gather(*map(self._names.fetch_name, people))  # in parallel; the names are cached from here on
         return tuple([await self._filled(one) for one in found])
 
     async def _filled(self, one: Found) -> HistoryMessage:
         author = one.said.author
         if not author.name:
-            name = await self._names.of(author.id)
+            name = await self._names.fetch_name(author.id)
             # Some messages carry no team, such as those with files. No message carries the organisation.
             tenant = self._names.tenant(author.id, self._home) or author.tenant
             author = author.evolve(name=name, tenant=tenant)
@@ -103,32 +114,32 @@ class Found:
     mentioned: tuple[str, ...]
 
 
-def said(message: object, place: Place, me: str, home: Home = NOWHERE) -> Found | None:
+def said(message: object, place: Place, me: str, home: Installation = UNKNOWN_INSTALLATION) -> Found | None:
     """Read a message that a person or a program wrote.
 
     Return None for a notice of Slack's, the bot's own card or notice, or a message without content.
     """
-    ts, author = at(message, "ts"), _author(message, home)
-    if ts is None or author is None or at(message, "subtype") not in _WRITTEN or _is_ours_alone(message, me):
+    ts, author = get_text(message, "ts"), _author(message, home)
+    if ts is None or author is None or get_text(message, "subtype") not in _WRITTEN or _is_ours_alone(message, me):
         return None
-    text, mentioned = text_of(_text(message), me)
+    text, mentioned = to_visible_text(_text(message), me)
     files = file_names(message)
     if not text and not files:
         return None
-    key, ours = key_of(place.channel, ts), author.id == me
+    key, ours = dedupe_key(place.channel, ts), author.id == me
     return Found(HistoryMessage(key=key, author=author, text=text, files=files, ours=ours), mentioned)
 
 
-def _author(message: object, home: Home) -> Actor | None:
+def _author(message: object, home: Installation) -> Actor | None:
     """Return the author. A program's name cannot be looked up, but its message carries it."""
-    user, program = at(message, "user"), at(message, "bot_id")
-    name = at(message, "bot_profile", "name") or at(message, "username") or ("a program" if program else "")
+    user, program = get_text(message, "user"), get_text(message, "bot_id")
+    name = get_text(message, "bot_profile", "name") or get_text(message, "username") or ("a program" if program else "")
     identity = user or program
     if identity is None:
         return None
-    own = at(message, "user_team") or at(message, "source_team") or at(message, "team")
+    own = get_text(message, "user_team") or get_text(message, "source_team") or get_text(message, "team")
     if program:
-        own = at(message, "bot_profile", "team_id") or own or home.team
+        own = get_text(message, "bot_profile", "team_id") or own or home.team
     tenant = None if own is None else tenant_of(own, None, None, home)
     return Actor(
         platform=PLATFORM,
@@ -141,30 +152,30 @@ def _author(message: object, home: Home) -> Actor | None:
 
 def _is_ours_alone(message: object, me: str) -> bool:
     """Return True if it is a card or a remark of the bot, which the model knows otherwise or need not know."""
-    if at(message, "user") != me:
+    if get_text(message, "user") != me:
         return False
-    nonce = at(message, "metadata", "event_payload", "nonce")
+    nonce = get_text(message, "metadata", "event_payload", "nonce")
     if nonce is not None:
         return not nonce.startswith(PROSE)
-    return any(ids.revision(dig(block, "block_id")) is not None for block in items(message, "blocks"))
+    return any(ids.revision(get_value(block, "block_id")) is not None for block in get_list(message, "blocks"))
 
 
 def _text(message: object) -> str:
     """Return the readable text. Programs often write only attachments or blocks."""
-    text = at(message, "text")
+    text = get_text(message, "text")
     if text is not None:
         return text
     attached = [
-        at(one, "fallback") or "\n".join(filter(None, (at(one, "title"), at(one, "text"))))
-        for one in items(message, "attachments")
+        get_text(one, "fallback") or "\n".join(filter(None, (get_text(one, "title"), get_text(one, "text"))))
+        for one in get_list(message, "attachments")
     ]
-    return "\n".join(filter(None, [*attached, *map(unescape, _texts(items(message, "blocks")))]))
+    return "\n".join(filter(None, [*attached, *map(unescape, _texts(get_list(message, "blocks")))]))
 
 
 def _texts(blocks: Iterable[object]) -> Iterator[str]:
     for block in blocks:
-        text = at(block, "text") or at(block, "text", "text")
+        text = get_text(block, "text") or get_text(block, "text", "text")
         if text is not None:
             yield text
-        for field in items(block, "fields"):
-            yield at(field, "text") or ""
+        for field in get_list(block, "fields"):
+            yield get_text(field, "text") or ""

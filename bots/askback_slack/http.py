@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BODY_BYTES", "PATHS", "SIGNED_SECONDS", "SignedDoor", "signature", "trouble"]
+__all__ = ["BODY_BYTES", "PATHS", "SIGNED_SECONDS", "SignedEndpoint", "signature", "trouble"]
 
 import asyncio
 import hashlib
@@ -18,7 +18,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.internal.throttle import Throttle
-from askback.runtime.connection_limits import trusted
+from askback.network.connection_limits import trusted
 from askback_slack.dispatch import acked, answered
 
 log = logging.getLogger("askback.slack")
@@ -62,7 +62,7 @@ def _is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
     return hmac.compare_digest(expected.encode(), headers["X-Slack-Signature"].encode(errors="replace"))
 
 
-class SignedDoor:
+class SignedEndpoint:
     """The HTTP routes that Slack sends requests to."""
 
     def __init__(self, app: AsyncApp, secret: str, routes: Sequence[web.RouteDef] = ()) -> None:
@@ -116,7 +116,7 @@ class SignedDoor:
         )
 
     def _refused(self, why: str) -> web.Response:
-        if self._said.allows(None):
+        if self._said.try_allow(None):
             log.warning("A request was refused as not Slack's: %s.", why, extra={"action": "request_refused"})
         # Every unsigned request gets the same answer, so that attackers learn nothing.
         return web.Response(status=401, text="This is not signed by Slack.\n")

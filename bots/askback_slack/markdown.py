@@ -37,4 +37,4 @@ def unfinished(text: str) -> int:
 
 def prose_parts(text: str, longest: int = MARKDOWN) -> list[str]:
     """Split Markdown into parts of at most `longest` characters; see `askback.text.markdown`."""
-    return markdown.prose_parts(text, longest)
+    return markdown.split_markdown(text, longest)

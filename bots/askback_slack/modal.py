@@ -15,8 +15,8 @@ from askback.errors import InvalidValue
 from askback.internal.values import Value
 from askback_slack import limits
 from askback_slack.blocks import Block, context, plain, rich_text, runs, section
-from askback_slack.payloads import at, mapping
-from askback_slack.texts import cut, fit, isolated, one_line, visible
+from askback_slack.payloads import get_object, get_text
+from askback_slack.texts import fit_line, isolate_direction, replace_controls, to_single_line, truncate
 
 CALLBACK: Final = "askback:answer"
 _BLOCK: Final = "askback:answer"
@@ -84,14 +84,14 @@ def view(field: TextField, ref: FieldRef) -> Block:
 def ref(payload: Mapping[str, object]) -> FieldRef | None:
     """Return the reference in a modal's payload (its `view`), or None if it cannot be read."""
     try:
-        return FieldRef.parse(mapping(json.loads(at(payload, "private_metadata") or "")))
+        return FieldRef.parse(get_object(json.loads(get_text(payload, "private_metadata") or "")))
     except (ValueError, RecursionError, InvalidValue):
         return None
 
 
 def text(payload: Mapping[str, object]) -> str:
     """Return the text of a submitted modal (the payload's `view`), or an empty string."""
-    return at(payload, "state", "values", _BLOCK, _ACTION, "value") or ""
+    return get_text(payload, "state", "values", _BLOCK, _ACTION, "value") or ""
 
 
 def errors(message: str) -> dict[str, str]:
@@ -105,28 +105,28 @@ def _is_reason(field: TextField) -> bool:
 
 def _label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
-    prompt = visible(field.prompt)
+    prompt = replace_controls(field.prompt)
     if field.declines:
         # Slack itself marks the field as optional.
         return "Why, or when?", [rich_text([section([run])]) for run in runs(field.prompt)]
     if field.choice is not None:
         return field.placeholder, [rich_text([section([run])]) for run in runs(field.prompt)]
-    if prompt == one_line(prompt) and limits.size(isolated(prompt)) <= _LABEL:
-        return isolated(prompt), []
+    if prompt == to_single_line(prompt) and limits.size(isolate_direction(prompt)) <= _LABEL:
+        return isolate_direction(prompt), []
     return "Your answer", [rich_text([section([run])]) for run in runs(field.prompt)]
 
 
 def _value(field: TextField) -> tuple[str, bool]:
     """The field's initial text, and True if that is all that was kept."""
-    value = visible(field.value)
-    short = value if limits.size(value) <= limits.INPUT_TEXT else cut(value, limits.INPUT_TEXT)
+    value = replace_controls(field.value)
+    short = value if limits.size(value) <= limits.INPUT_TEXT else truncate(value, limits.INPUT_TEXT)
     return short, short == value
 
 
 def _placeholder(field: TextField) -> str:
     if field.choice is not None:
         return "Enter your reason…"  # the prompt above the field says what the reason is for
-    return fit(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
+    return fit_line(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
 
 
 def _hint(field: TextField) -> str:

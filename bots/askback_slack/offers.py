@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["blocks"]
+__all__ = ["to_blocks"]
 
 from typing import Final
 
 from askback.domain.conversation import OutgoingMessage
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 from askback_slack import ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section
 
@@ -16,12 +16,12 @@ QUOTED: Final = 200
 USE, KEEP = "Use this as your answer", "Just a message"
 
 
-def blocks(say: OutgoingMessage) -> list[Block] | None:
+def to_blocks(say: OutgoingMessage) -> list[Block] | None:
     """Return the question with its two buttons, or None without an offer."""
     offer = say.offer
     if offer is None:
         return None
-    said = rich_text([section(runs(say.text)), quote(runs(fit(offer.text, QUOTED)))])
+    said = rich_text([section(runs(say.text)), quote(runs(fit_line(offer.text, QUOTED)))])
     use = button(USE, ids.Control(kind="use", ask_id=offer.id, turn=0), primary=True)
     keep = button(KEEP, ids.Control(kind="keep", ask_id=offer.id, turn=0))
     return [said, actions(ids.block(offer.id, 0, 1), [use, keep])]

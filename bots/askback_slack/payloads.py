@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 __all__ = [
-    "NOWHERE",
+    "UNKNOWN_INSTALLATION",
     "Click",
-    "Home",
+    "Installation",
     "Json",
-    "Written",
-    "actor",
-    "at",
-    "click",
-    "dig",
+    "UserMessage",
+    "dedupe_key",
     "file_names",
+    "get_list",
+    "get_object",
+    "get_text",
+    "get_value",
     "indexes",
     "is_direct",
-    "items",
-    "key_of",
-    "mapping",
-    "stopped",
+    "read_actor",
+    "read_click",
+    "read_message",
+    "read_stop",
     "tenant_of",
-    "text_of",
-    "written",
+    "to_visible_text",
 ]
 
 import re
@@ -44,7 +44,7 @@ PLATFORM = "slack"
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class Installation:
     """The workspace and organisation where the app is installed, as far as Slack names them."""
 
     team: str | None = None
@@ -55,7 +55,7 @@ class Home:
         return self.org or self.team
 
 
-NOWHERE = Home()
+UNKNOWN_INSTALLATION = Installation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Click:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class UserMessage:
     """A message from a person."""
 
     place: Place
@@ -105,7 +105,7 @@ class Written:
     ref: MessageRef
 
 
-def dig(data: object, *path: str | int) -> object:
+def get_value(data: object, *path: str | int) -> object:
     """Return the value at a path, or None if any part of the path is missing."""
     for part in path:
         if isinstance(part, int):
@@ -118,43 +118,45 @@ def dig(data: object, *path: str | int) -> object:
     return data
 
 
-def at(data: object, *path: str | int) -> str | None:
+def get_text(data: object, *path: str | int) -> str | None:
     """Return the text at a path; None if it is missing, empty or not a text."""
-    value = dig(data, *path)
+    value = get_value(data, *path)
     return value if isinstance(value, str) and value else None
 
 
-def items(data: object, *path: str | int) -> Sequence[object]:
+def get_list(data: object, *path: str | int) -> Sequence[object]:
     """Return the list at a path; empty if there is none."""
-    value = dig(data, *path)
+    value = get_value(data, *path)
     return cast("Sequence[object]", value) if isinstance(value, list) else ()
 
 
-def mapping(data: object, *path: str | int) -> Json:
+def get_object(data: object, *path: str | int) -> Json:
     """Return the object at a path; empty if there is none."""
-    value = dig(data, *path)
+    value = get_value(data, *path)
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
-def actor(body: Json, home: Home = NOWHERE) -> Actor | None:
+def read_actor(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> Actor | None:
     """Return the sender of an interactive payload, or None if it names no one."""
-    identity = at(body, "user", "id")
+    identity = get_text(body, "user", "id")
     if identity is None:
         return None
-    own = at(body, "user", "team_id") or at(body, "team", "id")
-    name = at(body, "user", "name") or at(body, "user", "username") or ""
+    own = get_text(body, "user", "team_id") or get_text(body, "team", "id")
+    name = get_text(body, "user", "name") or get_text(body, "user", "username") or ""
     return Actor(platform=PLATFORM, id=identity, tenant=tenant_of(own, _here(body), _org(body), home), name=name)
 
 
 def _here(body: Json) -> str | None:
-    return at(body, "team", "id") or at(body, "team_id")
+    return get_text(body, "team", "id") or get_text(body, "team_id")
 
 
 def _org(body: Json) -> str | None:
-    return at(body, "enterprise", "id") or at(body, "team", "enterprise_id") or at(body, "enterprise_id")
+    return (
+        get_text(body, "enterprise", "id") or get_text(body, "team", "enterprise_id") or get_text(body, "enterprise_id")
+    )
 
 
-def tenant_of(own: str | None, here: str | None, org: str | None, home: Home) -> str | None:
+def tenant_of(own: str | None, here: str | None, org: str | None, home: Installation) -> str | None:
     """Return a person's own tenant, the same for every payload about them.
 
     Slack's payloads name the team in one case and the organisation in another. For people of the app's own workspace or
@@ -170,54 +172,56 @@ def tenant_of(own: str | None, here: str | None, org: str | None, home: Home) ->
     return None if own.startswith("E") else own
 
 
-def click(body: Json, home: Home = NOWHERE) -> Click | None:
+def read_click(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> Click | None:
     """Read a block_actions payload. Return None if it names no person or no action."""
-    who, action = actor(body, home), dig(body, "actions", 0)
+    who, action = read_actor(body, home), get_value(body, "actions", 0)
     if who is None or action is None:
         return None
-    control = ids.parse(at(action, "action_id") or "")
-    channel = at(body, "container", "channel_id") or at(body, "channel", "id")
-    ts = at(body, "container", "message_ts") or at(body, "message", "ts")
-    order = at(action, "action_ts")
-    block_id = at(action, "block_id")
+    control = ids.parse(get_text(action, "action_id") or "")
+    channel = get_text(body, "container", "channel_id") or get_text(body, "channel", "id")
+    ts = get_text(body, "container", "message_ts") or get_text(body, "message", "ts")
+    order = get_text(action, "action_ts")
+    block_id = get_text(action, "block_id")
     revision = ids.revision(block_id) if block_id else None
     number = float(order) if order and re.fullmatch(r"\d{1,12}(\.\d{1,9})?", order) else None
     return Click(
         control=control,
         actor=who,
         message=MessageRef(channel=channel, id=ts) if channel and ts else None,
-        thread=at(body, "container", "thread_ts") or at(body, "message", "thread_ts"),
+        thread=get_text(body, "container", "thread_ts") or get_text(body, "message", "thread_ts"),
         picked=_picked(action),
-        base=_drawn(body, block_id, at(action, "action_id")),
+        base=_drawn(body, block_id, get_text(action, "action_id")),
         revision=revision,
         order=number,
         ticks=_ticks(body, number),
-        trigger=at(body, "trigger_id"),
-        response_url=at(body, "response_url"),
-        view=at(body, "view", "id"),
+        trigger=get_text(body, "trigger_id"),
+        response_url=get_text(body, "response_url"),
+        view=get_text(body, "view", "id"),
     )
 
 
 def _picked(element: object) -> tuple[str, ...]:
-    one = at(element, "selected_option", "value")
-    many = [value for entry in items(element, "selected_options") if (value := at(entry, "value"))]
+    one = get_text(element, "selected_option", "value")
+    many = [value for entry in get_list(element, "selected_options") if (value := get_text(entry, "value"))]
     return (one,) if one is not None else tuple(many)
 
 
 def _drawn(body: Json, block_id: str | None, action_id: str | None) -> tuple[int, ...] | None:
     """Return the options that the card was drawn with as ticked; the client sends the blocks along."""
-    for block in items(body, "message", "blocks"):
-        if at(block, "block_id") != block_id:
+    for block in get_list(body, "message", "blocks"):
+        if get_text(block, "block_id") != block_id:
             continue
-        for element in (*items(block, "elements"), dig(block, "accessory"), dig(block, "element")):
-            if at(element, "action_id") == action_id:
-                return indexes(tuple(v for entry in items(element, "initial_options") if (v := at(entry, "value"))))
+        for element in (*get_list(block, "elements"), get_value(block, "accessory"), get_value(block, "element")):
+            if get_text(element, "action_id") == action_id:
+                return indexes(
+                    tuple(v for entry in get_list(element, "initial_options") if (v := get_text(entry, "value")))
+                )
     return None
 
 
 def _ticks(body: Json, order: float | None) -> Select | None:
     """Read the checkboxes or the menu of several on the same card as a pressed button."""
-    values = dig(body, "state", "values")
+    values = get_value(body, "state", "values")
     if not isinstance(values, dict):
         return None
     for block_id, elements in cast("Json", values).items():
@@ -241,26 +245,30 @@ def indexes(values: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(int(value) for value in values if re.fullmatch(r"\d{1,4}", value))
 
 
-def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
+def read_message(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALLATION) -> UserMessage | None:
     """Read a message or app_mention event. Return None if it is not a new message from a person."""
-    event = dig(body, "event")
-    author, channel, ts = at(event, "user"), at(event, "channel"), at(event, "ts")
-    subtype = at(event, "subtype")
+    event = get_value(body, "event")
+    author, channel, ts = get_text(event, "user"), get_text(event, "channel"), get_text(event, "ts")
+    subtype = get_text(event, "subtype")
     if author is None or channel is None or ts is None or author in {bot_user, id_patterns.SLACKBOT}:
         return None
-    if at(event, "bot_id") or dig(event, "bot_profile") or subtype not in {None, "file_share", "thread_broadcast"}:
+    if (
+        get_text(event, "bot_id")
+        or get_value(event, "bot_profile")
+        or subtype not in {None, "file_share", "thread_broadcast"}
+    ):
         return None
-    own = at(event, "user_team") or at(event, "source_team") or at(event, "team")
-    here, org = at(body, "team_id"), at(body, "enterprise_id")
-    if at(event, "type") == "app_mention" and dig(event, "edited") is not None:
+    own = get_text(event, "user_team") or get_text(event, "source_team") or get_text(event, "team")
+    here, org = get_text(body, "team_id"), get_text(body, "enterprise_id")
+    if get_text(event, "type") == "app_mention" and get_value(event, "edited") is not None:
         return None  # an edit starts nothing; the edit of a known message arrives as message_changed
-    raw = at(event, "text") or ""
-    direct = at(event, "channel_type") == "im" or is_direct(channel)
-    mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or at(event, "type") == "app_mention"
-    thread = at(event, "thread_ts")
-    text, mentioned = text_of(raw, bot_user)
+    raw = get_text(event, "text") or ""
+    direct = get_text(event, "channel_type") == "im" or is_direct(channel)
+    mentions_bot = f"<@{bot_user}>" in raw or f"<@{bot_user}|" in raw or get_text(event, "type") == "app_mention"
+    thread = get_text(event, "thread_ts")
+    text, mentioned = to_visible_text(raw, bot_user)
     files = file_names(event)
-    return Written(
+    return UserMessage(
         place=Place(
             platform=PLATFORM,
             # Prefer the app's own tenant to the event's team. In a shared channel, the event names either our team or
@@ -271,7 +279,7 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
         ),
         author=Actor(platform=PLATFORM, id=author, tenant=tenant_of(own, here, org, home)),
         text=text or ("" if files else NO_TEXT),
-        key=key_of(channel, ts),
+        key=dedupe_key(channel, ts),
         at=_moment(ts),
         direct=direct,
         mentions_bot=mentions_bot,
@@ -283,32 +291,32 @@ def written(body: Json, bot_user: str, home: Home = NOWHERE) -> Written | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class EditEvent:
     """A message after its author edited it."""
 
-    written: Written
+    written: UserMessage
     at: datetime
 
 
-def rewritten(body: Json, bot_user: str, home: Home = NOWHERE) -> Rewritten | None:
+def read_edit(body: Json, bot_user: str, home: Installation = UNKNOWN_INSTALLATION) -> EditEvent | None:
     """Read a message_changed event.
 
     Return None if the author did not change the text, for example if Slack only added a link preview.
     """
-    event = mapping(body, "event")
-    message = mapping(event, "message")
-    edited = at(message, "edited", "ts")
-    if edited is None or at(message, "edited", "user") not in {None, at(message, "user")}:
+    event = get_object(body, "event")
+    message = get_object(event, "message")
+    edited = get_text(message, "edited", "ts")
+    if edited is None or get_text(message, "edited", "user") not in {None, get_text(message, "user")}:
         return None
-    if at(event, "previous_message", "text") == at(message, "text"):
+    if get_text(event, "previous_message", "text") == get_text(message, "text"):
         return None
     around = {name: event[name] for name in ("channel", "channel_type") if name in event}
-    said = written({**body, "event": {**message, **around}}, bot_user, home)
-    return None if said is None else Rewritten(said, _moment(edited))
+    said = read_message({**body, "event": {**message, **around}}, bot_user, home)
+    return None if said is None else EditEvent(said, _moment(edited))
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class DeletionEvent:
     """A message that was deleted."""
 
     ref: MessageRef
@@ -316,22 +324,22 @@ class Removal:
     """The author's id, if Slack names them."""
 
 
-def removal(body: Json) -> Removal | None:
+def read_deletion(body: Json) -> DeletionEvent | None:
     """Read a message_deleted event, or the replacement of a thread's first message with a tombstone."""
-    event = dig(body, "event")
-    subtype, channel = at(event, "subtype"), at(event, "channel")
+    event = get_value(body, "event")
+    subtype, channel = get_text(event, "subtype"), get_text(event, "channel")
     if subtype == "message_deleted":
-        ts = at(event, "deleted_ts") or at(event, "previous_message", "ts")
-    elif subtype == "message_changed" and at(event, "message", "subtype") == "tombstone":
-        ts = at(event, "message", "ts")
+        ts = get_text(event, "deleted_ts") or get_text(event, "previous_message", "ts")
+    elif subtype == "message_changed" and get_text(event, "message", "subtype") == "tombstone":
+        ts = get_text(event, "message", "ts")
     else:
         return None
     if channel is None or ts is None:
         return None
-    return Removal(MessageRef(channel=channel, id=ts), at(event, "previous_message", "user"))
+    return DeletionEvent(MessageRef(channel=channel, id=ts), get_text(event, "previous_message", "user"))
 
 
-def key_of(channel: str, ts: str) -> str:
+def dedupe_key(channel: str, ts: str) -> str:
     """Return a key that is unique to a message and the same for all its events."""
     return f"{channel}:{ts}"
 
@@ -343,20 +351,26 @@ def is_direct(channel: str) -> bool:
 
 def file_names(message: object) -> tuple[str, ...]:
     """Return the names of the files that are attached to a message."""
-    return tuple(at(file, "name") or at(file, "title") or "a file without a name" for file in items(message, "files"))
+    return tuple(
+        get_text(file, "name") or get_text(file, "title") or "a file without a name"
+        for file in get_list(message, "files")
+    )
 
 
-def stopped(body: Json, home: Home = NOWHERE) -> tuple[Place, Actor] | None:
+def read_stop(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> tuple[Place, Actor] | None:
     """Read an agent_session_stopped event: the place of Slack's Stop button, and the person who pressed it.
 
     Return None if the event does not name them.
     """
-    channel, author = at(body, "event", "channel"), at(body, "event", "user")
+    channel, author = get_text(body, "event", "channel"), get_text(body, "event", "user")
     if channel is None or author is None:
         return None
-    here, org = at(body, "team_id"), at(body, "enterprise_id")
+    here, org = get_text(body, "team_id"), get_text(body, "enterprise_id")
     place = Place(
-        platform=PLATFORM, tenant=home.tenant or org or here, channel=channel, thread=at(body, "event", "thread_ts")
+        platform=PLATFORM,
+        tenant=home.tenant or org or here,
+        channel=channel,
+        thread=get_text(body, "event", "thread_ts"),
     )
     return place, Actor(platform=PLATFORM, id=author, tenant=tenant_of(None, here, org, home))
 
@@ -371,7 +385,7 @@ def _moment(ts: str) -> datetime:
 _ENTITY = re.compile(r"<([^<>]*)>")
 
 
-def text_of(raw: str, bot_user: str) -> tuple[str, tuple[str, ...]]:
+def to_visible_text(raw: str, bot_user: str) -> tuple[str, tuple[str, ...]]:
     """Return a person's text as they see it, without the bot's mention and codes, and the ids that it mentions."""
     mentioned: list[str] = []
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["Remark", "private", "remark"]
+__all__ = ["Remark", "private", "to_remark"]
 
 from dataclasses import dataclass
 
 from askback.domain.conversation import OutgoingMessage
 from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
 from askback_slack.parts import listed
-from askback_slack.texts import escape, literal
+from askback_slack.texts import escape, to_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Remark:
 
 def private(words: str) -> Remark:
     """Return a sentence for one person. It is in blocks because Slack reads an ephemeral message's text as mark-up."""
-    return Remark(text=escape(literal(words)), blocks=(rich_text([section(runs(words))]),))
+    return Remark(text=escape(to_literal(words)), blocks=(rich_text([section(runs(words))]),))
 
 
-def remark(say: OutgoingMessage) -> Remark:
+def to_remark(say: OutgoingMessage) -> Remark:
     """Return the message for a sentence."""
-    words = escape(literal(say.text))
+    words = escape(to_literal(say.text))
     if say.mention is None and say.until is None and say.link is None:
         return Remark(text=words, blocks=())
     line: list[Block] = [] if say.mention is None else [*listed(say.mention), text(" ")]
@@ -38,5 +38,5 @@ def remark(say: OutgoingMessage) -> Remark:
         words += f" (until {say.until:%Y-%m-%d %H:%M} {say.until:%Z})"
     if say.link is not None:
         line += [text(" "), link(say.link, "Go to the question")]
-        words += f" {escape(literal(say.link))}"
+        words += f" {escape(to_literal(say.link))}"
     return Remark(text=words, blocks=(rich_text([section(line)]),))

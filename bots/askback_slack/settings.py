@@ -15,13 +15,13 @@ from askback.domain.access import DIRECT, Access
 from askback.settings.address import checked_address, is_address
 from askback.settings.id_list import EVERYBODY, id_list
 from askback.settings.loader import TomlSettings, given, load
-from askback.text.redaction import hide_shape
+from askback.text.redaction import register_secret_pattern
 from askback_slack import id_patterns
 
 # Slack's tokens of every kind, signatures, and addresses that contain a secret.
-hide_shape(r"x(?:ox[a-z]|app)[-.][\w.%-]{6,}")
-hide_shape(r"v0=[0-9a-f]{64}")
-hide_shape(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\w/-]+")
+register_secret_pattern(r"x(?:ox[a-z]|app)[-.][\w.%-]{6,}")
+register_secret_pattern(r"v0=[0-9a-f]{64}")
+register_secret_pattern(r"(?P<keep>/(?:services|actions|commands|workflows|triggers)/)T\w+/[\w/-]+")
 
 Ids = Annotated[tuple[str, ...], NoDecode]
 
@@ -43,53 +43,64 @@ class SlackSettings(TomlSettings):
         validation_alias=AliasChoices("ASKBACK_SLACK_HTTP", "slack_http"),
         description="Give HOST:PORT, where Slack's requests come in, such as 127.0.0.1:3000.",
     )
+    """The address (`HOST:PORT`) at which askback takes Slack's signed requests, as `--http` does. Without it,
+    askback uses Socket Mode."""
     bot_token: SecretStr = Field(
         validation_alias=AliasChoices("SLACK_BOT_TOKEN", "slack_bot_token"),
         description="Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings.",
     )
+    """The bot's token, `xoxb-…`."""
     app_token: SecretStr | None = Field(
         default=None,
         validate_default=True,
         validation_alias=AliasChoices("SLACK_APP_TOKEN", "slack_app_token"),
         description="Make an app-level token (xapp-…) with the scope connections:write under Basic Information.",
     )
+    """The app-level token, `xapp-…`. Only Socket Mode needs it."""
     signing_secret: SecretStr | None = Field(
         default=None,
         validate_default=True,
         validation_alias=AliasChoices("SLACK_SIGNING_SECRET", "slack_signing_secret"),
         description="Copy the Signing Secret from Basic Information in your Slack app's settings.",
     )
+    """The app's signing secret. Only signed HTTP needs it."""
     api_url: str = Field(
         default="https://slack.com/api/",
         validation_alias=AliasChoices("ASKBACK_SLACK_API_URL", "slack_api_url"),
         description="Give the address that Slack's methods stand under, such as https://slack-gov.com/api/.",
     )
+    """The address of Slack's API, for GovSlack or a proxy."""
     allow_people: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_PEOPLE", "slack_allow_people"),
         description=f"Give ids of people, or {EVERYBODY} for everybody. {_COPY_PERSON}",
     )
+    """The ids of people who may talk to the bot. `*` means everybody, also guests from other workspaces."""
     allow_groups: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_GROUPS", "slack_allow_groups"),
         description=f"Give ids of user groups. {_COPY_GROUP}",
     )
+    """The ids of user groups whose members may talk to the bot."""
     allow_channels: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ALLOW_CHANNELS", "slack_allow_channels"),
         description=f"Give ids of channels, and {DIRECT} for direct messages. A channel's id is at the end of its "
         "details.",
     )
+    """The ids of channels in which the bot talks. `dm` means direct messages."""
     admins: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ADMINS", "slack_admins"),
         description=f"Give ids of people. {_COPY_PERSON}",
     )
+    """The ids of people who may stop what others began."""
     admin_groups: Ids = Field(
         default=(),
         validation_alias=AliasChoices("ASKBACK_SLACK_ADMIN_GROUPS", "slack_admin_groups"),
         description=f"Give ids of user groups. {_COPY_GROUP}",
     )
+    """The ids of user groups whose members may stop what others began."""
 
     def access(self, home: str | None) -> Access:
         """Return the rules for talking to the bot: by default, all members of its workspace or organisation may."""
@@ -128,7 +139,7 @@ class SlackSettings(TomlSettings):
     @classmethod
     def _bot(cls, value: SecretStr) -> SecretStr:
         if not value.get_secret_value().startswith(("xoxb-", "xoxe.")):
-            raise ValueError("is no bot token: those begin with xoxb-")
+            raise ValueError("is not a bot token: those begin with xoxb-")
         return value
 
     @field_validator("http")
@@ -143,7 +154,7 @@ class SlackSettings(TomlSettings):
         if value is None and "http" in info.data and info.data["http"] is None:
             raise PydanticCustomError("missing", "is missing")
         if value is not None and not value.get_secret_value().startswith("xapp-"):
-            raise ValueError("is no app-level token: those begin with xapp-")
+            raise ValueError("is not an app-level token: those begin with xapp-")
         return value
 
     @field_validator("signing_secret")
@@ -152,14 +163,14 @@ class SlackSettings(TomlSettings):
         if value is None and info.data.get("http") is not None:
             raise PydanticCustomError("missing", "is missing")
         if value is not None and not (value.get_secret_value().isascii() and value.get_secret_value().isalnum()):
-            raise ValueError("is no signing secret: those are letters and digits")
+            raise ValueError("is not a signing secret: those are letters and digits")
         return value
 
     @field_validator("api_url")
     @classmethod
     def _url(cls, value: str) -> str:
         if not is_address(value, "https", "http"):
-            raise ValueError("is no address: it begins with https:// and a host")
+            raise ValueError("is not an address: it begins with https:// and a host")
         return value if value.endswith("/") else f"{value}/"
 
 

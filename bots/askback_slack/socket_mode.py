@@ -6,7 +6,7 @@ and does not report a lost ack. Here the next socket is open before the old one 
 
 from __future__ import annotations
 
-__all__ = ["Ack", "Lines"]
+__all__ = ["Ack", "SocketModeClient"]
 
 import asyncio
 import json
@@ -22,10 +22,10 @@ import aiohttp
 from slack_sdk.proxy_env_variable_loader import load_http_proxy_from_env
 
 from askback.errors import OperatorError
+from askback.network.keepalive import KeepAlive
 from askback.ports.platform import RetryableError
-from askback.runtime.keepalive import KeepAlive
-from askback_slack.calls import Refused
-from askback_slack.payloads import Json, at, mapping
+from askback_slack.calls import SlackRefusal
+from askback_slack.payloads import Json, get_object, get_text
 
 log = logging.getLogger("askback.slack")
 
@@ -54,7 +54,7 @@ class Ack:
     """Called after the ack was sent."""
 
 
-Take: TypeAlias = Callable[[Json], Awaitable[Ack | None]]
+EnvelopeHandler: TypeAlias = Callable[[Json], Awaitable[Ack | None]]
 """Handles an envelope. None means that it must not be acked."""
 
 
@@ -63,7 +63,7 @@ class _Lost(Exception):
 
 
 @dataclass(eq=False)
-class _Line:
+class _Socket:
     """One socket to Slack."""
 
     socket: aiohttp.ClientWebSocketResponse
@@ -109,11 +109,11 @@ class _Line:
         response.close()
 
 
-class Lines:
+class SocketModeClient:
     """The sockets to Slack: one, or two while the old one is being replaced."""
 
     def __init__(
-        self, address: Callable[[], Awaitable[str]], take: Take, missed: Callable[[], None] | None = None
+        self, address: Callable[[], Awaitable[str]], take: EnvelopeHandler, missed: Callable[[], None] | None = None
     ) -> None:
         """`address` returns the address of a new socket.
 
@@ -123,7 +123,7 @@ class Lines:
         self._missed = missed
         self._address = address
         self._take = take
-        self._lines: list[_Line] = []
+        self._lines: list[_Socket] = []
         self._changed = asyncio.Event()
         self._failures = 0
         self._ever = False
@@ -172,11 +172,11 @@ class Lines:
             longest = min(FIRST_PAUSE * 2 ** min(self._failures - 1, 16), LONGEST_PAUSE)
             await asyncio.sleep(longest * random.uniform(0.5, 1.0))
 
-    async def _open(self, session: aiohttp.ClientSession) -> _Line | None:
+    async def _open(self, session: aiohttp.ClientSession) -> _Socket | None:
         """Return a socket that has received its hello, or None if the caller must try again."""
         try:
             line = await self._opened(session)
-        except Refused as error:
+        except SlackRefusal as error:
             refusal = (
                 f"Slack does not open a socket ({error.code}): check SLACK_APP_TOKEN, which needs the scope "
                 "connections:write, and that Socket Mode is on in the app's settings."
@@ -206,7 +206,7 @@ class Lines:
         await self._send_again(line)
         return line
 
-    async def _opened(self, session: aiohttp.ClientSession) -> _Line:
+    async def _opened(self, session: aiohttp.ClientSession) -> _Socket:
         async with asyncio.timeout(OPEN_SECONDS):
             address = await self._address()
             began = time.monotonic()
@@ -214,7 +214,7 @@ class Lines:
                 address, autoping=False, max_msg_size=LARGEST, proxy=load_http_proxy_from_env(log)
             )
             # The handshake took at least one round trip.
-            line = _Line(socket, KeepAlive(time.monotonic() - began), opened=time.monotonic())
+            line = _Socket(socket, KeepAlive(time.monotonic() - began), opened=time.monotonic())
             try:
                 while True:
                     frame = await socket.receive()
@@ -222,8 +222,8 @@ class Lines:
                         await socket.pong(frame.data)
                         continue
                     message = _message(frame)
-                    if at(message, "type") != "hello":
-                        raise _Lost(f"Slack said {at(message, 'reason') or 'nothing'} instead of hello.")
+                    if get_text(message, "type") != "hello":
+                        raise _Lost(f"Slack said {get_text(message, 'reason') or 'nothing'} instead of hello.")
                     return line
             except BaseException:
                 line.cut()
@@ -231,7 +231,7 @@ class Lines:
 
     # Reading
 
-    async def _serve(self, line: _Line, tasks: asyncio.TaskGroup) -> None:
+    async def _serve(self, line: _Socket, tasks: asyncio.TaskGroup) -> None:
         watch = tasks.create_task(self._watch(line), name="askback slack pulse")
         try:
             while True:
@@ -261,23 +261,23 @@ class Lines:
             self._swallowed += tuple(line.acks)
             self._changed.set()
 
-    def _read(self, line: _Line, frame: aiohttp.WSMessage, tasks: asyncio.TaskGroup) -> None:
+    def _read(self, line: _Socket, frame: aiohttp.WSMessage, tasks: asyncio.TaskGroup) -> None:
         message = _message(frame)
-        if at(message, "type") == "disconnect":
+        if get_text(message, "type") == "disconnect":
             # Slack warns about ten seconds before the end. The next socket is open by then.
             line.leaving = True
             log.info(
-                "Slack asks for another socket (%s).", at(message, "reason") or "it does not say why",
+                "Slack asks for another socket (%s).", get_text(message, "reason") or "it does not say why",
                 extra={"action": "slack_refresh"},
             )  # fmt: skip
             tasks.create_task(self._leave(line), name="askback slack leave")
             self._changed.set()
-        elif at(message, "envelope_id") is not None:
+        elif get_text(message, "envelope_id") is not None:
             task = tasks.create_task(self._handle(line, message), name="askback slack envelope")
             self._at_work.add(task)
             task.add_done_callback(self._at_work.discard)
 
-    async def _handle(self, line: _Line, envelope: Json) -> None:
+    async def _handle(self, line: _Socket, envelope: Json) -> None:
         began = time.monotonic()
         try:
             reply = await self._take(envelope)
@@ -286,7 +286,7 @@ class Lines:
             return
         if reply is None:
             return
-        ack: dict[str, object] = {"envelope_id": at(envelope, "envelope_id")}
+        ack: dict[str, object] = {"envelope_id": get_text(envelope, "envelope_id")}
         if reply.payload:
             ack["payload"] = reply.payload
         if await self._ack(line, json.dumps(ack), until=began + ACK_SECONDS):
@@ -295,7 +295,7 @@ class Lines:
             # What was committed remains. Slack sends an event again, and shows the person an error for a click.
             log.warning("An ack did not get through.", extra={"action": "ack_lost"})
 
-    async def _ack(self, line: _Line, frame: str, *, until: float) -> bool:
+    async def _ack(self, line: _Socket, frame: str, *, until: float) -> bool:
         """Send an ack on the envelope's own socket or on any other. Slack accepts it on each."""
         while True:
             ways = [line] if line.is_open and not line.silent else []
@@ -310,7 +310,7 @@ class Lines:
                 return False
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _send_again(self, line: _Line) -> None:
+    async def _send_again(self, line: _Socket) -> None:
         swallowed, self._swallowed = self._swallowed, ()
         for dead in self._lines:
             if dead.silent:
@@ -322,7 +322,7 @@ class Lines:
 
     # Ends of lines
 
-    async def _watch(self, line: _Line) -> None:
+    async def _watch(self, line: _Socket) -> None:
         """Close a silent socket once another is open, and keep it if it recovers first."""
         while True:
             await line.pulse.until_silent(line.ping, lambda: line.heard)
@@ -337,11 +337,11 @@ class Lines:
                 await asyncio.sleep(LOOK_SECONDS)
             line.silent = False
 
-    async def _leave(self, line: _Line) -> None:
+    async def _leave(self, line: _Socket) -> None:
         await asyncio.sleep(LEAVE_SECONDS)
         await self._close(line)
 
-    async def _close(self, line: _Line) -> None:
+    async def _close(self, line: _Socket) -> None:
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await line.socket.close()
@@ -355,6 +355,6 @@ def _message(frame: aiohttp.WSMessage) -> Json:
     if frame.type is not aiohttp.WSMsgType.TEXT:
         return {}
     try:
-        return mapping(json.loads(cast("str", frame.data)))
+        return get_object(json.loads(cast("str", frame.data)))
     except (ValueError, RecursionError):
         return {}

@@ -7,7 +7,7 @@ an hour.
 
 from __future__ import annotations
 
-__all__ = ["Presence"]
+__all__ = ["StatusIndicator"]
 
 import asyncio
 import logging
@@ -15,18 +15,20 @@ import time
 from dataclasses import dataclass, field
 from typing import Final
 
+from cachetools import TTLCache
+
 from askback.domain.identity import Place
-from askback.ports.platform import DeliveryError, MessageNotFound, Mood, RetryableError
-from askback_slack.calls import Refused, SlackApi
+from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, RetryableError
+from askback_slack.calls import SlackApi, SlackRefusal
 
 log = logging.getLogger("askback.slack")
 
 # https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 SESSION: Final = "agents.sessions.setStatus"
-SESSIONS: Final[dict[Mood, str]] = {"working": "processing", "waiting": "suspended", "idle": "active"}
+SESSIONS: Final[dict[AgentStatus, str]] = {"working": "processing", "waiting": "suspended", "idle": "active"}
 # https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 LINE: Final = "assistant.threads.setStatus"
-LINES: Final[dict[Mood, str]] = {"working": "is working…", "waiting": "is waiting for an answer", "idle": ""}
+LINES: Final[dict[AgentStatus, str]] = {"working": "is working…", "waiting": "is waiting for an answer", "idle": ""}
 LINE_SECONDS = 90.0
 """Seconds after which the line is set again while the agent works. Slack removes a line after two minutes."""
 MISSING: Final = frozenset(
@@ -40,7 +42,7 @@ SETTLE_SECONDS = 0.3
 """Seconds that the end of work is held back. The next turn usually starts at once, and the display must not flicker."""
 AGAIN_SECONDS = 5.0
 TRIES = 3
-"""Tries in a row to show one mood."""
+"""Tries in a row to show one status."""
 LONGEST_PAUSE = 60.0
 KEPT = 2000
 CLOSE_SECONDS = 1.0
@@ -49,46 +51,46 @@ CLOSE_SECONDS = 1.0
 
 @dataclass(slots=True)
 class _Thread:
-    """The mood to show in one thread, and the mood that is shown there."""
+    """The status to show in one thread, and the status that is shown there."""
 
     place: Place
-    mood: Mood
-    shown: Mood | None = None
+    status: AgentStatus
+    shown: AgentStatus | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
 
-class Presence:
-    """One task per thread that has something to show. Only the newest mood counts. Never raises."""
+class StatusIndicator:
+    """One task per thread that has something to show. Only the newest status counts. Never raises."""
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
         self._threads: dict[str, _Thread] = {}
-        self._missing: dict[str, float] = {}
+        self._missing: TTLCache[str, None] = TTLCache(KEPT, MISSING_SECONDS, time.monotonic)
         self._closed = False
 
-    def show(self, place: Place, mood: Mood) -> None:
-        """Show this mood to people as soon as the running call has ended."""
+    def set_status(self, place: Place, status: AgentStatus) -> None:
+        """Show this status to people as soon as the running call has ended."""
         if place.thread is None or self._closed:
             return
         thread = self._threads.get(place.key)
         if thread is None:
-            thread = self._threads[place.key] = _Thread(place, mood)
+            thread = self._threads[place.key] = _Thread(place, status)
             self._forget()
-        thread.mood = mood
+        thread.status = status
         self._begin(thread)
 
-    def again(self, place: Place, *, nothing: bool) -> None:
-        """Show the true mood again, because people may see an old one of a process that ended.
+    def refresh(self, place: Place, *, nothing: bool) -> None:
+        """Show the true status again, because people may see an old one of a process that ended.
 
-        `nothing` is True if no process works there. Otherwise only the process that works there knows its mood.
+        `nothing` is True if no process works there. Otherwise only the process that works there knows its status.
         """
         thread = self._threads.get(place.key)
-        if thread is not None and (nothing or thread.mood == "working"):
+        if thread is not None and (nothing or thread.status == "working"):
             thread.shown = None
-            self.show(place, "idle" if nothing else thread.mood)
+            self.set_status(place, "idle" if nothing else thread.status)
         elif nothing:
-            self.show(place, "idle")
+            self.set_status(place, "idle")
 
     async def close(self) -> None:
         """Stop all tasks; running calls get `CLOSE_SECONDS` to finish."""
@@ -118,22 +120,22 @@ class Presence:
         tries = 0
         while True:
             thread.changed.clear()
-            mood = thread.mood
+            status = thread.status
             pause: float | None = None
-            if mood == "idle" and thread.shown == "working":
+            if status == "idle" and thread.shown == "working":
                 await self._wait(thread, SETTLE_SECONDS)
                 thread.changed.clear()
-                mood = thread.mood
-            if mood != thread.shown:
+                status = thread.status
+            if status != thread.shown:
                 tries += 1
-                pause = await self._tell(thread.place, mood)
+                pause = await self._tell(thread.place, status)
                 if pause is None or tries >= TRIES:
-                    thread.shown, tries, pause = mood, 0, None
-            elif mood == "working":
-                await self._set_line(thread.place, mood)  # a state that lasts long would otherwise vanish
-            if thread.mood != mood or thread.shown is None:
+                    thread.shown, tries, pause = status, 0, None
+            elif status == "working":
+                await self._set_line(thread.place, status)  # a state that lasts long would otherwise vanish
+            if thread.status != status or thread.shown is None:
                 tries = 0
-            elif pause is None and (mood != "working" or self._closed):
+            elif pause is None and (status != "working" or self._closed):
                 return
             await self._wait(thread, LINE_SECONDS if pause is None else pause)
 
@@ -146,19 +148,19 @@ class Presence:
         except TimeoutError:
             return
 
-    async def _tell(self, place: Place, mood: Mood) -> float | None:
-        """Show a mood. Return the seconds until the next try; None means that no further try is needed."""
-        pauses = [await self._set_session(place, mood), await self._set_line(place, mood)]
+    async def _tell(self, place: Place, status: AgentStatus) -> float | None:
+        """Show a status. Return the seconds until the next try; None means that no further try is needed."""
+        pauses = [await self._set_session(place, status), await self._set_line(place, status)]
         return max((pause for pause in pauses if pause is not None), default=None)
 
-    async def _set_session(self, place: Place, mood: Mood) -> float | None:
-        return await self._call(SESSION, channel_id=place.channel, thread_ts=place.thread, status=SESSIONS[mood])
+    async def _set_session(self, place: Place, status: AgentStatus) -> float | None:
+        return await self._call(SESSION, channel_id=place.channel, thread_ts=place.thread, status=SESSIONS[status])
 
-    async def _set_line(self, place: Place, mood: Mood) -> float | None:
-        return await self._call(LINE, channel_id=place.channel, thread_ts=place.thread, status=LINES[mood])
+    async def _set_line(self, place: Place, status: AgentStatus) -> float | None:
+        return await self._call(LINE, channel_id=place.channel, thread_ts=place.thread, status=LINES[status])
 
     async def _call(self, method: str, **arguments: str | None) -> float | None:
-        if time.monotonic() < self._missing.get(method, 0.0):
+        if method in self._missing:
             return None
         try:
             await self._api.write(method, **arguments)
@@ -166,8 +168,8 @@ class Presence:
             log.debug("%s is not possible for now: %s", method, later)
             return min(AGAIN_SECONDS if later.seconds is None else later.seconds, LONGEST_PAUSE)
         except (MessageNotFound, DeliveryError) as refusal:
-            if isinstance(refusal, Refused) and refusal.code in MISSING:
-                self._missing[method] = time.monotonic() + MISSING_SECONDS
+            if isinstance(refusal, SlackRefusal) and refusal.code in MISSING:
+                self._missing[method] = None
                 log.debug("%s is not there (%s): it is left alone for an hour.", method, refusal.code)
             else:
                 log.debug("%s is not possible there: %s", method, refusal)

@@ -13,11 +13,11 @@ import time
 from typing import TYPE_CHECKING
 
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Remainder, RetryableError
 from askback_slack import texts
-from askback_slack.calls import Refused, SlackApi
+from askback_slack.calls import SlackApi, SlackRefusal
 from askback_slack.markdown import unfinished
-from askback_slack.payloads import at
+from askback_slack.payloads import get_text
 
 if TYPE_CHECKING:
     from askback_slack.posting import SlackPlatform
@@ -85,7 +85,7 @@ class SlackTextStream:
             self._quiet_until = now + (STREAM_SECONDS if self._streaming else EDIT_SECONDS)
 
     async def finish(self, text: str) -> Messages:
-        await self._look()
+        await self._find_existing()
         safe = texts.harmless_markdown(text)
         if self._streaming:
             self._streaming = False
@@ -95,24 +95,32 @@ class SlackTextStream:
         await self._write(text)
         return self._messages
 
-    async def abandon(self) -> None:
+    async def abandon(self, keep: Remainder = "text") -> None:
+        if keep == "stream" and self._streaming:
+            self._streaming = False
+            return  # `find` knows it by its state
         try:
-            await self._look()
+            await self._find_existing()
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.info("A text that was given up cannot be looked up: %s", error, extra={"action": "stream_broken"})
-        if self._streaming or self._open:
-            self._streaming = False
-            await self._stop("")
+        is_open = self._streaming or self._open
+        self._streaming = False
+        # Nobody else has ended the stream if this could, so no other process uses the message.
+        if is_open and await self._stop("") and keep == "nothing":
+            try:
+                await self._platform.remove(self._messages)
+            except RetryableError as error:
+                log.warning("A text stays that another process posted too: %s", error, extra={"action": "text_stays"})
 
-    async def _look(self) -> None:
+    async def _find_existing(self) -> None:
         """Find a beginning that may exist. It stays unchanged until the text is complete."""
         if self._unsure:
-            self._messages = await self._platform.find(self._place, self._name)
+            self._messages = await self._platform.find_posted(self._place, self._name)
             self._unsure = False
             self._resumed = self._open = bool(self._messages)
 
     async def _show(self, safe: str) -> None:
-        await self._look()
+        await self._find_existing()
         if self._resumed:
             return
         if not self._messages:
@@ -125,7 +133,7 @@ class SlackTextStream:
         self._shown = safe
 
     async def _write(self, markdown: str) -> None:
-        self._messages = await self._platform.write(
+        self._messages = await self._platform.write_text(
             self._place, markdown, self._messages, self._name, streaming=self._open
         )
         self._open = False
@@ -143,10 +151,10 @@ class SlackTextStream:
             )
         except (MessageNotFound, DeliveryError) as error:
             log.info("A text is shown by edits: %s", error, extra={"action": "no_stream"})
-            if isinstance(error, Refused) and error.code in NO_STREAMS:
+            if isinstance(error, SlackRefusal) and error.code in NO_STREAMS:
                 self._platform.streams = False
             return False
-        ts = at(response, "ts")
+        ts = get_text(response, "ts")
         if ts is None:
             return False
         self._messages = (MessageRef(channel=self._place.channel, id=ts),)
@@ -173,7 +181,7 @@ class SlackTextStream:
                 channel=message.channel,
                 ts=message.id,
                 markdown_text=rest or None,
-                metadata=self._platform.named(self._name, 0),
+                metadata=self._platform.to_metadata(self._name, 0),
             )
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.info("A stream did not end as it should: %s", error, extra={"action": "stream_broken"})

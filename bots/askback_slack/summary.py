@@ -10,9 +10,9 @@ from askback.domain import vote_summary
 from askback.domain.card import LONGEST_NAMED, Card, Item, ReviewLine
 from askback.domain.form import Vote
 from askback.domain.voting import VoteCount
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 from askback_slack import limits
-from askback_slack.texts import escape, literal
+from askback_slack.texts import escape, to_literal
 
 ROOM = limits.MESSAGE_TEXT_BYTES - 100
 """Bytes for the summary. The rest is kept for the sentence that says what was left out."""
@@ -58,18 +58,18 @@ def _head(card: Card) -> str:
     if not card.prompt:
         return "Review your answers:" if card.view == "review" else "Questions:"
     if card.header is None:
-        return literal(card.prompt)
+        return to_literal(card.prompt)
     position = f" ({card.position[0]} of {card.position[1]})" if card.tabs and card.view == "question" else ""
-    return f"{literal(card.header)}{position}: {literal(card.prompt)}"
+    return f"{to_literal(card.header)}{position}: {to_literal(card.prompt)}"
 
 
 def _item(item: Item) -> str:
-    line = f"{item.number}. {literal(item.label)}"
-    return line if item.description is None else f"{line} — {literal(item.description)}"
+    line = f"{item.number}. {to_literal(item.label)}"
+    return line if item.description is None else f"{line} — {to_literal(item.description)}"
 
 
 def _line(line: ReviewLine) -> str:
-    return f"{literal(line.prompt)} — {', '.join(map(literal, line.answer)) or 'not answered'}"
+    return f"{to_literal(line.prompt)} — {', '.join(map(to_literal, line.answer)) or 'not answered'}"
 
 
 def _state(card: Card) -> str:
@@ -87,7 +87,7 @@ def _so_far(card: Card) -> Iterator[str]:
     if chosen:
         yield f"Chosen so far: {', '.join(str(item.number) for item in chosen)}"
     if card.written is not None:
-        yield f"Written so far: {literal(card.written)}"
+        yield f"Written so far: {to_literal(card.written)}"
     if not card.items:
         yield "Write an answer."
     else:
@@ -99,21 +99,21 @@ def _decision(card: Card, tally: VoteCount) -> Iterator[str]:
     """The rule or the decision, and the votes."""
     ending = card.ending
     if ending is None:
-        yield vote_summary.rule(card, tally)
+        yield vote_summary.describe_rule(card, tally)
         yield from _with_room(map(_vote, tally.votes))
-        so_far = vote_summary.progress(card, tally)
+        so_far = vote_summary.describe_progress(card, tally)
         if so_far is not None:
             yield f"{so_far}."
         return
-    yield f"{vote_summary.ended(card, tally)}."
+    yield f"{vote_summary.describe_result(card, tally)}."
     if ending.status != "answered" and ending.reason and ending.reason.strip():
-        yield _shortened(literal(ending.reason))
+        yield _shortened(to_literal(ending.reason))
     yield from _with_room(map(_vote, tally.votes))
 
 
 def _vote(vote: Vote) -> str:
-    said = f"{literal(vote.by.name or vote.by.id)}: {fit(vote.choice.label, LONGEST_NAMED)}"
-    return said if vote.reason is None else f"{said} — {_shortened(literal(vote.reason))}"
+    said = f"{to_literal(vote.by.name or vote.by.id)}: {fit_line(vote.choice.label, LONGEST_NAMED)}"
+    return said if vote.reason is None else f"{said} — {_shortened(to_literal(vote.reason))}"
 
 
 def _with_room(votes: Iterable[str]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _ending(card: Card) -> str:
     assert ending is not None
     match ending.status:
         case "answered":
-            answer = ", ".join(map(literal, card.lines[0].answer)) if card.prompt and card.lines else ""
+            answer = ", ".join(map(to_literal, card.lines[0].answer)) if card.prompt and card.lines else ""
             return f"Answered: {_shortened(answer)}" if answer else "Answered."
         case "cancelled":
             words = "Cancelled without an answer."
@@ -144,7 +144,7 @@ def _ending(card: Card) -> str:
             words = "Nobody answered in time."
         case "undeliverable":
             words = "This could not be delivered."
-    return words if not ending.reason else f"{words} {_shortened(literal(ending.reason))}"
+    return words if not ending.reason else f"{words} {_shortened(to_literal(ending.reason))}"
 
 
 def _shortened(words: str) -> str:

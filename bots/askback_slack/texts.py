@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 __all__ = [
-    "breaking",
-    "cut",
     "escape",
-    "fit",
+    "find_break",
+    "fit_line",
     "harmless_markdown",
-    "isolated",
-    "literal",
+    "isolate_direction",
     "notification",
-    "one_line",
-    "pieces",
     "prose_parts",
+    "replace_controls",
+    "split_text",
+    "to_literal",
+    "to_single_line",
+    "truncate",
     "unfinished",
-    "visible",
 ]
 
-from askback.text.literal import breaking, cut, fit, isolated, literal, one_line, pieces, visible
+from askback.text.literal import (
+    find_break,
+    fit_line,
+    isolate_direction,
+    replace_controls,
+    split_text,
+    to_literal,
+    to_single_line,
+    truncate,
+)
 from askback_slack.limits import MESSAGE_TEXT_BYTES
 from askback_slack.markdown import harmless_markdown, prose_parts, unfinished
 
@@ -30,12 +39,12 @@ def escape(text: str) -> str:
 
 def notification(markdown: str) -> str:
     """Return the notification text of a message with this Markdown; a note says if it was shortened."""
-    whole = escape(literal(markdown))
+    whole = escape(to_literal(markdown))
     if len(whole.encode()) <= MESSAGE_TEXT_BYTES:
         return whole
     more = "… (goes on in the message)"
     room = MESSAGE_TEXT_BYTES - len(more.encode())
     at = len(markdown)
-    while (left := len(escape(isolated(visible(markdown[:at]))).encode()) - room) > 0:
+    while (left := len(escape(isolate_direction(replace_controls(markdown[:at]))).encode()) - room) > 0:
         at -= max(left // 12, 1)
-    return escape(isolated(visible(markdown[:at]))) + more
+    return escape(isolate_direction(replace_controls(markdown[:at]))) + more

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["Names"]
+__all__ = ["UserNames"]
 
 import asyncio
 import logging
 import time
 from dataclasses import dataclass
 
-from askback.internal.bounded_cache import Recent
+from cachetools import FIFOCache
+
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
-from askback.text.literal import one_line
+from askback.text.literal import to_single_line
 from askback_slack.calls import SlackApi
-from askback_slack.payloads import Home, at, tenant_of
+from askback_slack.payloads import Installation, get_text, tenant_of
 
 log = logging.getLogger("askback.slack")
 
@@ -33,14 +34,14 @@ class _Known:
     org: str | None
 
 
-class Names:
+class UserNames:
     """Display names by id, cached for an hour. People choose them, so they are reduced to one line."""
 
     def __init__(self, api: SlackApi) -> None:
         self._api = api
-        self._known: Recent[str, _Known] = Recent(KEPT)
+        self._known: FIFOCache[str, _Known] = FIFOCache(KEPT)
 
-    async def of(self, user: str) -> str:
+    async def fetch_name(self, user: str) -> str:
         """Return the name of a person, or their id if the lookup fails. Never raises."""
         known = self._known.get(user)
         if known is not None and time.monotonic() - known.at < KEPT_SECONDS:
@@ -53,18 +54,18 @@ class Names:
             return user
         profile = ("user", "profile")
         name = (
-            at(data, *profile, "display_name") or at(data, *profile, "real_name")
-            or at(data, "user", "real_name") or at(data, "user", "name") or user
+            get_text(data, *profile, "display_name") or get_text(data, *profile, "real_name")
+            or get_text(data, "user", "real_name") or get_text(data, "user", "name") or user
         )  # fmt: skip
         self._known[user] = _Known(
             at=time.monotonic(),
-            name=one_line(name) or user,
-            team=at(data, "user", "team_id"),
-            org=at(data, "user", "enterprise_user", "enterprise_id"),
+            name=to_single_line(name) or user,
+            team=get_text(data, "user", "team_id"),
+            org=get_text(data, "user", "enterprise_user", "enterprise_id"),
         )
         return self._known[user].name
 
-    def tenant(self, user: str, home: Home) -> str | None:
+    def tenant(self, user: str, home: Installation) -> str | None:
         """Return the tenant of a person whose name was looked up before, or None if it is unknown."""
         known = self._known.get(user)
         return None if known is None or known.team is None else tenant_of(known.team, None, known.org, home)
@@ -72,6 +73,6 @@ class Names:
     async def filled_in(self, text: str, mentioned: tuple[str, ...]) -> str:
         """Replace each `@ID` in a text with the person's name."""
         people = tuple(dict.fromkeys(mentioned))
-        for person, name in zip(people, await asyncio.gather(*map(self.of, people)), strict=True):
+        for person, name in zip(people, await asyncio.gather(*map(self.fetch_name, people)), strict=True):
             text = text.replace(f"@{person}", f"@{name}")
         return text

@@ -13,7 +13,7 @@ from askback.domain.form import Vote
 from askback.domain.identity import Actor
 from askback.domain.policy import Who
 from askback.domain.voting import VoteCount
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup
 from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
 
@@ -23,12 +23,12 @@ VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "
 
 def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The rule and the votes, below the options of an open card."""
-    line = [text(vote_summary.rule(card, tally))]
+    line = [text(vote_summary.describe_rule(card, tally))]
     if tally.requesters:
-        line += [text("\n"), *_requesters(tally), text(f"{vote_summary.not_deciding(len(tally.requesters))}.")]
+        line += [text("\n"), *_requesters(tally), text(f"{vote_summary.describe_exclusion(len(tally.requesters))}.")]
     yield [*paragraph(line, opens=True)]
     yield from given(tally)
-    so_far = vote_summary.progress(card, tally)
+    so_far = vote_summary.describe_progress(card, tally)
     if so_far is None:
         return  # without votes, the card's head names all who are asked
     still = [] if tally.missing is None else [text(f"  ·  {vote_summary.MISSING}"), *_missing(tally, tally.missing)]
@@ -38,14 +38,14 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
 def given(tally: VoteCount) -> Iterator[Unit]:
     """Each vote with its reason."""
     for number, vote in enumerate(tally.votes):
-        yield [*_vote(vote, VOTED[vote_summary.side(tally, vote.choice.index)], opens=number == 0)]
+        yield [*_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]
 
 
 def end(card: Card, tally: VoteCount) -> Iterator[Block]:
     """The ending in a few words."""
-    found = vote_summary.verdict(card, tally)
+    found = vote_summary.get_verdict(card, tally)
     mark = "" if found is None else ENDED[found]
-    yield from runs(f"{mark}{vote_summary.ended(card, tally)}", strong=True)
+    yield from runs(f"{mark}{vote_summary.describe_result(card, tally)}", strong=True)
 
 
 def requested(tally: VoteCount) -> Part | None:
@@ -54,14 +54,19 @@ def requested(tally: VoteCount) -> Part | None:
 
 
 def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
-    said = [text(f"{mark}  "), person(vote.by), text("  "), *runs(fit(vote.choice.label, LONGEST_NAMED), strong=True)]
+    said = [
+        text(f"{mark}  "),
+        person(vote.by),
+        text("  "),
+        *runs(fit_line(vote.choice.label, LONGEST_NAMED), strong=True),
+    ]
     yield from paragraph(said, opens=opens)
     if vote.reason is not None:
         yield from quoted(vote.reason)
 
 
 def _missing(tally: VoteCount, who: Who) -> Iterator[Block]:
-    crowd = vote_summary.crowd(who)
+    crowd = vote_summary.describe_crowd(who)
     if who.anyone:
         yield from listed(who)
         return
@@ -75,7 +80,7 @@ def _missing(tally: VoteCount, who: Who) -> Iterator[Block]:
 
 def _requesters(tally: VoteCount) -> Iterator[Block]:
     """The requesters. Known names are shown as text, so that Slack does not notify these people."""
-    shown, more = vote_summary.requesters(tally)
+    shown, more = vote_summary.list_requesters(tally)
     yield text(vote_summary.REQUESTED_BY)
     for number, actor in enumerate(shown):
         if number:

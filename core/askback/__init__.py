@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from askback.domain.policy import Approval, Escalation, Limits, Policy, Who
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
     from askback.manager import QuestionManager
-    from askback.ports.bot import Bot, bot_named
+    from askback.ports.bot import Bot, BotOptions, BotSetup, get_bot
     from askback.ports.directory import UnknownName
     from askback.ports.platform import DeliveryError, RetryableError
     from askback.runtime.app import Host, running
     from askback.settings.core import Settings
     from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
-    from askback.tools import QuestionTool, ToolResult, tool_named
+    from askback.tools import QuestionTool, ToolResult, get_tool
     from askback.user_tools.decorator import ToolContext, tool
 
     __version__: str
@@ -39,6 +39,8 @@ __all__ = [
     "AskVote",
     "AskbackError",
     "Bot",
+    "BotOptions",
+    "BotSetup",
     "CallerError",
     "Choice",
     "Condition",
@@ -74,10 +76,10 @@ __all__ = [
     "__version__",
     "ask",
     "ask_async",
-    "bot_named",
+    "get_bot",
+    "get_tool",
     "running",
     "tool",
-    "tool_named",
 ]
 
 _HOMES = {
@@ -85,7 +87,7 @@ _HOMES = {
     "client.result": ("AskOutcome", "AskVote"),
     "client.waiting": ("Progress", "UnknownKey"),
     "domain.ask": ("Ask",),
-    "ports.bot": ("Bot", "bot_named"),
+    "ports.bot": ("Bot", "BotOptions", "BotSetup", "get_bot"),
     "ports.directory": ("UnknownName",),
     "errors": ("AskbackError", "CallerError", "InvalidValue", "ModelError", "OperatorError", "PersonError"),
     "runtime.app": ("Host", "running"),
@@ -97,7 +99,7 @@ _HOMES = {
     "domain.form": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),
-    "tools": ("QuestionTool", "ToolResult", "tool_named"),
+    "tools": ("QuestionTool", "ToolResult", "get_tool"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

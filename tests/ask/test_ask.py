@@ -22,9 +22,11 @@ BEFORE = """
     UPDATE askback_version SET version_num = '0003_several_machines';
     UPDATE asks SET policy = json_remove(policy, '$.approval.approving', '$.approval.wider');
 """
-"""SQL that restores the tables from before the migrations 0004 and 0005, and the policies of that time."""
-NEWEST = files("askback.store") / "migrations" / "versions" / "0005_trust.py"
-_ADDED = NEWEST.read_text(encoding="utf-8")
+"""SQL that restores the tables from before the migration 0004, and the policies of that time."""
+_VERSIONS = files("askback.store") / "migrations" / "versions"
+_ADDED = "".join(
+    (_VERSIONS / name).read_text(encoding="utf-8") for name in ("0005_trust.py", "0006_contested_drawings.py")
+)
 BEFORE += "".join(
     [
         *(f"DROP INDEX {name};" for name in re.findall(r'create_index\("(\w+)"', _ADDED)),
@@ -350,9 +352,9 @@ async def test_without_options_people_write(office: Office) -> None:
         ("#deploys", "@ada", ("--requested-by", "@ada"), "but nobody is in @ada (whose request it is does not count)"),
         ("#deploys", "{platform}:@ada", ("--quorum", "2"), "but only 1 person is in @ada"),
         ("#deploys", "anyone", ("--no", "Maybe"), "there is no such option. Name one of Yes, No."),
-        ("#deploys", "anyone", ("--wait", "soon"), "--wait soon is no duration"),
+        ("#deploys", "anyone", ("--wait", "soon"), "--wait soon is not a duration"),
         ("#deploys", "anyone", ("--escalate", "@leads"), "write --escalate 1h=@leads"),
-        ("#deploys", "anyone", ("--option", "Yes"), "stands more than once"),
+        ("#deploys", "anyone", ("--option", "Yes"), "is given more than once"),
     ],
 )
 async def test_what_is_asked_wrongly_ends_with_2(

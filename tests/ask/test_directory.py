@@ -11,7 +11,7 @@ import pytest
 from askback import Form, Option, Question, Who, running
 from askback.domain.identity import Place
 from askback.errors import AskbackError
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.ports.directory import UnknownName
 from askback.ports.platform import DeliveryError, RetryableError
 from askback_local.discord.values import Member, Neighbour, Permission, Role
@@ -30,7 +30,7 @@ async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIter
 
 
 async def place(platform: str, name: str) -> tuple[str, Place]:
-    async with bot_named(platform).directory() as directory:
+    async with get_bot(platform).directory() as directory:
         found = await directory.place(name)
         return found.name, found.place
 
@@ -38,7 +38,7 @@ async def place(platform: str, name: str) -> tuple[str, Place]:
 async def who(platform: str, name: str, at: Place | None = None) -> tuple[str, str, int | None]:
     """Return the name, the id, and the size of a group."""
     here = at or Place(platform=platform, tenant="1100000000000000001", channel="1100000000000000302")
-    async with bot_named(platform).directory() as directory:
+    async with get_bot(platform).directory() as directory:
         found = await directory.who(name, here)
         return found.name, found.group or (found.person.id if found.person else ""), found.count
 
@@ -87,7 +87,7 @@ async def test_a_person_of_slack(services: Services, name: str) -> None:
 
 async def test_a_direct_message_is_somebodys_also_by_its_own_id(services: Services) -> None:
     for platform in ("slack", "discord"):
-        async with bot_named(platform).directory() as directory:
+        async with get_bot(platform).directory() as directory:
             by_name = await directory.place("@ada")
             assert by_name.person is not None
             assert await directory.place(by_name.place.channel) == by_name
@@ -219,7 +219,7 @@ async def test_a_thread_that_is_locked_says_which_permission_it_takes(services: 
     )
     services.discord.guild.put_place(thread)
     _, at = await place("discord", thread.id)
-    async with running([bot_named("discord")], agent=False) as host:
+    async with running([get_bot("discord")], agent=False) as host:
         option = Option(value="yes", label="Yes")
         form = Form(
             questions=(Question(id="go", prompt="Go?", options=(option, option.evolve(value="no", label="No"))),)

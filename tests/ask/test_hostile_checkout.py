@@ -16,9 +16,9 @@ import pytest
 from askback.domain.ask import Ask
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question
 from askback.domain.identity import Actor, Place
-from askback.domain.interview import settle, start
+from askback.domain.interview import settle, start_interview
 from askback.domain.policy import Approval, Limits, Who
-from askback.manager import QuestionManager
+from askback.manager import QuestionManager, new_ask, new_policy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 
@@ -57,13 +57,13 @@ async def approved(path: Path, place: Place) -> None:
     try:
         manager = QuestionManager(Store(database), Limits())
         approval = Approval(approving=("Yes",), refusing=("No",))
-        policy = manager.policy(Who(anyone=True), 7200.0, approval=approval)
-        ask = await manager.put(manager.new_ask(form, to=place, policy=policy, key=KEY))
+        policy = new_policy(Who(anyone=True), 7200.0, approval=approval)
+        ask = await manager.submit(new_ask(form, to=place, policy=policy, key=KEY))
 
         def answer(_: Ask | None) -> tuple[Ask | None, None]:
             answers = (Answer(question_id="answer", choices=(Choice(index=0, value="Yes", label="Yes"),)),)
             outcome = Outcome(status="answered", answers=answers, by=mallory, at=datetime.now(UTC))
-            return ask.evolve(interview=settle(start(form), outcome), drawn_revision=9), None
+            return ask.evolve(interview=settle(start_interview(form), outcome), drawn_revision=9), None
 
         await Store(database).decide(ask.id, answer)
     finally:

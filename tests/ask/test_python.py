@@ -30,6 +30,14 @@ async def test_three_lines_ask_and_have_the_answer(office: Office) -> None:
     assert await process.ended() == (0, "answered Yes True\n")
 
 
+async def test_asking_needs_no_library_of_the_agent(office: Office) -> None:
+    program = office.folder / "pipeline.py"
+    program.write_text("import sys\nsys.modules['anthropic'] = None\n" + SCRIPT.format(platform=office.platform))
+    process = await office.start(program=program)
+    await office.click("ada", "Yes")
+    assert await process.ended() == (0, "answered Yes True\n")
+
+
 async def test_in_a_running_loop_the_other_form_is_named() -> None:
     with pytest.raises(askback.CallerError, match=r"await askback\.ask_async\(…\)"):
         askback.ask("Deploy 1.4.2?", to="slack:#deploys")
@@ -109,7 +117,7 @@ async def test_by_a_key_that_is_none_nothing_is_asked(key: str, words: str) -> N
     [
         ({"question": " "}, "The question is empty: write what people are asked."),
         ({"options": ["Yes", ""]}, "An option is empty: write what people choose, or leave it out."),
-        ({"options": ["Yes", "No", "Yes"]}, "The option Yes stands more than once: make each different."),
+        ({"options": ["Yes", "No", "Yes"]}, "The option Yes is given more than once: make each different."),
         ({"to": " "}, "Say where to ask: `to` is empty."),
         ({"to": "slack: "}, "to='slack: ' names no place: write slack:#channel, or slack:@person."),
         ({"wait": 0}, "wait=0 is out of reach: take more than 0 seconds, up to ten years, or None for ever."),

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator
 
 from askback.manager import QuestionManager
-from askback.runtime.backend import backing
+from askback.runtime.backend import open_backend
 from askback.store.database import Database as Stored
 from askback.store.errors import StoreBusy
 from askback.store.store import Store
@@ -27,10 +27,10 @@ MOST = {"SQLite": 25_000, "PostgreSQL": 8_000}
 
 
 async def run(bench: Bench) -> AsyncIterator[Figure]:
-    async with backing(str(bench.folder / "answers.db")) as kept:
+    async with open_backend(str(bench.folder / "answers.db")) as kept:
         async for figure in _through(kept.database, bench.database, "SQLite", None, bench):
             yield figure
-    async with postgres.fresh(bench) as (url, about), backing(url) as kept:
+    async with postgres.fresh(bench) as (url, about), open_backend(url) as kept:
         async for figure in _through(kept.database, about, "PostgreSQL", url, bench):
             yield figure
 

@@ -10,7 +10,7 @@ from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.interview import start
+from askback.domain.interview import start_interview
 from askback.domain.policy import Policy, Who
 from askback.internal.clock import utc_now
 from askback.store import asks, schema
@@ -31,7 +31,7 @@ def ask_in(thread: str) -> Ask:
         id=new_ask_id(),
         place=Place(platform="slack", tenant="T0LOCAL", channel="C0LOCAL", thread=thread),
         policy=Policy(who=Who.only(ADA)),
-        interview=start(FORM),
+        interview=start_interview(FORM),
         created_at=moment,
         post_after=moment,
         messages=(MessageRef(channel="C0LOCAL", id=thread),),

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from askback.manager import QuestionManager
-from askback.runtime.backend import backing
+from askback.runtime.backend import open_backend
 from askback.store.store import Store
 
 from . import postgres
@@ -30,7 +30,7 @@ WHAT = "answer on one replica → {} on another, PostgreSQL"
 
 
 async def run(bench: Bench) -> AsyncIterator[Figure]:
-    async with postgres.fresh(bench) as (url, about), backing(url) as kept:
+    async with postgres.fresh(bench) as (url, about), open_backend(url) as kept:
         manager = QuestionManager(Store(kept.database))
 
         async with child("waiter", url) as waiter:
@@ -59,7 +59,7 @@ async def run(bench: Bench) -> AsyncIterator[Figure]:
                     action = answer(ask.id).evolve(actor=ask.policy.who.people[0], message=ask.messages[0])
                     began = time.time()
                     await manager.act(action)
-                    await manager.hand_over(ask.id)
+                    await manager.cards.leave_to_outbox(ask.id)
                     await stage.calm(card)
                     if number >= bench.times(WARM, 1):
                         spans.append((began, stage.model.called))

@@ -15,11 +15,11 @@ from typing import Any
 
 import aiohttp
 
-from askback.domain.card import draw
+from askback.domain.card import build_card
 from askback.domain.identity import Actor
-from askback.domain.interview import start
+from askback.domain.interview import start_interview
 from askback.domain.policy import Policy, Who
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback_local.discord.clicks import Delivery
 from askback_local.discord.clicks import Target as DiscordTarget
 from askback_local.discord.controls import controls as discord_controls
@@ -288,7 +288,7 @@ def _button(controls: tuple[Control, ...]) -> Control | None:
 
 def _body(platform: str) -> dict[str, Any]:
     policy = Policy(who=Who.only(Actor(platform=platform, id="1000000000000000000", name="you")))
-    (message,) = bot_named(platform).preview(draw(ASK_ID, start(FORM), policy))
+    (message,) = get_bot(platform).setup.preview(build_card(ASK_ID, start_interview(FORM), policy))
     return dict(message)
 
 

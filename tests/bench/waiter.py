@@ -12,7 +12,7 @@ import uuid
 
 from askback.domain.policy import Who
 from askback.manager import QuestionManager
-from askback.runtime.backend import backing
+from askback.runtime.backend import open_backend
 from askback.store.notifications import Signal
 from askback.store.store import Store
 
@@ -22,11 +22,11 @@ LOOK_SECONDS = 0.002
 
 
 async def main(url: str) -> None:
-    async with backing(url) as kept:
+    async with open_backend(url) as kept:
         manager = QuestionManager(Store(kept.database))
 
         def recheck(signal: Signal) -> None:
-            manager.recheck(signal.id)
+            manager.callers.wake(signal.id)
 
         async with kept.hearing(recheck):
             print("ready", flush=True)

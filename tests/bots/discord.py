@@ -21,14 +21,14 @@ import discord_cards as cards
 from askback.cli.preview import ASK_ID
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Limits
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.runtime.app import Host, running
 from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback_discord import ids
-from askback_discord.app import NOBODY
 from askback_discord.clicks import TAKEN, Clicks
 from askback_discord.layout import CONTINUED
+from askback_discord.setup import NOBODY
 from askback_local.attached import Attached
 from askback_local.discord import payloads as discord_payloads
 from askback_local.discord.clicks import Delivery, Target
@@ -96,13 +96,13 @@ async def open_desk(
     for person in guild.people.values():
         guild.people[person.id] = replace(person, global_name=person.name)
     handled: list[int] = []
-    interaction = Clicks.interaction
+    interaction = Clicks.handle_interaction
 
     async def counted(self: Clicks, one: Any) -> None:
         await interaction(self, one)
         handled.append(one.id)
 
-    monkeypatch.setattr(Clicks, "interaction", counted)
+    monkeypatch.setattr(Clicks, "handle_interaction", counted)
     try:
         async with Services(port=0, guild=guild, discord_openapi=OPENAPI if OPENAPI.exists() else None) as services:
             environment = {
@@ -198,7 +198,7 @@ class DiscordDesk:
     @asynccontextmanager
     async def bot(self, connections: int = 1) -> AsyncGenerator[None]:
         """Run the bot until the block ends, like one process."""
-        async with running([bot_named("discord")] * connections, load(Settings), limits=self._limits) as self.host:
+        async with running([get_bot("discord")] * connections, load(Settings), limits=self._limits) as self.host:
             await until(lambda: self.gateway.connections == connections, "it is connected")
             yield
 
@@ -579,6 +579,14 @@ class DiscordDesk:
     def slow_down(self, what: What, *, seconds: int = 1, times: int = 1) -> None:
         # Without Via, like the proxy in front of Discord; discord.py waits automatically for the other kind.
         self.guild.faults.ratelimit(OPERATIONS[what], retry_after=seconds, via=False, times=times)
+
+    def cut(self, what: What) -> None:
+        self.guild.faults.add(DiscordFault(kind="drop", operation=OPERATIONS[what]))
+
+    def delay(self, what: What, *, seconds: float) -> Callable[[], bool]:
+        faults = self.guild.faults
+        added = faults.add(DiscordFault(kind="delay", operation=OPERATIONS[what], seconds=seconds))
+        return lambda: added not in faults.active
 
     def refuse(self, what: What | Literal["everything"], *, times: int | None = 1) -> str:
         if what == "everything":

@@ -324,6 +324,14 @@ class Desk(Protocol):
         """Rate-limit these calls, with a Retry-After of `seconds`."""
         ...
 
+    def cut(self, what: What) -> None:
+        """Cut the connection of the next of these calls before it is executed."""
+        ...
+
+    def delay(self, what: What, *, seconds: float) -> Callable[[], bool]:
+        """Execute the next of these calls only after `seconds`. Return a function that is true once it has arrived."""
+        ...
+
     def refuse(self, what: What | Literal["everything"], *, times: int | None = 1) -> str:
         """Refuse these calls with a permanent error: not a member for `post`, too late for `field` and `answer`, no
         token.

@@ -57,6 +57,13 @@ class Replica:
         """Kill it without a shutdown."""
         await self._end(signal.SIGKILL)
 
+    def suspend(self) -> None:
+        """Freeze it, as a machine that is out of memory or being moved does."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
     async def _end(self, number: signal.Signals) -> None:
         if not self.is_gone:
             self._process.send_signal(number)
@@ -78,6 +85,8 @@ class Office:
         self.environment = environment
         """The environment of every process that is started."""
         self.database = environment["ASKBACK_DATABASE_URL"]
+        self.may_fail = False
+        """True if the test makes processes log errors."""
 
     def spare(self) -> None:
         """Deliver no more events to the current processes, as long as there are others."""

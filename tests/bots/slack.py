@@ -18,7 +18,7 @@ import slack_cards as cards
 from askback.cli.preview import ASK_ID
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Limits
-from askback.ports.bot import bot_named
+from askback.ports.bot import BotOptions, get_bot
 from askback.runtime.app import Host, running
 from askback.settings.core import Settings
 from askback.settings.loader import load
@@ -88,11 +88,11 @@ async def open_desk(
             }
             for name, value in environment.items():
                 monkeypatch.setenv(name, value)
-            bots = [bot_named("slack")] * connections
+            bots = [get_bot("slack")] * connections
             if isinstance(delivery, SlackHttp):
                 monkeypatch.delenv("SLACK_APP_TOKEN")
                 monkeypatch.setenv("SLACK_SIGNING_SECRET", delivery.secret)
-                bots = [bot_named("slack").over_http("127.0.0.1:0")]
+                bots = [get_bot("slack", BotOptions(http="127.0.0.1:0"))]
             async with running(bots, load(Settings), limits=limits or Limits(seconds_between_asks=0)) as host:
                 if isinstance(delivery, SlackHttp):
                     address = await until(lambda: host.connections["slack"].address, "the bot listens")
@@ -523,6 +523,14 @@ class SlackDesk:
 
     def slow_down(self, what: What, *, seconds: int = 1, times: int = 1) -> None:
         self.workspace.faults.ratelimit(METHODS[what], retry_after=seconds, times=times)
+
+    def cut(self, what: What) -> None:
+        self.workspace.faults.add(Fault(kind="drop", method=METHODS[what]))
+
+    def delay(self, what: What, *, seconds: float) -> Callable[[], bool]:
+        faults = self.workspace.faults
+        added = faults.add(Fault(kind="delay", method=METHODS[what], seconds=seconds))
+        return lambda: added not in faults.active
 
     def refuse(self, what: What | Literal["everything"], *, times: int | None = 1) -> str:
         if what == "everything":

@@ -13,8 +13,8 @@ from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
 from askback.domain.policy import OWN_REQUEST, Approval, Who
 from askback.internal import clock
+from askback.manager.refusals import UNREAD_GROUPS
 from askback_local.model.script import turn
-from askback_slack.clicks import UNREAD
 
 from . import slack
 from .driver import (
@@ -63,10 +63,10 @@ async def later(desk: Desk, monkeypatch: pytest.MonkeyPatch, seconds: float, *as
         now = clock.now
         patch.setattr(clock, "now", lambda: now() + round(seconds * clock.SECOND))
         for ask in asks:
-            await desk.host.manager.attend(ask.id)
+            await desk.host.manager.deadlines.apply(ask.id)
     # Back in the present, everything that was queued then is due.
-    await desk.host.store.set_right()
-    desk.host.manager.nudge()
+    await desk.host.store.repair_due_times()
+    desk.host.wake()
 
 
 async def stands(desk: Desk, ask: Ask) -> None:
@@ -234,7 +234,7 @@ async def test_a_group_that_cannot_be_read_is_closed_and_its_members_are_told_wh
     async with program_asks(desk, talk, deploy(), who=those(desk, CY, group=True), approval=approval()) as asked:
         shown = await card(desk, talk, PROMPT)
         await desk.press(ADA, shown, "Yes")
-        await notice(desk, ADA, UNREAD)
+        await notice(desk, ADA, UNREAD_GROUPS)
         await desk.press(CY, shown, "Yes")
         await card(desk, talk, "1 of 2 agree")
         assert not asked.task.done()

@@ -10,8 +10,8 @@ from pathlib import Path
 from askback.cli.admin.cancel import cancel_from_outside
 from askback.domain.policy import Who
 from askback.manager import QuestionManager
-from askback.runtime.wakeup import nudge
-from askback.store.external_access import worker_of
+from askback.runtime.wakeup import wake_worker
+from askback.store.external_access import find_worker_pid
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from askback_local.model.script import turn
@@ -66,7 +66,7 @@ async def test_whoever_waits_for_an_answer_is_told_of_a_cancel_from_outside(desk
         (ask,) = await desk.host.manager.pending()
         done = await cancel_from_outside(database(), ask.id, "Enough")
         assert done.ended
-        assert nudge(database())
+        assert wake_worker(database())
         outcome = await asked.outcome()
     assert (outcome.status, outcome.reason) == ("cancelled", "Enough")
     await settled(desk, talk, "Go on?")
@@ -95,7 +95,7 @@ async def test_two_processes_that_write_at_once_settle_each_question_once(desk: 
             clicks = asyncio.gather(*work)
             ended = await asyncio.gather(*ends)
             assert all(click.acked for click in await clicks)
-            assert nudge(database())
+            assert wake_worker(database())
         outcomes = [task.result() for task in waiting]
         assert [outcome.status == "cancelled" for outcome in outcomes] == ended
         assert {outcome.status for outcome in outcomes} <= {"cancelled", "answered"}
@@ -107,7 +107,7 @@ async def test_two_processes_that_write_at_once_settle_each_question_once(desk: 
 
 async def test_the_process_that_works_on_a_database_is_told_without_its_lock_being_touched(desk: Desk) -> None:
     del desk
-    assert worker_of(database()) == os.getpid()
+    assert find_worker_pid(database()) == os.getpid()
 
 
 def _ada(desk: Desk) -> Who:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from askback.domain.form import Form, Option, Question
 from askback.domain.policy import Who
+from askback.manager.refusals import RefusalThrottle
 from askback.store import audit
 from askback_local.model.script import turn
 
@@ -74,7 +75,7 @@ async def test_a_stranger_gets_one_private_notice(desk: Desk) -> None:
 async def audited(desk: Desk) -> list[str]:
     """Return the people in the audit of the open question, once for each row."""
     (ask,) = await desk.host.manager.pending()
-    done = await desk.host.store._database.read(lambda connection: audit.done_to(connection, ask.id))
+    done = await desk.host.store._database.read(lambda connection: audit.list_actions(connection, ask.id))
     return [one.by.id for one in done]
 
 
@@ -96,7 +97,7 @@ async def test_a_stranger_who_clicks_without_end_is_told_once_and_leaves_one_row
 
 async def test_a_stranger_is_told_again_later(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     _, shown = await fruit(desk)
-    monkeypatch.setattr(desk.host.manager._told, "_seconds", 0.0)
+    monkeypatch.setattr(desk.host.manager, "_refusals", RefusalThrottle(0.0))
     await desk.press(BEN, shown, "Apple")
     await notice(desk, BEN, "written in this thread")
     await desk.press(BEN, shown, "Apple")

@@ -11,7 +11,7 @@ import pytest
 
 from askback.errors import OperatorError
 from askback.inbound.message_router import MessageRouter
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.runtime.app import running
 from askback.settings.core import Settings
 from askback.settings.loader import load
@@ -290,7 +290,7 @@ async def test_what_is_wrong_with_the_settings_reaches_whoever_runs_the_bot_as_i
     async with discord.open_desk(tmp_path, monkeypatch, start=False):
         monkeypatch.delenv(name) if value is None else monkeypatch.setenv(name, value)
         with pytest.raises(OperatorError, match=words):
-            async with running([bot_named("discord")], load(Settings)):
+            async with running([get_bot("discord")], load(Settings)):
                 raise AssertionError("it does not begin")
 
 
@@ -314,7 +314,7 @@ async def test_a_message_that_can_never_be_stored_is_said_to_be_lost(
 
     desk.journal.announce("message_refused", "message_lost")
     monkeypatch.setattr("askback_discord.events.SAVE_SECONDS", 0.7)
-    monkeypatch.setattr(MessageRouter, "hear", full)
+    monkeypatch.setattr(MessageRouter, "receive", full)
     talk = await desk.direct(ADA, "nobody will ever know")
     await until(lambda: any(one.text == NOT_HEARD for one in desk.lines(talk)), "it is said")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +14,7 @@ import aiohttp
 import pytest
 
 from askback.domain.ask import Ask
+from askback.domain.conversation import OutgoingMessage
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef
 from askback.domain.policy import Who
@@ -73,7 +76,7 @@ async def recorded(desk: DiscordDesk) -> None:
         raise AssertionError(f"{ask.id} is not drawn")
 
     for ask in await desk.host.manager.pending():
-        await desk.host.manager.redraw(ask.id, unwanted)
+        await desk.host.manager.cards.draw(ask.id, unwanted)
 
 
 def creates(desk: DiscordDesk) -> list[dict[str, object]]:
@@ -402,8 +405,8 @@ async def test_a_text_that_is_posted_again_with_other_words_stands_there_once_wi
     talk = await desk.direct(ADA, "hello")
     place = desk.place(talk)
     before = len([one for one in desk.lines(talk) if one.bot])
-    first = await platform(desk).write(place, "It begins", (), "say:x")
-    again = await platform(desk).write(place, "It begins, and it ends.", (), "say:x")
+    first = await platform(desk).write_text(place, "It begins", (), "say:x")
+    again = await platform(desk).write_text(place, "It begins, and it ends.", (), "say:x")
     assert first == again
     assert [one.text for one in desk.lines(talk) if one.bot][before:][:1] == ["It begins, and it ends."]
 
@@ -411,9 +414,9 @@ async def test_a_text_that_is_posted_again_with_other_words_stands_there_once_wi
 async def test_a_text_that_became_shorter_leaves_nothing_of_the_longer_one(desk: DiscordDesk) -> None:
     talk = await desk.direct(ADA, "hello")
     place = desk.place(talk)
-    long = await platform(desk).write(place, "word " * 900, (), "say:y")
+    long = await platform(desk).write_text(place, "word " * 900, (), "say:y")
     assert len(long) == 3
-    short = await platform(desk).write(place, "Just this.", long, "say:y")
+    short = await platform(desk).write_text(place, "Just this.", long, "say:y")
     assert short == long[:1]
     assert not {message.id for message in long[1:]} & set(desk.guild.posts)
 
@@ -473,3 +476,41 @@ async def test_texts_and_tokens_of_interactions_are_in_no_log(desk: DiscordDesk)
     assert "secret" not in logged
     assert not any(done.token in logged for done in desk.guild.done)
     assert as_text(desk.guild.app.token) not in logged
+
+
+async def test_a_text_with_the_words_of_the_one_before_is_posted_too(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Discord tells no names of messages, and the process that knew the last text was killed."""
+
+    class KilledError(Exception):
+        """Ends a bot without waiting for anything."""
+
+    async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.script(turn("Hello."), when="hello")
+
+        def said() -> int:
+            return [one.text for one in desk.lines(talk)].count("The same.")
+
+        with suppress(KilledError):
+            async with desk.bot():
+                talk = await desk.mention(ADA, "hello")
+                await line(desk, talk, "Hello.")
+                store = desk.host.store
+                conversation = await store.find_conversation(desk.place(talk))
+                assert conversation is not None
+
+                async def enqueue(target: str) -> None:
+                    text = OutgoingMessage(target=target, text="The same.", markdown=False)
+                    await store.enqueue_message(text, conversation.id)
+
+                await enqueue("first")
+                await until(lambda: said() == 1, "the first one is posted")
+                while await store.time_until_due() is not None:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+                desk.cut("post")
+                await enqueue("second")
+                await until(lambda: "delivery_later" in desk.journal.actions(), "the second one is tried")
+                raise KilledError
+        async with desk.bot():
+            await until(lambda: said() == 2, "the second one is posted")

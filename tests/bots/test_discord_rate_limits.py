@@ -50,12 +50,12 @@ async def test_where_no_thread_may_be_started_for_minutes_people_hear_so_and_are
         assert sentence.startswith("Discord lets me start no further thread here for about 5 minutes.")
 
         async def put_off() -> bool:
-            due = await desk.host.store.next_due()
+            due = await desk.host.store.time_until_due()
             return due is not None and due.total_seconds() > MINUTES / 2
 
         await eventually(put_off)
         driven.advance(MINUTES)
-        desk.host.manager.nudge()
+        desk.host.wake()
         await line(desk, talk, "Two.")
         assert [one.text for one in desk.lines(talk) if one.bot] == ["Two."]
         assert refused(desk) <= 6, "it is not tried again and again"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.agent.history import MESSAGES
+from askback.agent.history import MAX_MESSAGES
 from askback.domain.policy import Who
 from askback_local.discord.values import Intent, Permission
 from askback_local.model.script import turn
@@ -90,7 +90,7 @@ async def test_of_a_long_thread_the_newest_is_told(desk: Desk) -> None:
     assert "ben: remark 129." in everything
     assert "ben: remark 32." in everything
     assert "ben: remark 28." not in before
-    assert len(before) <= MESSAGES + 2
+    assert len(before) <= MAX_MESSAGES + 2
 
 
 async def test_of_long_messages_the_newest_are_told(desk: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askback.domain.form import Form, Option, Question
+from askback.store.errors import StoreUnavailable
 from askback_local.model.script import turn
 
 from .driver import (
@@ -25,6 +26,8 @@ from .driver import (
     turn_of,
     until,
 )
+
+STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it ends."
 
 
 async def fruit(desk: Desk) -> tuple[Talk, Card]:
@@ -191,6 +194,32 @@ async def test_a_text_whose_answer_got_lost_stands_there_once(desk: Desk) -> Non
     await desk.say(ADA, "again", talk)
     await line(desk, talk, "And again.")
     assert [one.text for one in desk.lines(talk) if one.bot] == ["Short.", "And again."]
+
+
+async def test_a_text_whose_recording_is_in_doubt_stands_there_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit was not applied, and somebody writes before the turn is taken again."""
+    desk.journal.announce("askback.worker")
+    desk.model.delay = 0.02
+    desk.model.script(turn(STORY), turn(STORY), when="story")
+
+    async def set_prose(*_: object) -> None:
+        raise StoreUnavailable("The connection was lost.", in_doubt=True)
+
+    async def end_turn(*_: object) -> None:
+        raise StoreUnavailable("There is no connection.")
+
+    with monkeypatch.context() as away:
+        away.setattr(desk.host.store, "set_prose", set_prose)
+        away.setattr(desk.host.store, "end_turn", end_turn)
+        talk = await desk.mention(ADA, "story")
+        await line(desk, talk, "It begins")
+        await until(lambda: "store_failed" in desk.journal.actions(), "the turn cannot be committed")
+        await desk.say(ADA, "please", talk)
+    await line(desk, talk, "Here it ends.")
+    said = [one.text for one in desk.lines(talk) if one.bot]
+    assert len(said) == 1, said
 
 
 async def test_a_lost_connection_comes_back_and_what_was_written_meanwhile_is_heard(desk: Desk) -> None:

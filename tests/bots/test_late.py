@@ -52,7 +52,7 @@ def ten_minutes_pass(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Callable[[]
     def later() -> None:
         now = clock.now
         monkeypatch.setattr(clock, "now", lambda: now() + PATIENCE // timedelta(microseconds=1))
-        desk.host.manager.nudge()
+        desk.host.wake()
 
     return later
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from askback.observability.logs import configure_logging
-from askback.text.redaction import HIDDEN
+from askback.text.redaction import REDACTED_TEXT
 from askback_local.model.script import Fault, turn
 
 from .driver import ADA, BEN, CY, Desk, PlatformTests, asks, card, form_of, line, notice, one, program_asks, settled
@@ -96,4 +96,4 @@ async def test_a_conversation_with_all_its_faults_leaves_no_secret_and_no_text_i
         assert WRITTEN not in shown, [entry for entry in shown.splitlines() if WRITTEN in entry]
     else:
         assert WRITTEN in shown, "at DEBUG, libraries show payloads: else this proves nothing"
-        assert HIDDEN in shown
+        assert REDACTED_TEXT in shown

@@ -32,11 +32,13 @@ from .driver import (
     card,
     form_of,
     line,
+    notice,
     one,
     program_asks,
     settled,
     transcript,
     turn_of,
+    until,
 )
 
 LENGTHS = {"5 min": 300, "2 h": 7200}
@@ -81,7 +83,7 @@ async def time_passes(desk: Desk, driven: DrivenTime, seconds: float) -> None:
     for _ in range(10):
         before = tries(desk)
         driven.advance(seconds / 10)
-        desk.host.manager.nudge()
+        desk.host.wake()
         # While the platform counts as down, only some of the due deliveries are tried.
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
@@ -90,16 +92,16 @@ async def time_passes(desk: Desk, driven: DrivenTime, seconds: float) -> None:
 
 
 async def is_due(desk: Desk) -> bool:
-    due = await desk.host.store.next_due()
+    due = await desk.host.store.time_until_due()
     return due is not None and due.total_seconds() <= 0
 
 
 async def all_delivered(desk: Desk, driven: DrivenTime) -> None:
     """Advance the time until there is nothing left to deliver."""
     async with asyncio.timeout(60):
-        while (due := await desk.host.store.next_due()) is not None:
+        while (due := await desk.host.store.time_until_due()) is not None:
             driven.advance(max(due.total_seconds(), 31.0))
-            desk.host.manager.nudge()
+            desk.host.wake()
             await asyncio.sleep(0.05)
 
 
@@ -170,3 +172,22 @@ async def test_an_outage_delivers_everything_once_and_in_order_when_it_is_over(
     await desk.press(ADA, await card(desk, talk, "Which colour?"), "Red")
     await line(desk, talk, "Done.")
     assert len(desk.cards(talk)) == 1
+
+
+@pytest.mark.one_store("the notice is not stored")
+@pytest.mark.only("slack", reason="Discord shows a notice with the ack, or neither")
+@pytest.mark.parametrize("kind", ["500", "429", "silent"])
+async def test_a_notice_about_a_click_is_shown_after_a_short_outage(here: Desk, kind: str) -> None:
+    desk = here
+    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
+    shown = await card(desk, await desk.mention(ADA, "fruit, please"))
+    over = outage(desk, kind)
+    await desk.press(BEN, shown, "Pear")
+    await eventually_logged(desk, "notice_refused")
+    assert desk.notices(BEN) == ()
+    over()
+    await notice(desk, BEN, "can answer")
+
+
+async def eventually_logged(desk: Desk, action: str) -> None:
+    await until(lambda: action in desk.journal.actions(), f"{action} is logged")

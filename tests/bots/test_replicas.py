@@ -28,7 +28,7 @@ STORY = "It begins here. " + "And then it goes on for a while. " * 14 + "Here it
 async def office(platform: str, tmp_path: Path, postgres_url: str, launcher: Launcher) -> AsyncIterator[Office]:
     async with open_office(platform, tmp_path, postgres_url, launcher) as opened:
         yield opened
-        for replica in opened.replicas:
+        for replica in () if opened.may_fail else opened.replicas:
             assert " ERROR " not in replica.said, replica.said
             assert "Traceback" not in replica.said, replica.said
 
@@ -101,6 +101,22 @@ async def test_a_form_begun_in_one_is_finished_in_another_that_never_saw_it(offi
     assert desk.notices(ADA) == ()
 
 
+async def test_an_older_drawing_of_a_process_that_died_does_not_stay(office: Office, desk: Desk) -> None:
+    """The platform executes its last call only after another process has drawn the end of the question."""
+    drawing = await office.start()
+    talk, shown = await trip(desk)
+    is_called = desk.delay("change", seconds=8)
+    # A typed answer is drawn from the outbox, by an edit that carries no click.
+    await desk.say(ADA, "Oslo", talk)
+    await until(is_called, "the next question is being drawn")
+    await drawing.kill()
+    await office.start()
+    await desk.press(ADA, shown, "Cancel")
+    await settled(desk, talk, "Cancelled")
+    await until(lambda: any("2 of 3" in str(body) for _, body in desk.api_calls()), "the old call is executed")
+    await settled(desk, talk, "Cancelled")
+
+
 async def test_a_text_field_opened_by_one_is_sent_to_the_other(office: Office, desk: Desk) -> None:
     first = await office.start()
     talk = await fruit(desk)
@@ -150,6 +166,54 @@ async def test_a_text_whose_beginning_cannot_be_looked_up_for_now_is_not_said_tw
     assert "A text cannot be looked up" in second.said
     said = [one.text for one in desk.lines(talk) if one.bot]
     assert len(said) == 1, said
+
+
+async def test_the_beginning_of_a_text_that_the_database_never_learned_of_does_not_stay(
+    office: Office, desk: Desk
+) -> None:
+    """Somebody writes before the turn is taken again, so that its text has another name then."""
+    first = await office.start()
+    desk.model.delay = 0.05
+    desk.model.script(turn(STORY), turn(STORY), when="story")
+    talk = await desk.mention(ADA, "story")
+    await until(lambda: desk.model._numbers > 0, "the model is asked")
+    with psycopg.connect(office.database) as locked:
+        locked.execute("SELECT id FROM conversations FOR UPDATE")
+        await line(desk, talk, "It begins")
+        await until(lambda: "action=prose_held" in first.said, "its location cannot be recorded")
+        await until(lambda: "could not be committed" in first.said, "the turn cannot be committed", within=60)
+    office.may_fail = True
+    await desk.say(ADA, "please", talk)
+    await line(desk, talk, "Here it ends.")
+    said = [one.text for one in desk.lines(talk) if one.bot]
+    assert len(said) == 1, said
+
+
+@pytest.mark.parametrize("seen", ["nothing", "the beginning"])
+@pytest.mark.parametrize("wakes", ["while the other writes", "after the other has ended"])
+async def test_a_text_is_said_once_if_its_process_was_suspended(
+    office: Office, desk: Desk, seen: str, wakes: str
+) -> None:
+    """The second process takes the suspended one for dead, and writes the text. Then the first one wakes up."""
+    office.may_fail = True  # the server may close a connection that was suspended within a transaction
+    first = await office.start()
+    desk.model.delay = 0.2
+    desk.model.script(turn(STORY), when="story")
+    talk = await desk.mention(ADA, "story")
+    await until(lambda: desk.model._numbers > 0, "the model is asked")
+    if seen == "the beginning":
+        await line(desk, talk, "It begins")
+    first.suspend()
+    await office.start()
+    await until(lambda: desk.model._numbers > 1, "the second process asks the model", within=30)
+    await line(desk, talk, "Here it ends." if wakes.startswith("after") else "It begins")
+    first.resume()
+    await line(desk, talk, "Here it ends.")
+    await until(lambda: not desk.can_stop(talk), "the button goes")
+    await until(lambda: any("A turn is dropped" in one.said for one in office.replicas), "one of them drops its turn")
+    said = [one.text for one in desk.lines(talk) if one.bot]
+    assert (len(said), said[0].endswith("Here it ends.")) == (1, True), said
+    assert not desk.can_stop(talk)
 
 
 async def test_a_stop_in_one_ends_the_turn_in_the_other(office: Office, desk: Desk) -> None:

@@ -159,7 +159,7 @@ async def test_who_is_asked_later_does_not_approve_their_own_words_either(desk: 
     await card(desk, talk, "6.6.6")
 
     async def escalated() -> bool:
-        (ask,) = await desk.host.store.pending(desk.place(talk))
+        (ask,) = await desk.host.store.list_open(desk.place(talk))
         return not ask.policy.escalations and any(one.id == desk.actor(BEN).id for one in ask.policy.who.people)
 
     await eventually(escalated)

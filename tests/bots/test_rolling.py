@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
@@ -31,8 +32,8 @@ START_SECONDS = 60.0
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The code of the last release."""
-    command = ["git", "-c", "safe.directory=*", "-C", str(ROOT), "archive", "--format=tar", RELEASED, "core", "bots"]
+    """The code of the last release, with its metadata."""
+    command = ["git", "-c", "safe.directory=*", "-C", str(ROOT), "archive", "--format=tar", RELEASED]
     try:
         packed = subprocess.run(command, check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
@@ -40,6 +41,17 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("released")
     with tarfile.open(fileobj=BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
+    # Its entry points may have other names than today's, which are the installed ones.
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    metadata = folder / "core" / "askback-0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: askback\nVersion: 0\n", encoding="utf-8")
+    lines = [
+        line
+        for group, entries in project["entry-points"].items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+    ]
+    (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     return folder
 
 

@@ -111,7 +111,7 @@ async def test_the_metrics_say_what_happened(backend: Backend, desk: Desk) -> No
     await until(lambda: _counts(backend, "askback.outbox.lag", "kind").get("say"), "the notice's delivery is reported")
     lags = {point.attributes["kind"]: point for point in backend.points("askback.outbox.lag")}
     assert lags["card"].count >= 1
-    assert all(0 <= point.value < 10 for point in lags.values())
+    assert all(0 <= point.value < 10 for point in lags.values()), {k: (p.value, p.count) for k, p in lags.items()}
     tokens = {point.attributes["direction"]: point.value for point in backend.points("askback.model.tokens")}
     usage = [span.attributes or {} for span in backend.spans("askback.model")]
     for direction in ("input", "cache", "output"):

@@ -6,7 +6,7 @@ import pytest
 
 from askback.domain.access import DIRECT, Access, Opening
 from askback.domain.identity import Actor, Place
-from askback.inbound.commands import command_of
+from askback.inbound.commands import parse_command
 from askback.settings.durations import seconds_of
 
 ANN = Actor(platform="board", tenant="T1", id="U1", groups=("G1",))
@@ -116,7 +116,7 @@ def test_whoever_is_refused_by_a_bot_that_talks_with_nobody_reads_what_to_set():
     ],
 )
 def test_only_the_word_alone_is_an_order(text: str, command: str | None):
-    assert command_of(text) == command
+    assert parse_command(text) == command
 
 
 @pytest.mark.parametrize(

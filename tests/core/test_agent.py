@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from askback.agent.loop import MISTAKES, PAUSES
+from askback.agent.loop import MAX_FAILED_TURNS, MAX_PAUSES
 from askback.domain.actions import Cancel, Choose
 from askback.domain.form import Form, Question
 from askback.domain.policy import Limits, Who
@@ -88,14 +88,14 @@ async def test_a_question_that_cannot_be_understood_goes_back_with_how_to_ask(
 async def test_a_model_that_never_calls_rightly_is_stopped_and_the_conversation_goes_on(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
-    services.model.script(*[turn(call("nope", number=n)) for n in range(MISTAKES)], turn("Better now."))
+    services.model.script(*[turn(call("nope", number=n)) for n in range(MAX_FAILED_TURNS)], turn("Better now."))
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
         await one.says("did not manage to")
-        assert len(services.model.log) == MISTAKES
+        assert len(services.model.log) == MAX_FAILED_TURNS
         await one.write("go on")
         await one.says("Better now.")
-        assert len(results(last_request(services))) == MISTAKES
+        assert len(results(last_request(services))) == MAX_FAILED_TURNS
 
 
 async def test_of_more_questions_than_may_be_open_those_beyond_are_refused_alone(
@@ -295,15 +295,15 @@ async def test_an_answer_that_is_cut_off_says_so_and_goes_on(tmp_path: Path, boa
 async def test_a_paused_turn_goes_on_by_itself_and_not_for_ever(
     tmp_path: Path, board: Board, services: Services
 ) -> None:
-    pauses = [turn(f"Working {n}.", stop="pause_turn") for n in range(PAUSES + 3)]
+    pauses = [turn(f"Working {n}.", stop="pause_turn") for n in range(MAX_PAUSES + 3)]
     services.model.script(*pauses, turn("Done."))
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
         await one.says("paused too often")
-        assert len(services.model.log) == PAUSES + 1
+        assert len(services.model.log) == MAX_PAUSES + 1
         await one.write("go on")
         await one.says("Done.")
-        assert all(f"Working {n}." in board.texts() for n in range(PAUSES + 3)), "counting begins anew"
+        assert all(f"Working {n}." in board.texts() for n in range(MAX_PAUSES + 3)), "counting begins anew"
 
 
 FULL: dict[str, Turn] = {

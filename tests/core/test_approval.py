@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, digest, form, refusal
+from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, describe_refusal, digest
 from askback.domain.form import Answer, Choice, Outcome, Question, Vote
 from askback.domain.identity import Actor
 from askback.domain.policy import Approval, Policy, Who
@@ -29,7 +29,7 @@ INPUTS = st.dictionaries(st.text(), VALUES, max_size=5)
 
 
 def asked(data: JsonValue, *, always: bool = False) -> Question:
-    (question,) = form("deploy", data, always=always).questions
+    (question,) = build_form("deploy", data, always=always).questions
     return question
 
 
@@ -99,13 +99,13 @@ def test_what_is_nested_too_deeply_to_be_shown_is_refused() -> None:
     for _ in range(100_000):
         data = [data]
     with pytest.raises(CallerError, match="nested too deeply"):
-        form("deploy", data)
+        build_form("deploy", data)
 
 
 @pytest.mark.parametrize("always", [False, True])
 def test_the_form_is_one_that_several_people_can_decide(always: bool) -> None:
     policy = Policy(who=Who.only(ADA, BEN), approval=Approval(quorum=2, refusing=(DENY,), refusals=2))
-    policy.check(form("deploy", {"a": 1}, always=always))
+    policy.check(build_form("deploy", {"a": 1}, always=always))
     values = [option.value for option in asked({"a": 1}, always=always).options]
     assert values == [APPROVE, DENY, ALWAYS][: 3 if always else 2]
 
@@ -140,4 +140,4 @@ def denied(*votes: tuple[Actor, str, str | None]) -> Outcome:
     ],
 )
 def test_the_model_is_told_in_one_sentence_why_it_did_not_run(outcome: Outcome, text: str) -> None:
-    assert refusal("deploy", outcome, lambda person: person.called) == text
+    assert describe_refusal("deploy", outcome, lambda person: person.display_name) == text

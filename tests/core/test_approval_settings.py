@@ -65,19 +65,19 @@ def test_the_file_sets_everything(empty: Path) -> None:
         quorum=2,
         refusals=2,
         reasons="both",
-        own=True,
+        allow_self_approval=True,
         timeout=7200,
-        remind=(1800, 3600),
+        reminder_delays=(1800, 3600),
         escalate_after=5400,
         escalate_to={"slack": Who.only(Actor(platform="slack", id="W0AB"))},
     )
 
 
-def test_what_the_readme_shows_is_understood(empty: Path) -> None:
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    (shown,) = (block for block in re.findall(r"```toml\n(.*?)```", readme, re.DOTALL) if "approvers" in block)
+def test_what_the_documentation_shows_is_understood(empty: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/approvals.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     found = rules(empty, shown)
-    assert (found.quorum, found.timeout, found.remind, found.escalate_after) == (2, 7200, (1800,), 3600)
+    assert (found.quorum, found.timeout, found.reminder_delays, found.escalate_after) == (2, 7200, (1800,), 3600)
     assert found.approvers["slack"].groups == ("S0123ABCD",)
     assert found.approvers["discord"].groups == ("23456789012345678",)
 
@@ -90,10 +90,10 @@ def test_the_environment_sets_lists_with_commas(monkeypatch: pytest.MonkeyPatch)
     settings = load(Settings)
     assert sorted(settings.approvals.approvers) == ["discord", "slack"]
     assert settings.approval_tools == ("deploy", "db_*")
-    assert settings.approvals.remind == (600, 3600)
+    assert settings.approvals.reminder_delays == (600, 3600)
     monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")
     rules = load(Settings).approvals
-    assert (rules.always, rules.quorum) == (True, 2)
+    assert (rules.allow_always, rules.quorum) == (True, 2)
 
 
 ONE = 'approvers = ["slack:U012AB"]\n'
@@ -112,7 +112,7 @@ ONE = 'approvers = ["slack:U012AB"]\n'
         (ONE + 'approval_reasons = "sometimes"', "Give none, no, yes or both"),
         (ONE + 'approval_timeout = "1h"\napproval_remind = "2h"', "has a time that is not before approval_timeout"),
         (ONE + "approval_remind = 0", "has a time that is not before approval_timeout"),
-        (ONE + 'approval_remind = "soon"', "is no duration"),
+        (ONE + 'approval_remind = "soon"', "is not a duration"),
         (ONE + 'approval_escalate_after = "1h"', "is set, but approval_escalate_to names nobody"),
         (ONE + 'approval_escalate_to = ["slack:U034CD"]', "is missing, since approval_escalate_to is set"),
         (
@@ -157,7 +157,7 @@ def named(empty: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[st
 
     def needing(*approval: str) -> list[str]:
         loaded = load_tools(["AskUserQuestion", "approved_tools:tools"], empty, approval)
-        return [tool.name for tool in loaded.own if tool.approval]
+        return [tool.name for tool in loaded.user_tools if tool.approval]
 
     return needing
 
@@ -185,7 +185,7 @@ def test_a_pattern_that_matches_no_tool_is_refused_with_what_is_close(
 
 
 def test_everything_may_need_approval_where_there_is_nothing_yet(empty: Path) -> None:
-    assert load_tools(["AskUserQuestion"], empty, ["*"]).own == ()
+    assert load_tools(["AskUserQuestion"], empty, ["*"]).user_tools == ()
     with pytest.raises(OperatorError, match="There is none: name one in `tools`"):
         load_tools(["AskUserQuestion"], empty, ["deploy*"])
 

@@ -16,14 +16,16 @@ PLATFORMS = ("slack", "discord")
 
 LAYERS = (
     "errors", "internal", "text", "domain", "tools", "ports", "user_tools", "store", "observability", "manager",
-    "agent", "inbound", "settings", "runtime", "client", "cli",
+    "agent", "inbound", "settings", "network", "runtime", "client", "cli",
 )  # fmt: skip
 """The packages of the core, from the bottom up: each imports only from those before it."""
+ABOVE_BOTS = ("runtime", "client", "cli")
+"""The layers that run the bots. A bot imports only from the layers below."""
 PURE = {
     "errors", "domain", "tools",
     "agent.answer", "agent.audience", "agent.budget", "agent.compaction", "agent.history", "agent.names",
     "agent.prompt", "agent.shortage",
-    "inbound.commands", "inbound.typed_text", "internal.values",
+    "inbound.commands", "inbound.typed_text", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
     "text.literal", "text.markdown",
 }  # fmt: skip
@@ -171,6 +173,13 @@ def test_a_bot_imports_no_other_bot():
             assert not packages(path) & others, name(path)
 
 
+def test_a_bot_imports_nothing_of_what_runs_it():
+    for package in BOT_PACKAGES:
+        for path in sources(BOTS / package):
+            for imported in imports(path):
+                assert not imported.startswith(tuple(f"askback.{layer}" for layer in ABOVE_BOTS)), name(path)
+
+
 def test_the_services_on_this_machine_know_neither_askback_nor_a_bot():
     for path in sources(BOTS / "askback_local"):
         known = {package for package in packages(path) if package.startswith("askback")}
@@ -193,7 +202,7 @@ def test_what_calls_itself_pure_is_held_to_it():
         if any(word in (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "") for word in words)
     ]
     held = {module(path) for path in PURE_SOURCES}
-    assert {module(path) for path in said} - {"cli.doctor.clock", "client.result"} <= held
+    assert {module(path) for path in said} - {"client.result"} <= held
 
 
 def test_pure_modules_hold_no_coroutine_and_read_no_clock():

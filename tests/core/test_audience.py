@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.agent.audience import Answerers, addressed, audience
+from askback.agent.audience import Answerers, find_people, resolve_addressees
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Policy, Who
@@ -30,7 +30,7 @@ people = st.builds(
 settings_of = st.one_of(
     st.sampled_from(("starter", "participants", "allowed")).map(lambda kind: Answerers(kind=kind)),
     st.builds(
-        lambda who: Answerers(kind="given", given={"local": who}),
+        lambda who: Answerers(kind="given", by_platform={"local": who}),
         st.one_of(
             st.just(Who(groups=("G1",))),
             st.lists(people, min_size=1, max_size=2).map(lambda some: Who(people=tuple(some))),
@@ -42,7 +42,7 @@ settings_of = st.one_of(
 
 def setting(answerers: Answerers, starter: Actor) -> Who:
     if answerers.kind == "given":
-        return answerers.given["local"]
+        return answerers.by_platform["local"]
     if answerers.kind == "starter":
         return Who.only(starter)
     return Who(people=(starter,), open_to=answerers.kind)
@@ -68,9 +68,9 @@ def test_no_question_is_open_to_anybody_beyond_the_setting(
 ):
     here = (starter, *wrote)
     conversation = Conversation(id="c", place=PLACE, starter=starter)
-    those = audience(answerers, conversation, here, starter if direct else None)
+    those = resolve_addressees(answerers, conversation, here, starter if direct else None)
     try:
-        policy = those.of(Policy(who=Who.only(starter)), names)
+        policy = those.to_policy(Policy(who=Who.only(starter)), names)
     except ModelError:
         return
     allowed = setting(answerers, starter).includes(actor, here, admitted=admitted)
@@ -90,9 +90,9 @@ def test_everybody_can_be_addressed_by_their_id(wrote: list[Actor]):
         others = {other.tenant for other in wrote if other.id == one.id and other.tenant}
         if len(others) > 1:
             with pytest.raises(ModelError, match="could be several people"):
-                addressed([one.id], wrote)
+                find_people([one.id], wrote)
         else:
-            (found,) = addressed([f"<@{one.id.lower()}>"], wrote)
+            (found,) = find_people([f"<@{one.id.lower()}>"], wrote)
             assert found.id == one.id
 
 
@@ -103,47 +103,49 @@ ADA, BEN = person(1, "Ada Lovelace"), person(2, "Ben Okri")
     "name", ["Ben Okri", "ben okri", "@Ben Okri", " BEN  OKRI ", "U2", "<@U2>", "<@!u2>", "ben.okri", "ben", "@Okri"]
 )
 def test_a_name_is_read_whatever_its_case_and_spaces(name: str):
-    assert addressed([name, "U2"], (ADA, BEN)) == (BEN,)
+    assert find_people([name, "U2"], (ADA, BEN)) == (BEN,)
 
 
 def test_a_name_that_somebody_had_before_still_is_theirs():
-    assert addressed(["ada"], (person(1, "ada"), ADA, BEN)) == (ADA,)
+    assert find_people(["ada"], (person(1, "ada"), ADA, BEN)) == (ADA,)
 
 
 def test_who_takes_the_name_of_another_makes_it_mean_nobody():
     with pytest.raises(ModelError, match=r"could be several people: Ada Lovelace \(U1\), ada lovelace \(U2\)"):
-        addressed(["Ada Lovelace"], (ADA, person(2, "ada lovelace")))
+        find_people(["Ada Lovelace"], (ADA, person(2, "ada lovelace")))
 
 
 def test_a_first_name_that_two_have_means_nobody_and_a_whole_name_goes_before_it():
     with pytest.raises(ModelError, match="could be several people"):
-        addressed(["ben"], (ADA, BEN, person(3, "Ben Nevis")))
-    assert addressed(["ben"], (ADA, BEN, person(3, "ben"))) == (person(3, "ben"),)
+        find_people(["ben"], (ADA, BEN, person(3, "Ben Nevis")))
+    assert find_people(["ben"], (ADA, BEN, person(3, "ben"))) == (person(3, "ben"),)
 
 
 def test_who_takes_the_id_of_another_as_a_name_is_not_meant_by_it():
-    assert addressed(["U1"], (ADA, person(2, "U1"))) == (ADA,)
+    assert find_people(["U1"], (ADA, person(2, "U1"))) == (ADA,)
 
 
 def test_a_name_of_nobody_comes_back_with_those_who_can_be_asked():
     with pytest.raises(ModelError, match="nobody called 'cy' can be asked here"):
-        addressed(["Ben Okri", "cy"], (ADA, BEN))
+        find_people(["Ben Okri", "cy"], (ADA, BEN))
     with pytest.raises(ModelError, match="Nobody in this thread can be addressed"):
-        addressed(["cy"], ())
+        find_people(["cy"], ())
 
 
 def test_a_name_that_hides_something_is_listed_on_one_line_and_cut():
     with pytest.raises(ModelError) as refused:
-        addressed(["cy"], (person(1, "x\ny" + "z" * 500),))
+        find_people(["cy"], (person(1, "x\ny" + "z" * 500),))
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 250
 
 
 def test_on_a_platform_where_nobody_is_given_nobody_is_asked():
     conversation = Conversation(id="c", place=PLACE, starter=ADA)
-    those = audience(Answerers(kind="given", given={"other": Who.only(ADA)}), conversation, (ADA,), None)
+    those = resolve_addressees(
+        Answerers(kind="given", by_platform={"other": Who.only(ADA)}), conversation, (ADA,), None
+    )
     with pytest.raises(ModelError, match="the setting `answerers` names nobody on local"):
-        those.of(Policy(who=Who.only(ADA)), ())
+        those.to_policy(Policy(who=Who.only(ADA)), ())
 
 
 def test_an_older_process_reads_what_names_nobody_but_people():

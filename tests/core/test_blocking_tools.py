@@ -12,8 +12,8 @@ from aiohttp import ClientSession
 
 from askback import tool
 from askback.agent.tool_runner import ToolRunner
+from askback.network.http_server import serve_http
 from askback.runtime.health import Health
-from askback.runtime.http_server import listening
 from askback.settings.address import Address
 from askback.user_tools import event_loops
 from askback_local.model.script import call, turn
@@ -80,7 +80,7 @@ async def test_a_later_call_runs_though_another_tool_blocks(
 
 async def eventually_not_hung(toolbox: ToolRunner) -> None:
     async def look() -> bool:
-        return not toolbox.state().hung
+        return not toolbox.state().blocked_loops
 
     await eventually(look)
 
@@ -144,7 +144,7 @@ async def readyz(one: Engine) -> str:
     health = Health(one.store._database)
     health.watch([], {}, one.toolbox.state)
     async with (
-        listening(health.application(), Address.read("127.0.0.1:0")) as address,
+        serve_http(health.application(), Address.read("127.0.0.1:0")) as address,
         ClientSession() as client,
         client.get(f"http://{address}/readyz") as response,
     ):

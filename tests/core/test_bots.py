@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.ports.bot import NotInstalled, bot_named, bots, configured_bots
+from askback.ports.bot import NotInstalled, get_bot, load_bots, load_configured_bots
 
 
 @pytest.fixture
@@ -35,13 +35,13 @@ def add_library(folder: Path) -> None:
 
 def test_a_bot_without_its_extra_is_left_out_and_told(installed: Path, caplog: pytest.LogCaptureFixture) -> None:
     (installed / "board_of_a_test.py").write_text("import boardlib\n")
-    assert set(bots()) == {"slack", "discord"}
+    assert set(load_bots()) == {"slack", "discord"}
     said = "The bot for board needs boardlib: install it with pip install 'askback-board[board]'."
     with pytest.raises(NotInstalled) as caught:
-        bot_named("board")
+        get_bot("board")
     assert str(caught.value) == said
     with caplog.at_level(logging.WARNING), pytest.raises(OperatorError, match="No platform has a token"):
-        configured_bots()
+        load_configured_bots()
     assert said in caplog.text
 
 
@@ -49,7 +49,7 @@ def test_a_bot_without_its_extra_is_left_out_and_told(installed: Path, caplog: p
 def test_a_bot_that_is_broken_is_not_left_out_silently(installed: Path, line: str) -> None:
     add_library(installed)
     (installed / "board_of_a_test.py").write_text(f"{line}\n")
-    for look in (bots, lambda: bot_named("board")):
+    for look in (load_bots, lambda: get_bot("board")):
         with pytest.raises(
             OperatorError, match=r"The bot for board is installed, but cannot be imported \(.*Error: .*"
         ) as caught:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
-from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, draw, text_field
+from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, build_card, build_text_field
 from askback.domain.form import Option, OutcomeStatus, Question, TextRules
-from askback.domain.interview import settle, start
+from askback.domain.interview import settle, start_interview
 from askback.domain.policy import Policy, Who
 from core_cases import ANN, BEN, EVERYBODY, HOSTILE, NOON, Story, ended, form, question
 
@@ -61,7 +61,7 @@ def test_hostile_text_stands_on_the_card_as_it_was_written(text: str):
 
 def test_the_card_says_who_is_asked_and_until_when():
     policy = Policy(who=Who.only(ANN), deadline=NOON)
-    card = draw("ask", start(form(COLOUR)), policy)
+    card = build_card("ask", start_interview(form(COLOUR)), policy)
     assert (card.ask_id, card.who, card.deadline) == ("ask", Who.only(ANN), NOON)
 
 
@@ -190,25 +190,25 @@ def test_an_ask_that_ended_otherwise_has_no_controls_either_and_says_how_it_ende
 def test_the_text_field_holds_what_was_written_before():
     asked = question("q", "A", "B", multi_select=True, placeholder="Say it", rules=TextRules(max_length=40))
     story = Story(asked)
-    field = text_field("ask", story.now)
+    field = build_text_field("ask", story.now)
     assert (field.ask_id, field.turn, field.prompt, field.header) == ("ask", 0, asked.prompt, "")
     assert (field.placeholder, field.value, field.longest, field.multi) == ("Say it", "", 40, True)
     story.does(SubmitText(text="Basil"))
-    assert text_field("ask", story.now).value == "Basil"
+    assert build_text_field("ask", story.now).value == "Basil"
     story.does(SubmitText(text="x" * 41))
-    assert text_field("ask", story.now).value == "x" * 41
+    assert build_text_field("ask", story.now).value == "x" * 41
 
 
 def test_the_text_field_of_a_form_names_its_question_and_its_step():
     story = Story(COLOUR, NAME)
     story.does(Next())
-    field = text_field("ask", story.now)
+    field = build_text_field("ask", story.now)
     assert (field.header, field.turn, field.multi) == ("Name", story.now.turn, False)
 
 
 def test_responses_survive_a_round_trip_through_json():
     story = Story(COLOUR)
-    field = text_field("ask", story.now)
+    field = build_text_field("ask", story.now)
     for response in (
         Redraw(),
         AskText(field=field),
@@ -222,5 +222,5 @@ def test_responses_survive_a_round_trip_through_json():
 def test_drawing_changes_nothing():
     story = Story(COLOUR, EXTRAS)
     before = story.now.model_dump_json()
-    assert draw("ask", story.now, EVERYBODY) == draw("ask", story.now, EVERYBODY)
+    assert build_card("ask", story.now, EVERYBODY) == build_card("ask", story.now, EVERYBODY)
     assert story.now.model_dump_json() == before

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from askback.domain.access import Access
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
-from askback.domain.conversation import Deleted, Edited, IncomingMessage, Taken
+from askback.domain.conversation import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef
 from askback.domain.policy import Who
@@ -36,10 +36,10 @@ def texts(services: Services) -> list[str]:
     return [block["text"] for one in last_request(services) for block in one["content"] if block["type"] == "text"]
 
 
-async def edit(one: Engine, words: str, *, second: int, author: Actor = ANN, key: str = "m1") -> Taken:
+async def edit(one: Engine, words: str, *, second: int, author: Actor = ANN, key: str = "m1") -> MessageResult:
     """Edit a message at that second of the minute."""
     heard = IncomingMessage(place=HERE, author=author, text=words, dedupe_key=key, at=utc_now())
-    return await one.changes.edited(Edited(heard=heard, at=START.replace(second=second)))
+    return await one.changes.handle_edit(EditedMessage(heard=heard, at=START.replace(second=second)))
 
 
 @asynccontextmanager
@@ -57,10 +57,10 @@ async def tea(one: Engine) -> AsyncGenerator[tuple[Ask, MessageRef]]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-def taken_away(board: Board, message: MessageRef) -> Deleted:
+def taken_away(board: Board, message: MessageRef) -> DeletedMessages:
     """Delete a message from the board; return the event."""
     board.messages.pop(message.id)
-    return Deleted(messages=(message,), keys=(f"{message.channel}:{message.id}",))
+    return DeletedMessages(messages=(message,), keys=(f"{message.channel}:{message.id}",))
 
 
 async def stands_alone(one: Engine, ask: Ask, *, without: MessageRef) -> MessageRef:
@@ -84,10 +84,10 @@ async def stands_alone(one: Engine, ask: Ask, *, without: MessageRef) -> Message
 async def test_a_card_that_is_deleted_in_the_middle_of_a_redraw_stands_there_once(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one, tea(one) as (ask, first):
         board.holds["show"] = asyncio.Event()
-        await one.store.draw_again(ask.id)
-        one.manager.nudge()
+        await one.store.enqueue_redraw(ask.id)
+        one.worker.wake()
         await board.until(lambda: board.calls.count("show") == 2)
-        await one.changes.deleted(taken_away(board, first))
+        await one.changes.handle_deletion(taken_away(board, first))
         board.holds.pop("show").set()
         await stands_alone(one, ask, without=first)
 
@@ -104,7 +104,7 @@ async def test_a_card_that_is_deleted_before_it_is_known_where_it_stands_comes_b
             messages = await show(ask)
             if board.calls.count("show") == 1:
                 board.messages.pop(messages[0].id)
-                await hearing.changes.deleted(Deleted(messages=messages, keys=()))
+                await hearing.changes.handle_deletion(DeletedMessages(messages=messages, keys=()))
             return messages
 
         board.show = deleted_at_once  # type: ignore[method-assign]
@@ -121,9 +121,9 @@ async def test_a_deletion_that_two_processes_hear_at_the_same_time_brings_one_ca
 ) -> None:
     async with engine(tmp_path, board) as one, tea(one) as (ask, first):
         gone = taken_away(board, first)
-        await asyncio.gather(*(one.changes.deleted(gone) for _ in range(8)))
+        await asyncio.gather(*(one.changes.handle_deletion(gone) for _ in range(8)))
         second = await stands_alone(one, ask, without=first)
-        await one.changes.deleted(gone)
+        await one.changes.handle_deletion(gone)
         assert await stands_alone(one, ask, without=first) == second
         assert board.calls.count("show") == 2
 
@@ -134,7 +134,7 @@ async def test_a_card_is_posted_by_the_next_process_where_the_one_that_heard_of_
     async with engine(tmp_path, board) as one, tea(one) as (ask, first):
         pass
     async with engine(tmp_path, board, work=False) as two:
-        await two.changes.deleted(taken_away(board, first))
+        await two.changes.handle_deletion(taken_away(board, first))
         assert not board.open()
     async with engine(tmp_path, board) as three:
         await stands_alone(three, ask, without=first)
@@ -151,13 +151,25 @@ async def test_a_late_click_on_a_message_that_was_deleted_leaves_one_card(tmp_pa
         ask = await one.manager.get(card.id)
         assert ask is not None
         first = ask.messages[0]
-        await one.changes.deleted(taken_away(board, first))
+        await one.changes.handle_deletion(taken_away(board, first))
         await stands_alone(one, ask, without=first)
         await one.press(card, Choose(index=0), message=first, draw=False)
-        await one.manager.hand_over(ask.id)
+        await one.manager.cards.leave_to_outbox(ask.id)
         await stands_alone(one, ask, without=first)
         assert board.open()[0].interview.current == 1
         task.cancel()
+
+
+async def test_a_late_click_on_a_message_that_was_deleted_settles_the_card_that_came_back(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board) as one, tea(one) as (ask, first):
+        await one.changes.handle_deletion(taken_away(board, first))
+        again = await stands_alone(one, ask, without=first)
+        await one.press(ask, Choose(index=0), message=first, draw=False)
+        await one.manager.cards.leave_to_outbox(ask.id)
+        await board.until(lambda: (shown := board.messages[again.id].ask) is not None and shown.outcome is not None)
+        assert [number for number, posted in board.messages.items() if posted.name == ask.id] == [again.id]
 
 
 async def test_the_card_of_an_ask_that_is_over_is_not_posted_again(tmp_path: Path, board: Board) -> None:
@@ -165,7 +177,7 @@ async def test_the_card_of_an_ask_that_is_over_is_not_posted_again(tmp_path: Pat
         await one.manager.cancel(ask.id)
         await board.until(lambda: not board.open())
         calls = board.calls.count("show")
-        await one.changes.deleted(taken_away(board, first))
+        await one.changes.handle_deletion(taken_away(board, first))
         async with tea(one):
             assert board.calls.count("show") == calls + 1
             assert [card.id for card in board.cards()].count(ask.id) == 0
@@ -173,10 +185,10 @@ async def test_the_card_of_an_ask_that_is_over_is_not_posted_again(tmp_path: Pat
 
 async def test_who_deletes_a_card_again_and_again_waits_longer_each_time(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one, tea(one) as (ask, message):
-        await one.changes.deleted(taken_away(board, message))
+        await one.changes.handle_deletion(taken_away(board, message))
         message = await stands_alone(one, ask, without=message)
         before = utc_now()
-        await one.changes.deleted(taken_away(board, message))
+        await one.changes.handle_deletion(taken_away(board, message))
 
         def due(connection: Connection) -> int:
             return connection.execute(text("SELECT due_at FROM outbox WHERE ask_id = :id"), {"id": ask.id}).scalar_one()
@@ -185,8 +197,8 @@ async def test_who_deletes_a_card_again_and_again_waits_longer_each_time(tmp_pat
         assert 9 < paused < 20
         assert not board.open()
         # A user who asks for it does not wait.
-        assert await one.store.draw_again(ask.id)
-        one.manager.nudge()
+        assert await one.store.enqueue_redraw(ask.id)
+        one.worker.wake()
         await stands_alone(one, ask, without=message)
 
 
@@ -272,9 +284,11 @@ async def test_an_edit_is_told_as_the_words_of_its_author_who_hears_of_it_once(
         assert taken.notice is not None
         await one.says("To production.")
         assert texts(services)[-1].endswith("deploy to PRODUCTION")
-        conversation = await one.store.conversation(HERE)
+        conversation = await one.store.find_conversation(HERE)
         assert conversation is not None
-        assert (await one.store.requested(conversation.id, frozenset({"deploy"}))).requesters == {"deploy": (ANN,)}
+        assert (await one.store.get_approval_context(conversation.id, frozenset({"deploy"}))).requesters == {
+            "deploy": (ANN,)
+        }
         assert (await edit(one, "deploy to staging", second=2)).notice is None
 
 
@@ -299,7 +313,7 @@ async def test_what_is_deleted_after_an_edit_that_nobody_has_read_is_told_in_no_
         (card,) = await one.asked()
         await one.recorded(card)
         await edit(one, "go away", second=1)
-        await one.changes.deleted(Deleted(messages=(), keys=("m1",)))
+        await one.changes.handle_deletion(DeletedMessages(messages=(), keys=("m1",)))
         await one.press(card, Choose(index=0))
         await one.says("Fine.")
         assert [said for said in texts(services) if ":" in said] == ["Ann: go"]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from askback.cli.main import app
 from askback.errors import OperatorError
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 
 ASKBACK = Path(sys.executable).with_name("askback")
 SINGLE = {
@@ -184,10 +184,10 @@ def test_preview_takes_the_other_tools() -> None:
     [
         ("", "There is no input"),
         (" \n\n", "There is no input"),
-        ("{", "This is no JSON"),
-        ('{\n  "questions": [],\n}', "This is no JSON"),
-        ("nope", "This is no JSON"),
-        ("[" * 100_000, "This is no JSON"),
+        ("{", "This is not JSON"),
+        ('{\n  "questions": [],\n}', "This is not JSON"),
+        ("nope", "This is not JSON"),
+        ("[" * 100_000, "This is not JSON"),
         ("{}", "questions"),
         ("null", "AskUserQuestion could not be understood"),
         ('{"questions": []}', "AskUserQuestion could not be understood"),
@@ -209,10 +209,10 @@ def test_preview_goes_on_after_a_line_that_cannot_be_understood() -> None:
 def test_preview_refuses_what_is_no_file_of_text(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     for name, words in (
-        ("bytes", "is no text in UTF-8"),
+        ("bytes", "is not valid UTF-8 text"),
         (".", "Is a directory"),
         ("none.json", "No such file"),
-        ("-", "no text in UTF-8"),
+        ("-", "is not valid UTF-8 text"),
     ):
         done = preview(str(tmp_path / name) if name != "-" else "-", stdin=b"\xff")
         assert done.exit_code == 2
@@ -297,15 +297,15 @@ def test_an_address_that_is_none_is_noticed(
     monkeypatch.chdir(tmp_path)  # no askback.toml here
     for setting, value in {**TOKENS, name: address.replace("http", "ws") if "GATEWAY" in name else address}.items():
         monkeypatch.setenv(setting, value)
-    with pytest.raises(OperatorError, match=f"{name} is no address"):
-        bot_named(ADDRESSES[name]).check()
+    with pytest.raises(OperatorError, match=f"{name} is not an address"):
+        get_bot(ADDRESSES[name]).check()
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, name: str) -> None:
     done = run(tmp_path, "run", **{**TOKENS, name: "://[half"})
     assert done.returncode == 2
-    assert f"askback: {name} is no address" in done.stderr
+    assert f"askback: {name} is not an address" in done.stderr
 
 
 def test_a_platform_without_signed_http_says_so_in_one_sentence(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_a_platform_without_shards_says_so_in_one_sentence(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("shard", ["2/2", "x", "0/0", "1", "-1/2", "½/2"])
 def test_a_shard_that_is_none_is_refused_with_two_that_are(tmp_path: Path, shard: str) -> None:
-    said = "is no shard: write NUMBER/COUNT, counted from 0, such as 0/2 and 1/2 for two processes."
+    said = "is not a shard: write NUMBER/COUNT, counted from 0, such as 0/2 and 1/2 for two processes."
     done = run(tmp_path, "discord", f"--shard={shard}")
     assert (done.returncode, done.stderr) == (2, f"askback: --shard {shard} {said}\n")
 
@@ -331,7 +331,7 @@ def test_a_shard_that_is_none_is_refused_with_two_that_are(tmp_path: Path, shard
 def test_a_shard_in_the_settings_is_checked_as_well(tmp_path: Path) -> None:
     done = run(tmp_path, "discord", **{**TOKENS, "ASKBACK_DISCORD_SHARD": "2/2"})
     assert done.returncode == 2
-    assert "askback: ASKBACK_DISCORD_SHARD is no shard: write NUMBER/COUNT" in done.stderr
+    assert "askback: ASKBACK_DISCORD_SHARD is not a shard: write NUMBER/COUNT" in done.stderr
 
 
 def test_an_http_address_that_is_none_is_refused_with_one_that_is(tmp_path: Path) -> None:

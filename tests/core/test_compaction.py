@@ -30,7 +30,7 @@ async def test_a_long_conversation_goes_on_behind_a_summary_and_keeps_its_pairs(
         (card,) = await one.asked()
         await one.press(card, Choose(index=0))
         await one.says("And gone on.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
         assert len(blocks(services, "compaction")) == 1
         assert len(results(last_request(services))) == len(blocks(services, "tool_use")) == 1
     async with engine(tmp_path, board, services, compact_at=LEAST) as two:
@@ -56,7 +56,7 @@ async def test_without_a_size_what_was_compacted_before_is_still_understood(
     async with engine(tmp_path, board, services, compact_at=LEAST) as one:
         await one.write(f"read this: {LONG}")
         await one.says("I have read it.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
     async with engine(tmp_path, board, services, compact_at=None) as two:
         await two.write("sure?")
         await two.says("Yes.")

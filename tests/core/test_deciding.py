@@ -28,14 +28,14 @@ from askback.domain.card import (
     Notice,
     Redraw,
     Response,
-    reason_field,
-    text_field,
-    vote_field,
+    build_reason_field,
+    build_text_field,
+    build_vote_field,
 )
 from askback.domain.decision import NOT_TO_CANCEL, UNKNOWN
 from askback.domain.form import TextRules
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.interview import settle, start, step
+from askback.domain.interview import apply_action, settle, start_interview
 from askback.domain.policy import Approval, Policy, Who
 from core_cases import ANN, BEN, NOON, ended, form, question
 
@@ -55,7 +55,7 @@ def asked(*questions: Any, who: tuple[Actor, ...] = (ANN,), approval: Approval |
             "id": "ask",
             "place": Place(platform="local", channel="C1"),
             "policy": Policy(who=Who.only(*who), approval=approval),
-            "interview": start(form(*(questions or (PICK,)))),
+            "interview": start_interview(form(*(questions or (PICK,)))),
             "created_at": NOON,
             "post_after": NOON,
             "messages": (CARD, BELOW),
@@ -75,7 +75,7 @@ def done(deed: Deed, by: Actor = ANN, *, turn: int = 0, message: MessageRef | No
 
 def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
     """Decide with access rules that admit no one."""
-    after, response = decision.decided(ask, action, admits=lambda *_: False, ends_any=ends_any)
+    after, response = decision.decide(ask, action, admits=lambda *_: False, ends_any=ends_any)
     if ask is not None and response == Notice(text=ask.policy.words("not_asked"), denied="not_asked"):
         return after, NOT_ASKED
     return after, response
@@ -107,7 +107,7 @@ def test_an_administrator_may_cancel_and_nothing_else(ends_any: bool) -> None:
 def test_nobody_who_is_not_asked_cancels_unless_it_is_said_that_they_may() -> None:
     ask = asked()
     refused = Notice(text=ask.policy.words("not_asked"), denied="not_asked")
-    assert decision.decided(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
+    assert decision.decide(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
 
 
 def test_whoever_asked_may_cancel_and_look_and_not_answer() -> None:
@@ -159,22 +159,25 @@ def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> Non
     for whole in ("rm -rf /", "mkfs"):
         assert ask.card().details == whole
         assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text=whole))
-        ask = ask.evolve(interview=step(ask.interview, done(Next(), turn=ask.interview.turn)))
+        ask = ask.evolve(interview=apply_action(ask.interview, done(Next(), turn=ask.interview.turn)))
     assert ask.card().details is None
     assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card shows everything."))
 
 
 def test_fields_are_opened_and_change_nothing() -> None:
     ask = asked()
-    assert decided(ask, done(OpenTextField())) == (ask, AskText(field=text_field("ask", ask.interview)))
-    assert decided(ask, done(OpenDecline())) == (ask, AskText(field=reason_field("ask", ask.interview)))
+    assert decided(ask, done(OpenTextField())) == (ask, AskText(field=build_text_field("ask", ask.interview)))
+    assert decided(ask, done(OpenDecline())) == (ask, AskText(field=build_reason_field("ask", ask.interview)))
 
 
 def test_what_is_over_says_how_it_ended() -> None:
-    ask = asked(interview=settle(start(form(PICK)), ended("timed_out")))
+    ask = asked(interview=settle(start_interview(form(PICK)), ended("timed_out")))
     card = ask.card()
-    assert decided(ask, done(Choose(index=0))) == (ask, Notice(text=late_answers.over(ask), card=card))
-    assert decided(ask, done(SubmitText(text="Plum"))) == (ask, Notice(text=late_answers.notice(ask), card=card))
+    assert decided(ask, done(Choose(index=0))) == (ask, Notice(text=late_answers.get_closed_notice(ask), card=card))
+    assert decided(ask, done(SubmitText(text="Plum"))) == (
+        ask,
+        Notice(text=late_answers.get_late_text_notice(ask), card=card),
+    )
 
 
 def test_a_step_that_has_passed_is_said_with_the_card_as_it_stands() -> None:
@@ -193,7 +196,7 @@ def test_a_text_against_the_rules_is_kept_and_said_in_its_field() -> None:
     after, response = decided(ask, done(SubmitText(text="Fig")))
     assert after is not None
     assert after.interview.draft.unsent == "Fig"
-    field = text_field("ask", after.interview)
+    field = build_text_field("ask", after.interview)
     assert response == FieldErrors(message="Please write at least 5 characters; it has 3.", field=field)
     assert field.value == "Fig"
 
@@ -225,7 +228,7 @@ def test_a_text_that_is_wrong_before_is_no_error_of_another_click() -> None:
 
 def test_a_vote_that_needs_a_reason_opens_the_field_and_then_says_what_is_wrong_with_it() -> None:
     ask = voted_on()
-    field = vote_field("ask", ask.interview, 1)
+    field = build_vote_field("ask", ask.interview, 1)
     assert decided(ask, done(Choose(index=1))) == (ask, AskText(field=field))
     after, response = decided(ask, done(Choose(index=1, reason=" ")))
     assert after == ask

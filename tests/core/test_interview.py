@@ -20,7 +20,16 @@ from askback.domain.actions import (
     SubmitText,
 )
 from askback.domain.form import Choice, Condition, OutcomeStatus, TextRules, Vote
-from askback.domain.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
+from askback.domain.interview import (
+    Closed,
+    Incomplete,
+    Interview,
+    NotPossible,
+    Stale,
+    apply_action,
+    settle,
+    start_interview,
+)
 from askback.errors import PersonError
 from core_cases import ANN, BEN, NOON, Story, ended, form, question
 
@@ -657,7 +666,7 @@ def test_a_reason_to_decline_has_a_thousand_characters_at_most():
 @pytest.mark.parametrize("status", ["cancelled", "timed_out", "undeliverable"])
 def test_what_was_voted_is_told_however_it_ends(status: OutcomeStatus):
     vote = Vote(by=BEN, choice=Choice(index=0, value="red", label="Red"), at=NOON)
-    over = settle(start(form(COLOUR)).evolve(votes=(vote,)), ended(status))
+    over = settle(start_interview(form(COLOUR)).evolve(votes=(vote,)), ended(status))
     assert over.outcome == ended(status, votes=(vote,))
 
 
@@ -710,7 +719,7 @@ def test_an_interview_survives_a_round_trip_through_json_at_every_step():
 
 
 def test_a_new_interview_stands_at_the_first_question_with_nothing_put_down():
-    interview = start(form(COLOUR, NAME))
+    interview = start_interview(form(COLOUR, NAME))
     assert (interview.phase, interview.current, interview.turn, interview.revision) == ("asking", 0, 0, 0)
     assert interview.missing == (0, 1)
     assert interview.answers == ()
@@ -736,18 +745,18 @@ def test_a_new_interview_stands_at_the_first_question_with_nothing_put_down():
 def test_the_very_same_click_counts_once_and_is_no_error(deed: Deed):
     story = Story(COLOUR, SIZE)
     action = story.action(deed).evolve(delivery="1")
-    once = step(story.now, action)
+    once = apply_action(story.now, action)
     assert once != story.now
-    assert step(once, action) == once
-    moved = once if once.phase == "closed" else step(once, story.action(Review(), turn=once.turn))
-    assert step(moved, action) == moved, "also when others have gone on meanwhile"
+    assert apply_action(once, action) == once
+    moved = once if once.phase == "closed" else apply_action(once, story.action(Review(), turn=once.turn))
+    assert apply_action(moved, action) == moved, "also when others have gone on meanwhile"
 
 
 def test_another_click_on_a_step_that_has_passed_is_told_so():
     story = Story(COLOUR, SIZE)
-    once = step(story.now, story.action(Choose(index=1)).evolve(delivery="1"))
+    once = apply_action(story.now, story.action(Choose(index=1)).evolve(delivery="1"))
     with pytest.raises(Stale):
-        step(once, story.action(Choose(index=1)).evolve(delivery="2"))
+        apply_action(once, story.action(Choose(index=1)).evolve(delivery="2"))
 
 
 def test_a_click_that_was_refused_is_refused_again():
@@ -755,13 +764,13 @@ def test_a_click_that_was_refused_is_refused_again():
     action = story.action(Submit()).evolve(delivery="1")
     for _ in range(2):
         with pytest.raises(Incomplete):
-            step(story.now, action)
+            apply_action(story.now, action)
 
 
 def test_opening_a_field_changes_nothing_however_often():
     story = Story(COLOUR)
     action = story.action(OpenTextField()).evolve(delivery="1")
-    assert step(story.now, action) == story.now
+    assert apply_action(story.now, action) == story.now
 
 
 @pytest.mark.parametrize(("voters", "kept"), [(0, 20), (5, 20), (6, 24), (50, 200)])
@@ -770,11 +779,11 @@ def test_the_last_twenty_clicks_that_counted_are_kept_or_four_for_each_who_voted
     votes = tuple(Vote(by=ANN.evolve(id=f"U{number}"), choice=red, at=NOON) for number in range(voters))
     story = Story(COLOUR, SIZE)
     first, *others, last = map(str, range(kept + 1))
-    full = step(
+    full = apply_action(
         story.now.evolve(votes=votes, deliveries=(first, *others[:-1])),
         story.action(Next()).evolve(delivery=others[-1]),
     )
     assert full.deliveries == (first, *others)
-    assert step(full, story.action(Back(), turn=full.turn).evolve(delivery=first)) == full
-    later = step(full, story.action(Back(), turn=full.turn).evolve(delivery=last))
+    assert apply_action(full, story.action(Back(), turn=full.turn).evolve(delivery=first)) == full
+    later = apply_action(full, story.action(Back(), turn=full.turn).evolve(delivery=last))
     assert later.deliveries == (*others, last)

@@ -31,10 +31,19 @@ from askback.domain.actions import (
 )
 from askback.domain.actions import SubmitText as WriteIn
 from askback.domain.ask import new_ask_id
-from askback.domain.card import Card, draw, text_field
+from askback.domain.card import Card, build_card, build_text_field
 from askback.domain.form import Condition, Form, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Closed, Incomplete, Interview, NotPossible, Stale, settle, start, step
+from askback.domain.interview import (
+    Closed,
+    Incomplete,
+    Interview,
+    NotPossible,
+    Stale,
+    apply_action,
+    settle,
+    start_interview,
+)
 from askback.errors import PersonError
 from core_cases import ANN, BEN, EVERYBODY, NOON, ended, form, options, question
 from core_forms import forms
@@ -90,7 +99,7 @@ class Room(RuleBasedStateMachine):
     @initialize(asked=forms())
     def ask(self, asked: Form) -> None:
         self.form = asked
-        self.interview = start(asked)
+        self.interview = start_interview(asked)
         self.accounts = [
             Account({i for i, option in enumerate(one.options) if option.value in one.default})
             for one in asked.questions
@@ -113,7 +122,7 @@ class Room(RuleBasedStateMachine):
         return Screen(person, now.turn, now.revision, card, now.current, shown, shown, shown)
 
     def card(self) -> Card:
-        return draw("ask", self.interview, EVERYBODY)
+        return build_card("ask", self.interview, EVERYBODY)
 
     @property
     def is_asking(self) -> bool:
@@ -126,7 +135,7 @@ class Room(RuleBasedStateMachine):
         """Apply an action; check that a refused one changes nothing, and gives a reason in words."""
         before = self.interview
         try:
-            self.interview = step(before, action)
+            self.interview = apply_action(before, action)
         except PersonError as refused:
             self.check_refusal(before, action, refused)
             return type(refused)
@@ -151,10 +160,10 @@ class Room(RuleBasedStateMachine):
         now = self.interview
         assert now.revision >= before.revision
         assert now.turn >= before.turn
-        was, is_now = (draw("ask", one, EVERYBODY) for one in (before, now))
+        was, is_now = (build_card("ask", one, EVERYBODY) for one in (before, now))
         if now.revision == before.revision:
             assert is_now == was
-            assert text_field("ask", now) == text_field("ask", before)
+            assert build_text_field("ask", now) == build_text_field("ask", before)
         if (now.phase, now.current) != (before.phase, before.current):
             assert now.turn > before.turn
 
@@ -383,7 +392,7 @@ class Room(RuleBasedStateMachine):
     def every_state_can_be_left(self) -> None:
         if self.interview.phase != "closed":
             assert answer_by_what_the_card_offers(self.interview).outcome is not None
-            cancelled = step(self.interview, self.action(BEN, Cancel(), self.interview.turn))
+            cancelled = apply_action(self.interview, self.action(BEN, Cancel(), self.interview.turn))
             assert cancelled.outcome is not None
             assert cancelled.outcome.status == "cancelled"
 
@@ -392,10 +401,12 @@ def answer_by_what_the_card_offers(interview: Interview) -> Interview:
     """Answer an interview using only what the card shows."""
 
     def does(deed: Deed, ticks: Select | None = None) -> Interview:
-        return step(interview, Action(ask_id="ask", actor=CLEO, at=NOON, turn=card.turn, deed=deed, ticks=ticks))
+        return apply_action(
+            interview, Action(ask_id="ask", actor=CLEO, at=NOON, turn=card.turn, deed=deed, ticks=ticks)
+        )
 
     for _ in range(40):
-        card = draw("ask", interview, EVERYBODY)
+        card = build_card("ask", interview, EVERYBODY)
         if card.view == "ended":
             assert card.ending is not None
             assert card.ending.status == "answered"
@@ -416,7 +427,7 @@ def answer_by_what_the_card_offers(interview: Interview) -> Interview:
 
 
 Room.TestCase.settings = settings(
-    deadline=None, max_examples=120, stateful_step_count=50, suppress_health_check=list(HealthCheck)
+    deadline=None, max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck)
 )
 TestRoom = Room.TestCase
 
@@ -429,7 +440,7 @@ class Toggle:
     option: int
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_ticks_of_several_people_commute(data: st.DataObject):
     defaults = data.draw(st.sets(st.integers(0, 5)))
@@ -446,7 +457,7 @@ def test_ticks_of_several_people_commute(data: st.DataObject):
     ends: set[tuple[int, ...]] = set()
     for _ in range(3):
         queue = {person: list(mine) for person, mine in toggles.items()}
-        interview = start(form(asked))
+        interview = start_interview(form(asked))
         seen = {person: set(defaults) for person in PEOPLE}
         clock = itertools.count()
         while any(queue.values()):
@@ -455,7 +466,7 @@ def test_ticks_of_several_people_commute(data: st.DataObject):
             deed = Select(
                 chosen=tuple(seen[person]), base=tuple(sorted(defaults)), revision=0, order=float(next(clock))
             )
-            interview = step(interview, Action(ask_id="ask", actor=person, at=NOON, turn=0, deed=deed))
+            interview = apply_action(interview, Action(ask_id="ask", actor=person, at=NOON, turn=0, deed=deed))
         ends.add(interview.draft.chosen)
     expected = set(defaults)
     for mine in toggles.values():
@@ -464,7 +475,7 @@ def test_ticks_of_several_people_commute(data: st.DataObject):
     assert ends == {tuple(sorted(expected))}
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     first=st.sets(st.integers(0, 5)),
     ann=st.sets(st.integers(0, 5)),
@@ -479,11 +490,11 @@ def test_two_people_who_toggle_different_options_get_the_same_in_either_order(
     ends: list[tuple[int, ...]] = []
     for order in ((ANN, ann, BEN, ben), (BEN, ben, ANN, ann)):
         one, ones, other, others = order
-        interview = start(asked)
+        interview = start_interview(asked)
         for who, toggled in ((one, ones), (other, others)):
             base = set(interview.draft.chosen) if redrawn else first
             deed = Select(chosen=tuple(base ^ toggled), base=tuple(base), revision=interview.revision if redrawn else 0)
-            interview = step(interview, Action(ask_id="ask", actor=who, at=NOON, turn=0, deed=deed))
+            interview = apply_action(interview, Action(ask_id="ask", actor=who, at=NOON, turn=0, deed=deed))
         ends.append(interview.draft.chosen)
     assert ends[0] == ends[1] == tuple(sorted(first ^ ann ^ ben))
 
@@ -495,13 +506,13 @@ def test_ids_of_asks_are_unique_unguessable_and_short_enough_for_every_platform(
     assert all(one.replace("-", "").replace("_", "").isalnum() for one in ids)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(asked=forms(), status=st.sampled_from(["timed_out", "cancelled", "declined", "undeliverable"]))
 def test_an_ask_that_nobody_answers_ends_typed_and_without_answers_even_with_defaults(asked: Form, status: str):
-    interview = settle(start(asked), ended(status))  # type: ignore[arg-type]
+    interview = settle(start_interview(asked), ended(status))  # type: ignore[arg-type]
     assert interview.outcome is not None
     assert (interview.phase, interview.outcome.status, interview.outcome.answers) == ("closed", status, ())
-    card = draw("ask", interview, EVERYBODY)
+    card = build_card("ask", interview, EVERYBODY)
     assert card.view == "ended"
     assert (card.can_submit, card.can_go_back, card.can_go_on, card.custom) == (False, False, False, False)
 
@@ -514,7 +525,7 @@ def test_the_walk_over_a_card_finds_the_end_of_a_form():
         Question(id="c", prompt="c?", options=options("X"), allow_custom=False),
         question("d"),
     )
-    outcome = answer_by_what_the_card_offers(start(asked)).outcome
+    outcome = answer_by_what_the_card_offers(start_interview(asked)).outcome
     assert outcome is not None
     assert [(answer.question_id, answer.labels) for answer in outcome.answers] == [
         ("a", ("Two",)),

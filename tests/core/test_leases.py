@@ -31,22 +31,22 @@ async def test_a_text_that_takes_longer_than_a_lease_is_said_by_the_agent_alone(
         await asyncio.sleep(LONGER)
         assert not board.said, "the outbox said it, too"
         board.holds["finish"].set()
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
         assert board.texts() == ["Hello, Ann."]
-        assert await one.store.next_due() is None
+        assert await one.store.time_until_due() is None
 
 
 async def test_a_text_that_takes_longer_than_a_lease_is_delivered_once(tmp_path: Path, board: Board) -> None:
-    board.holds["say"] = asyncio.Event()
+    board.holds["post"] = asyncio.Event()
     async with engine(tmp_path, board) as one, engine(tmp_path, board, work=False) as other:
         await queued(one.store)
         one.worker.wake()
-        await board.until(lambda: "say" in board.calls)
+        await board.until(lambda: "post" in board.calls)
         await asyncio.sleep(LONGER)
         assert await other.store.lease(1) == ()
-        board.holds["say"].set()
+        board.holds["post"].set()
         await board.until(board.texts)
-        assert board.calls.count("say") == 1
+        assert board.calls.count("post") == 1
 
 
 async def test_who_cannot_renew_a_lease_lets_go_before_somebody_else_may_take_it(tmp_path: Path, board: Board) -> None:
@@ -60,7 +60,7 @@ async def test_who_cannot_renew_a_lease_lets_go_before_somebody_else_may_take_it
                 await asyncio.Event().wait()
         assert asyncio.get_running_loop().time() - began < LEASE_SECONDS
         assert await other.store.lease(1) == ()
-        pause = await other.store.next_due()
+        pause = await other.store.time_until_due()
         assert pause is not None
         await asyncio.sleep(pause.total_seconds())
         (again,) = await other.store.lease(1)
@@ -70,9 +70,9 @@ async def test_who_cannot_renew_a_lease_lets_go_before_somebody_else_may_take_it
 async def test_a_text_waits_for_those_before_it_and_for_none_behind_it(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
         first, second = await queued(one.store), await queued(one.store, "second")
-        assert not await one.store.text_waits(first, before="first")
-        assert await one.store.text_waits(second, before="second")
-        assert await one.store.text_waits(second, before="not queued yet")
+        assert not await one.store.has_earlier_text(first, before="first")
+        assert await one.store.has_earlier_text(second, before="second")
+        assert await one.store.has_earlier_text(second, before="not queued yet")
 
 
 async def queued(store: Store, name: str = "first") -> str:
@@ -80,5 +80,5 @@ async def queued(store: Store, name: str = "first") -> str:
     heard = IncomingMessage(place=HERE, author=ANN, text="hello", dedupe_key=name, at=utc_now())
     received = await store.receive(heard, begin=True)
     assert received is not None
-    await store.queue(OutgoingMessage(target=name, text=name, markdown=False), received.conversation.id)
+    await store.enqueue_message(OutgoingMessage(target=name, text=name, markdown=False), received.conversation.id)
     return received.conversation.id

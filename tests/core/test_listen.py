@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from askback.runtime import connection_limits, http_server
-from askback.runtime.http_server import listening
+from askback.network import connection_limits, http_server
+from askback.network.http_server import serve_http
 from askback.settings.address import Address
 
 HERE = Address(host="127.0.0.1", port=0)
@@ -70,7 +70,7 @@ async def served() -> AsyncGenerator[Served]:
     one = Served(0)
     application = web.Application()
     application.add_routes([web.route("*", "/", one.page), web.get("/slow", one.slow)])
-    async with listening(application, HERE) as address:
+    async with serve_http(application, HERE) as address:
         one.port = address.port
         yield one
 

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.text.literal import breaking, cut, fit, isolated, literal, one_line, pieces, size, visible
+from askback.text.literal import (
+    find_break,
+    fit_line,
+    isolate_direction,
+    replace_controls,
+    split_text,
+    to_literal,
+    to_single_line,
+    truncate,
+    utf16_length,
+)
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 WILD = st.text(st.one_of(st.characters(), st.sampled_from(BIDI + "\0\r\n \u0301\u200d\ufe0f\U0001f469a")))
@@ -15,39 +25,39 @@ TURNED = st.text(st.sampled_from(BIDI + "ab \n"), max_size=400)
 
 @given(WILD | TURNED, st.integers(1, 120))
 def test_a_label_fits_whatever_is_in_it(text: str, longest: int) -> None:
-    made = fit(text, longest)
-    assert size(made) <= longest
-    assert made == isolated(one_line(text)) or "…" in made
+    made = fit_line(text, longest)
+    assert utf16_length(made) <= longest
+    assert made == isolate_direction(to_single_line(text)) or "…" in made
 
 
 @pytest.mark.parametrize("longest", [1, 2, 24, 100])
 def test_a_label_of_nothing_but_directions_ends(longest: int) -> None:
-    assert size(fit("\u202e" * 2000 + "z", longest)) <= longest
+    assert utf16_length(fit_line("\u202e" * 2000 + "z", longest)) <= longest
 
 
 @given(WILD, st.integers(-3, 80))
 def test_a_beginning_is_a_beginning(text: str, longest: int) -> None:
-    made = cut(text, longest)
+    made = truncate(text, longest)
     assert text.startswith(made)
-    assert longest <= 0 or size(made) <= max(longest, 0)
+    assert longest <= 0 or utf16_length(made) <= max(longest, 0)
 
 
 @given(WILD | st.text("ab \n", max_size=400), st.integers(4, 60))
 def test_pieces_lose_nothing(text: str, longest: int) -> None:
-    text = visible(text)
-    made = list(pieces(text, longest))
+    text = replace_controls(text)
+    made = list(split_text(text, longest))
     assert "".join(made) == text
-    assert all(0 < size(piece) <= longest for piece in made)
+    assert all(0 < utf16_length(piece) <= longest for piece in made)
 
 
 def test_a_text_breaks_at_lines_and_words_where_it_can() -> None:
-    assert breaking("aaa bbb\nccc ddd", 10) == len("aaa bbb\n")
-    assert breaking("aaa bbb ccc", 9) == len("aaa bbb ")
-    assert breaking("aaaaaaaaaaa", 9) == 9
-    assert breaking("short", 5) == 5
-    assert breaking("ab\U0001f469\u200d\U0001f469", 4) == 2
+    assert find_break("aaa bbb\nccc ddd", 10) == len("aaa bbb\n")
+    assert find_break("aaa bbb ccc", 9) == len("aaa bbb ")
+    assert find_break("aaaaaaaaaaa", 9) == 9
+    assert find_break("short", 5) == 5
+    assert find_break("ab\U0001f469\u200d\U0001f469", 4) == 2
 
 
 @given(WILD)
 def test_a_literal_text_can_be_sent(text: str) -> None:
-    literal(text).encode()
+    to_literal(text).encode()

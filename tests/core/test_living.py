@@ -14,8 +14,8 @@ from askback.domain.conversation import (
     HistoryMessage,
     IncomingMessage,
     Message,
+    MessageResult,
     OutgoingMessage,
-    Taken,
     ToolCall,
     TurnEnd,
 )
@@ -23,6 +23,7 @@ from askback.domain.form import Form, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Who
 from askback.internal.clock import utc_now
+from askback.manager import new_ask, new_policy
 from askback_local.model.script import Fault, turn
 from askback_local.services import Services
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually, last_request, question, results
@@ -35,10 +36,10 @@ def texts(services: Services) -> list[str]:
     return [block["text"] for one in last_request(services) for block in one["content"] if block["type"] == "text"]
 
 
-async def hear(one: Engine, text: str, *, author: Actor = ANN, place: Place = HERE, **more: object) -> Taken:
+async def hear(one: Engine, text: str, *, author: Actor = ANN, place: Place = HERE, **more: object) -> MessageResult:
     key = str(more.pop("key", None) or f"{text}:{utc_now()}")
     heard = IncomingMessage(place=place, author=author, text=text, dedupe_key=key, at=utc_now()).evolve(**more)
-    taken = await one.reception.hear(heard, begin=True)
+    taken = await one.reception.receive(heard, begin=True)
     one.worker.wake()
     return taken
 
@@ -57,7 +58,7 @@ async def test_a_stop_ends_a_turn_in_the_middle_and_says_who_stopped_it(
         await one.says("A text that ")  # everything that comes before the stall
         assert await one.stop(ANN) is None
         await one.says("Stopped by Ann.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
         await one.write("what about apples?")
         await one.says("A text that comes to its end.")
         assert texts(services) == [
@@ -108,7 +109,7 @@ async def test_where_nothing_goes_on_there_is_nothing_to_stop(tmp_path: Path, bo
         assert await one.stop(ANN) == "There is nothing to stop here."
         await one.write("hello")
         await one.says("Hi.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
         assert await one.stop(ANN) == "There is nothing to stop here."
 
 
@@ -177,14 +178,14 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
     """The other order of the race: the model has answered, and the stop is committed first."""
     async with engine(tmp_path, board, services, work=False) as one:
         await hear(one, "hello")
-        conversation = await one.store.conversation(HERE)
+        conversation = await one.store.find_conversation(HERE)
         assert conversation is not None
         begun = await one.store.begin_turn(conversation.id, lambda *_: Message(seq=0, role="user", content=()))
         assert begun is not None
-        ask = one.manager.new_ask(
+        ask = new_ask(
             Form(questions=(Question(id="q", prompt="Go on?", options=()),)),
             to=HERE,
-            policy=one.manager.policy(Who.only(ANN), None),
+            policy=new_policy(Who.only(ANN), None),
             conversation_id=conversation.id,
         )
         end = TurnEnd(
@@ -198,9 +199,9 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
         )
         assert await one.store.stop(conversation.id, ANN) is not None
         assert await one.store.end_turn(end, one.manager.limits) is None
-        assert await one.store.pending() == ()
+        assert await one.store.list_open() == ()
         assert [item.target for item in await one.store.lease(10)] == [f"stop:{conversation.id}:0"]
-        assert (await one.store.spent(conversation.id)).conversation == 7, "what it cost counts all the same"
+        assert (await one.store.get_usage(conversation.id)).conversation == 7, "what it cost counts all the same"
         assert await one.store.runnable(utc_now()) == ()
 
 
@@ -228,7 +229,7 @@ async def test_the_budget_of_a_day_holds_for_all_conversations(
     async with engine(tmp_path, board, services, budget=Budget(day=1)) as one:
 
         async def counted() -> int:
-            return (await one.store.spent("another")).today
+            return (await one.store.get_usage("another")).today
 
         await one.write("hello")
         await eventually(counted)
@@ -262,7 +263,7 @@ async def test_a_stranger_is_told_once_and_costs_nothing(tmp_path: Path, board: 
         taken = await hear(one, "hello", author=BEN)
         assert (taken.new, taken.notice) == (False, "I may not talk with you. Whoever runs me can allow it.")
         assert (await hear(one, "hello?", author=BEN)).notice is None
-        assert await one.store.conversation(HERE) is None
+        assert await one.store.find_conversation(HERE) is None
         assert not services.model.log
 
 
@@ -300,14 +301,14 @@ async def test_mentioned_in_the_middle_of_a_thread_it_reads_what_came_before(
         ]
         await one.write("sure?")
         await one.says("Yes.")
-        assert board.calls.count("earlier") == 1
+        assert board.calls.count("read") == 1
 
 
 async def test_where_it_may_not_read_the_model_is_told_so(tmp_path: Path, board: Board, services: Services) -> None:
     from askback.ports.platform import DeliveryError
 
     services.model.script(turn("I cannot see it."))
-    board.faults["earlier"].append(DeliveryError("the bot is not in this channel."))
+    board.faults["read"].append(DeliveryError("the bot is not in this channel."))
     async with engine(tmp_path, board, services) as one:
         await hear(one, "what now?", midway=True)
         await one.says("I cannot see it.")
@@ -335,14 +336,14 @@ async def test_what_rested_long_enough_is_deleted_and_what_waits_is_kept(
         await one.says("Thanks.")
 
         async def rests() -> bool:
-            return not await one.store.runnable(utc_now()) and await one.store.next_due() is None
+            return not await one.store.runnable(utc_now()) and await one.store.time_until_due() is None
 
         await eventually(rests)
         assert (await one.store.prune(utc_now() - timedelta(hours=1), 10)).conversations == 0
         pruned = await one.store.prune(utc_now() + timedelta(hours=1), 10)
         assert (pruned.conversations, pruned.asks) == (2, 1)
-        assert await one.store.conversation(HERE) is None
-        assert await one.store.conversation(done) is None
-        assert await one.store.conversation(waiting) is not None
+        assert await one.store.find_conversation(HERE) is None
+        assert await one.store.find_conversation(done) is None
+        assert await one.store.find_conversation(waiting) is not None
         assert await one.store.get(card.id) is None
-        assert len(await one.store.pending()) == 1
+        assert len(await one.store.list_open()) == 1

@@ -26,7 +26,7 @@ from askback.observability.logs import configure_logging
 from askback.observability.repeats import MOST, PERIOD_SECONDS
 from askback.settings.loader import TomlSettings
 from askback.store.sqlite.database import SqliteDatabase
-from askback.text.redaction import HIDDEN, hide, redacted
+from askback.text.redaction import REDACTED_TEXT, redact, register_secrets
 from telemetry_backend import reported
 
 TEXT = "marked text of a person"
@@ -81,6 +81,15 @@ def test_a_record_is_a_sentence_with_fields(capsys: pytest.CaptureFixture[str]) 
     line = capsys.readouterr().err
     assert line.endswith(' INFO    A question was answered.  action=ask_settled why="two \\"words\\"" ms=4.5\n')
     assert line[:4].isdigit()
+
+
+def test_a_field_of_any_name_and_kind_is_one_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("INFO")
+    fields = {"odd name\n": 1, "done": True, "event": "mine", "_name": "n", "path": "C:\\a b", "said": "a\nb"}
+    library.warning("It works.", extra=fields)
+    (line,) = capsys.readouterr().err.splitlines()
+    pairs = r'odd_name\n=1 done=true event=mine _name=n path="C:\\a b" said=a\nb logger=somebody.elses'
+    assert line.endswith(f"WARNING It works.  {pairs}")
 
 
 def test_hostile_text_ends_no_line_and_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +158,7 @@ def test_a_known_secret_is_in_no_part_of_a_record(capsys: pytest.CaptureFixture[
     log.error("%s and %r", secret, {"a": secret}, exc_info=error, extra={"field": secret, "all": [secret]})
     library.warning("GET /?q=pass%%20w%%C3%%B6rd%%2Fwith%%5Ceverything %s", json.dumps(secret), exc_info=error)
     shown = capsys.readouterr().err
-    assert shown.count(HIDDEN) >= 6
+    assert shown.count(REDACTED_TEXT) >= 6
     for part in ("pass w", "pass%20w", "everything"):
         assert part not in shown
 
@@ -186,9 +195,9 @@ def test_what_has_the_shape_of_a_secret_is_hidden(capsys: pytest.CaptureFixture[
     ],
 )
 def test_what_stands_under_the_name_of_a_secret_is_hidden_and_nothing_else(text: str) -> None:
-    assert "s3cr3t" not in redacted(text)
-    assert HIDDEN in redacted(text)
-    assert "hello" in redacted(text)
+    assert "s3cr3t" not in redact(text)
+    assert REDACTED_TEXT in redact(text)
+    assert "hello" in redact(text)
 
 
 @pytest.mark.parametrize(
@@ -203,18 +212,18 @@ def test_what_stands_under_the_name_of_a_secret_is_hidden_and_nothing_else(text:
     ],
 )
 def test_nothing_else_is_hidden(text: str) -> None:
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 def test_a_long_text_is_cut_after_its_secrets_and_not_through_one(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("INFO")
     secret = "long-" + "s" * 60
-    hide(secret)
+    register_secrets(secret)
     for shift in range(0, 66, 13):
         log.info("%s%s", "x" * shift, f"{secret} " * 3000)
     log.info("y" * 50_000)
     shown = capsys.readouterr().err
-    assert HIDDEN in shown
+    assert REDACTED_TEXT in shown
     assert "long-" not in shown
     assert "sss" not in shown
     assert "… (50000 characters)" in shown
@@ -242,13 +251,13 @@ def test_a_long_text_is_cut_after_its_secrets_and_not_through_one(capsys: pytest
 )
 def test_a_hostile_text_does_not_hold_up_the_program(part: str) -> None:
     began = time.monotonic()
-    redacted((part * 80_000)[:80_000])
+    redact((part * 80_000)[:80_000])
     assert time.monotonic() - began < 5, "its square would take minutes"
 
 
 def test_what_is_too_short_for_a_secret_hides_nothing() -> None:
-    hide("", "a", "abc")
-    assert redacted("an abc of a") == "an abc of a"
+    register_secrets("", "a", "abc")
+    assert redact("an abc of a") == "an abc of a"
 
 
 def test_words_of_errors_that_may_quote_somebody_are_withheld_above_debug(capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,7 +327,7 @@ def test_libraries_are_heard_from_warnings_on_unless_at_debug(capsys: pytest.Cap
 
 
 def test_a_warning_of_python_is_a_record(capsys: pytest.CaptureFixture[str]) -> None:
-    hide("t0p-secret")
+    register_secrets("t0p-secret")
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         configure_logging("INFO")
@@ -344,7 +353,7 @@ async def test_an_error_that_nobody_waited_for_is_a_record(capsys: pytest.Captur
 
 
 def test_what_ends_the_process_or_a_thread_is_a_record(capsys: pytest.CaptureFixture[str]) -> None:
-    hide("t0p-secret")
+    register_secrets("t0p-secret")
     logs.catch_crashes()
     error = failing(OSError("t0p-secret"))
     sys.excepthook(type(error), error, error.__traceback__)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from askback.domain.access import Access
 from askback.domain.actions import Cancel, Choose, OpenTextField, Select, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.card import AskText, FieldErrors, Notice, Redraw
@@ -205,7 +206,7 @@ async def test_a_stranger_changes_nothing_and_gets_a_private_notice(tmp_path: Pa
             drawn_revision=0,
             messages=(MessageRef(channel="C1", id="1"),),
             posted_at=newest.posted_at,
-            policy=card.policy.later(newest.posted_at - card.posted_at),
+            policy=card.policy.postpone(newest.posted_at - card.posted_at),
         )
         asking.cancel()
 
@@ -237,7 +238,7 @@ async def test_a_timeout_is_nobody_answered_typed_and_the_card_is_settled(tmp_pa
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=3600))
         (card,) = await one.asked()
         await passes(one, card)
-        one.manager.nudge()
+        one.worker.wake()
         outcome = await asking
         assert (outcome.status, outcome.answers, outcome.by) == ("timed_out", (), None)
         await board.until(lambda: board.cards() and not board.open())
@@ -272,8 +273,8 @@ async def test_cancel_and_reject_end_an_ask_once(tmp_path: Path, board: Board) -
         first, second = await one.asked(2)
         assert await one.manager.cancel(first.id, by=BEN, reason="not needed any more") is True
         assert await one.manager.cancel(first.id) is False
-        assert await one.manager.reject(first.id, "late") is False
-        assert await one.manager.reject(second.id, "the bot was removed") is True
+        assert await one.manager.cancel(first.id, reason="late", undeliverable=True) is False
+        assert await one.manager.cancel(second.id, reason="the bot was removed", undeliverable=True) is True
         assert await one.manager.cancel("nobody knows it") is False
         outcomes = await asyncio.gather(*asking)
         assert {(outcome.status, outcome.reason) for outcome in outcomes} == {
@@ -358,7 +359,7 @@ async def test_a_click_on_an_unknown_message_of_a_known_ask_makes_it_the_live_on
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(SEVERAL, to=HERE, who=ONLY_ANN))
         (card,) = await one.asked()
-        stray = board.post(type(board.messages["1"])(HERE, card.id, "", card))
+        stray = board.add(type(board.messages["1"])(HERE, card.id, "", card))
         await one.press(card, Select(chosen=(0,), base=(), revision=0), message=stray)
         await board.until(lambda: list(board.messages) == [stray.id])
         await one.press(card, Submit())
@@ -371,12 +372,12 @@ async def test_a_message_clicked_while_another_is_being_drawn_stays_the_live_one
         (card,) = await one.asked()
         board.holds["show"] = asyncio.Event()
         await one.press(card, Select(chosen=(0,), base=(), revision=0), draw=False)
-        await one.manager.hand_over(card.id)
+        await one.manager.cards.leave_to_outbox(card.id)
         await board.until(lambda: board.calls.count("show") == 2)
-        stray = board.post(type(board.messages["1"])(HERE, card.id, "", card))
+        stray = board.add(type(board.messages["1"])(HERE, card.id, "", card))
         await one.press(card, Submit(), message=stray, draw=False)
         board.holds.pop("show").set()
-        await one.manager.hand_over(card.id)
+        await one.manager.cards.leave_to_outbox(card.id)
         await board.until(lambda: list(board.messages) == [stray.id] and not board.open())
         assert (await asking).status == "answered"
 
@@ -424,28 +425,33 @@ async def test_whoever_asked_and_an_administrator_may_cancel_and_nothing_else(tm
         assert (await first).status == "cancelled"
         second = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN, timeout=None))
         (card,) = await one.asked()
-        one.manager.may_end = lambda actor: actor.id == BEN.id
+        one.manager.access.add(board.name, Access(open=True, admins=(BEN.id,)), board.groups)
         assert isinstance(await one.press(card, Choose(index=0), BEN), Notice)
         await one.press(card, Cancel(), BEN)
         assert (await second).by == BEN
 
 
-async def test_for_which_groups_an_ask_is_is_looked_up_once(
+async def test_a_click_without_groups_gets_those_of_the_ask_and_a_card_shown_here_needs_no_query(
     tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    board.groups.in_events = False
     who = Who(groups=("G1",))
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=who))
         (card,) = await one.asked()
         await board.until(lambda: board.open())
-        assert await one.manager.groups("of nobody") == ()
+        access = one.manager.access
+        assert (await access.identify(ANN, "of nobody")).people == (ANN,)
+        assert board.groups.resolved == []
 
         async def nothing(*_: object) -> None:
             raise AssertionError("a click on a card that was shown here looks nothing up")
 
         with monkeypatch.context() as patch:
             patch.setattr(Store, "get", nothing)
-            assert await one.manager.groups(card.id) == ("G1",)
+            await access.identify(ANN, card.id)
+        assert board.groups.resolved == [("G1",)]
         asking.cancel()
     async with engine(tmp_path, board) as restarted:
-        assert await restarted.manager.groups(card.id) == ("G1",)
+        await restarted.manager.access.identify(ANN, card.id)
+        assert board.groups.resolved == [("G1",), ("G1",)]

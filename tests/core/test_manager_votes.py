@@ -21,9 +21,10 @@ from askback.domain.identity import MessageRef
 from askback.domain.policy import OWN_REQUEST, Approval, Policy, Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
+from askback.manager import new_ask, new_policy
 from askback.ports.platform import RetryableError
 from askback.store.schema import asks
-from askback.tools import TOOLS, tool_named
+from askback.tools import TOOLS, get_tool
 from core_engine import ANN, BEN, HERE, Board, Engine, engine, eventually
 
 pytestmark = pytest.mark.usefixtures("stored")
@@ -132,7 +133,6 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
 async def test_members_of_a_group_decide_as_long_as_they_are_in_it(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         asking, card = await asked(one, who=Who(groups=("G1",)))
-        assert await one.manager.groups(card.id) == ("G1",)
         member = ANN.evolve(groups=("G1",))
         left = await one.press(card, YES, ANN)
         assert isinstance(left, Notice)
@@ -232,7 +232,7 @@ async def bring_forward(one: Engine, card: Ask) -> None:
         return ask.evolve(policy=ask.policy.evolve(reminders=moments)), None
 
     await one.store.decide(card.id, sooner)
-    one.manager.nudge()
+    one.worker.wake()
 
 
 async def test_those_who_are_missing_are_reminded_at_once_when_the_time_has_come(tmp_path: Path, board: Board) -> None:
@@ -263,7 +263,7 @@ async def test_a_reminder_that_comes_due_before_the_card_stands_comes_once_it_do
             return utc_now() > due
 
         await eventually(has_come)
-        assert not await one.manager.attend(ask.id), "nobody sees it, so nobody is reminded"
+        assert not await one.manager.deadlines.apply(ask.id), "nobody sees it, so nobody is reminded"
         board.holds.pop("show").set()
         await one.says("Reminder:")
         assert asyncio.get_running_loop().time() - began < 20, "not when the outbox is looked at anyway"
@@ -276,14 +276,14 @@ async def test_a_reminder_that_comes_due_before_the_card_stands_comes_once_it_do
 
 async def test_an_ask_that_an_earlier_release_had_due_is_looked_at_once(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
-        policy = one.manager.policy(Who.only(BEN), None, remind=(0.01,))
-        ask = await one.manager.put(one.manager.new_ask(DEPLOY, to=HERE, policy=policy))
+        policy = new_policy(Who.only(BEN), None, remind=(0.01,))
+        ask = await one.manager.submit(new_ask(DEPLOY, to=HERE, policy=policy))
         await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - as an earlier release has it
             lambda connection: connection.execute(update(asks).values(attend_at=1)).rowcount
         )
-        assert await one.store.due() == (ask.id,)
-        assert not await one.manager.attend(ask.id)
-        assert await one.store.due() == ()
+        assert await one.store.list_due() == (ask.id,)
+        assert not await one.manager.deadlines.apply(ask.id)
+        assert await one.store.list_due() == ()
 
 
 async def test_after_a_while_further_people_are_asked_and_may_decide(tmp_path: Path, board: Board) -> None:
@@ -321,7 +321,7 @@ async def test_of_what_is_decided_nobody_is_reminded(tmp_path: Path, board: Boar
         await one.press(card, YES, ANN)
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
         await come(card, LATER)
-        assert not await one.manager.attend(card.id)
+        assert not await one.manager.deadlines.apply(card.id)
         await one.worker.finish(30)
         assert board.said == []
 
@@ -329,18 +329,18 @@ async def test_of_what_is_decided_nobody_is_reminded(tmp_path: Path, board: Boar
 async def test_a_reminder_that_was_queued_already_is_not_said_of_what_was_decided_a_moment_ago(
     tmp_path: Path, board: Board
 ) -> None:
-    board.faults["say"].append(RetryableError("the platform is away", LATER))
+    board.faults["post"].append(RetryableError("the platform is away", LATER))
     async with engine(tmp_path, board) as one:
         asking, card = await asked(one, TWO.evolve(quorum=1), remind=(SOON,))
-        await board.until(lambda: "say" in board.calls)
+        await board.until(lambda: "post" in board.calls)
         await one.press(card, YES, ANN)
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
 
         async def nothing_waits() -> bool:
-            return await one.store.next_due() is None
+            return await one.store.time_until_due() is None
 
         await eventually(nothing_waits)
-        assert board.calls.count("say") == 1
+        assert board.calls.count("post") == 1
         assert board.said == []
 
 
@@ -357,7 +357,7 @@ async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start
         await two.worker.finish(30)
         kept = await two.manager.get(card.id)
         assert kept is not None
-        assert kept.policy.next_moment is None
+        assert kept.policy.next_due_at is None
     assert len(board.said) <= said + 1
     assert board.said[-1].mention is not None
     assert board.said[-1].mention.includes(DEE)
@@ -368,7 +368,7 @@ async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start
 
 async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        ask = await one.manager.put(one.manager.new_ask(DEPLOY, to=HERE, policy=one.manager.policy(Who.only(ANN), 600)))
+        ask = await one.manager.submit(new_ask(DEPLOY, to=HERE, policy=new_policy(Who.only(ANN), 600)))
 
         def older(connection: Any) -> None:
             row = connection.execute(select(asks).where(asks.c.id == ask.id)).mappings().one()
@@ -394,7 +394,7 @@ async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board:
 async def test_a_tool_that_asks_is_told_the_option_that_people_agreed_on(
     tmp_path: Path, board: Board, name: str
 ) -> None:
-    tool = tool_named(name)
+    tool = get_tool(name)
     wanted: dict[str, Any] = {
         "askQuestion": {"question": "Deploy?", "options": ["Yes", "No"]},
         "AskUserQuestion": {"questions": [{"question": "Deploy?", "header": "Deploy", "options": OPTIONS_FOR_MODELS}]},

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from askback.runtime.wakeup import listening, nudge
+from askback.runtime.wakeup import listen_for_wakeups, wake_worker
 
 
 async def heard(database: Path) -> None:
     """Nudge, and wait until the listener's callback has run."""
     looked = asyncio.Event()
-    with listening(database, looked.set):
-        assert nudge(database)
+    with listen_for_wakeups(database, looked.set):
+        assert wake_worker(database)
         async with asyncio.timeout(10):
             await looked.wait()
 
@@ -39,7 +39,7 @@ async def test_a_nudge_arrives_however_long_the_path_is(tmp_path: Path, parts: t
 
 
 async def test_the_socket_is_its_owners_alone(tmp_path: Path) -> None:
-    with listening(tmp_path / "askback.db", lambda: None):
+    with listen_for_wakeups(tmp_path / "askback.db", lambda: None):
         assert modes(tmp_path) == {"askback.db.sock": 0o600}
 
 
@@ -50,12 +50,12 @@ async def test_a_socket_that_a_killed_process_left_is_taken_over(
         # It uses the short name, because the full path may exceed a socket's limit.
         monkeypatch.chdir(tmp_path)
         killed.bind("askback.db.sock")
-    assert not nudge(tmp_path / "askback.db"), "nobody listens at what is left"
+    assert not wake_worker(tmp_path / "askback.db"), "nobody listens at what is left"
     await heard(tmp_path / "askback.db")
 
 
 async def test_nobody_is_nudged_where_nobody_listens(tmp_path: Path) -> None:
-    assert not nudge(tmp_path / "askback.db")
+    assert not wake_worker(tmp_path / "askback.db")
     assert modes(tmp_path) == {}
 
 
@@ -68,9 +68,9 @@ async def test_many_nudges_are_never_waited_for(tmp_path: Path) -> None:
         looks += 1
         looked.set()
 
-    with listening(tmp_path / "askback.db", look):
+    with listen_for_wakeups(tmp_path / "askback.db", look):
         # The loop does not run meanwhile, so that the socket's queue fills up.
-        assert all(nudge(tmp_path / "askback.db") for _ in range(2_000))
+        assert all(wake_worker(tmp_path / "askback.db") for _ in range(2_000))
         async with asyncio.timeout(10):
             await looked.wait()
     assert looks < 100
@@ -78,7 +78,10 @@ async def test_many_nudges_are_never_waited_for(tmp_path: Path) -> None:
 
 async def test_a_file_in_the_way_is_left_alone_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "askback.db.sock").write_text("mine")
-    with caplog.at_level(logging.WARNING, logger="askback.nudge"), listening(tmp_path / "askback.db", lambda: None):
-        assert not nudge(tmp_path / "askback.db")
+    with (
+        caplog.at_level(logging.WARNING, logger="askback.nudge"),
+        listen_for_wakeups(tmp_path / "askback.db", lambda: None),
+    ):
+        assert not wake_worker(tmp_path / "askback.db")
     assert (tmp_path / "askback.db.sock").read_text() == "mine"
     assert "a file of that name is in the way" in caplog.text

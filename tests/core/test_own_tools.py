@@ -12,8 +12,8 @@ import pytest
 
 from askback import CallerError, OperatorError, ToolContext, tool
 from askback.domain.identity import Actor, Place
-from askback.user_tools.function import OwnTool
-from askback.user_tools.loader import Tools, load_tools
+from askback.user_tools.function import UserTool
+from askback.user_tools.loader import LoadedTools, load_tools
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def write(folder: Path, source: str, name: str = "ours.py") -> None:
     path.write_text(textwrap.dedent(source), encoding="utf-8")
 
 
-def load(folder: Path, *names: str) -> Tools:
+def load(folder: Path, *names: str) -> LoadedTools:
     return load_tools(names, folder)
 
 
@@ -78,7 +78,7 @@ def test_functions_objects_lists_and_methods_are_found_beside_the_settings(tmp_p
     write(tmp_path, GOOD, "package_of_ours/tools.py")
     loaded = load(tmp_path, "question", "package_of_ours.tools:both", "package_of_ours.tools:box.open")
     assert [one.name for one in loaded.questions] == ["question"]
-    look, deploy, opening = loaded.own
+    look, deploy, opening = loaded.user_tools
     assert (look.name, look.is_async, look.idempotent, look.timeout) == ("look", True, False, None)
     assert (deploy.name, deploy.is_async, deploy.idempotent, deploy.timeout) == ("deploy", False, True, 5)
     assert look.definition["description"] == "Look at it."
@@ -94,7 +94,7 @@ def test_functions_objects_lists_and_methods_are_found_beside_the_settings(tmp_p
 
 def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> None:
     before = list(sys.path)
-    assert load(tmp_path, "AskUserQuestion").own == ()
+    assert load(tmp_path, "AskUserQuestion").user_tools == ()
     assert sys.path == before
 
 
@@ -118,13 +118,17 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
             "The tool ours:deploy cannot be imported: ImportError: cannot import name 'nothing_of_that_name'",
         ),
         ("x = \n", "ours:deploy", "The tool ours:deploy cannot be imported: SyntaxError: invalid syntax"),
-        ("\n1/0", "ours:deploy", "cannot be imported: ZeroDivisionError: division by zero (ours.py, line 2). Mend"),
+        ("\n1/0", "ours:deploy", "cannot be imported: ZeroDivisionError: division by zero (ours.py, line 2). Correct"),
         ("raise SystemExit(3)", "ours:deploy", "The tool ours:deploy cannot be imported: SystemExit: 3"),
-        ("", "ours:deploy", "The tool ours:deploy is not there: ours has no deploy. Mend the name"),
-        ("deploy = 5", "ours:deploy", "The tool ours:deploy is no function. Name a function, or a list of functions."),
-        ("class deploy: ...", "ours:deploy", "The tool ours:deploy is no function."),
+        ("", "ours:deploy", "The tool ours:deploy is not there: ours has no deploy. Correct the name"),
+        (
+            "deploy = 5",
+            "ours:deploy",
+            "The tool ours:deploy is not a function. Name a function, or a list of functions.",
+        ),
+        ("class deploy: ...", "ours:deploy", "The tool ours:deploy is not a function."),
         ("tools = []", "ours:tools", "The tool ours:tools is an empty list. Put functions into it"),
-        ("tools = [print, 3]", "ours:tools", "The tool ours:tools[0] is no function."),
+        ("tools = [print, 3]", "ours:tools", "The tool ours:tools[0] is not a function."),
         (
             "def deploy(where, *, how: int, why): ...",
             "ours:deploy",
@@ -184,7 +188,7 @@ def test_without_an_import_path_nothing_is_added_to_the_path(tmp_path: Path) -> 
         (
             "from askback import tool\n@tool(timeout=0)\ndef deploy() -> None: ...",
             "ours:deploy",
-            "cannot be imported: CallerError: @tool(timeout=0) is no time: give seconds greater than 0",
+            "cannot be imported: CallerError: @tool(timeout=0) is not a time: give seconds greater than 0",
         ),
     ],
 )
@@ -206,7 +210,7 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
 def test_a_time_limit_that_is_none_is_refused_where_it_is_written(seconds: float) -> None:
-    with pytest.raises(CallerError, match="is no time"):
+    with pytest.raises(CallerError, match="is not a time"):
         tool(timeout=seconds)
 
 
@@ -221,7 +225,7 @@ def test_the_mark_leaves_a_function_as_it_is() -> None:
         return left + right
 
     assert add(1, 2) == 3
-    assert OwnTool.of(add).idempotent is False
+    assert UserTool.from_object(add).idempotent is False
 
 
 def test_arguments_are_made_from_the_input_as_the_types_say() -> None:
@@ -230,7 +234,7 @@ def test_arguments_are_made_from_the_input_as_the_types_say() -> None:
     context = ToolContext(
         conversation_id="c", call_id="t", starter=Actor(platform="p", id="u"), place=Place(platform="p", channel="c")
     )
-    found = OwnTool.of(add).arguments({"path": "/x", "numbers": ["1", 2]}, context)
+    found = UserTool.from_object(add).parse_arguments({"path": "/x", "numbers": ["1", 2]}, context)
     assert found == {"context": context, "path": Path("/x"), "numbers": {1, 2}, "self": "me"}
 
 
@@ -241,8 +245,8 @@ def test_somebody_elses_schema_may_take_any_arguments() -> None:
     async def anything(**given: object) -> str:
         return str(given)
 
-    one = OwnTool.of(anything)
+    one = UserTool.from_object(anything)
     context = ToolContext(
         conversation_id="c", call_id="t", starter=Actor(platform="p", id="u"), place=Place(platform="p", channel="c")
     )
-    assert asyncio.run(one.function(**one.arguments({"x": 1}, context))) == "{'x': 1}"  # type: ignore[arg-type]
+    assert asyncio.run(one.function(**one.parse_arguments({"x": 1}, context))) == "{'x': 1}"  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askback.domain.identity import MessageRef
-from askback.inbound.message_parts import bring
+from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import MessageNotFound, Messages
 
 
@@ -32,7 +32,7 @@ class Wall:
         del self.shown[message.id]
 
     async def bring(self, parts: list[str], known: Messages, done: Messages = ()) -> Messages:
-        return await bring(parts, known, change=self.change, post=self.post, remove=self.remove, done=done)
+        return await sync_messages(parts, known, change=self.change, post=self.post, remove=self.remove, done=done)
 
 
 async def test_what_is_there_is_changed_and_what_is_missing_posted() -> None:

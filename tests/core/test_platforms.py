@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from askback import manager
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.policy import Who
 from askback.errors import CallerError
+from askback.manager import new_ask, new_policy, questions
 from askback.runtime import worker
 from askback.runtime.postgres_backend import LOOK_AGAIN
 from askback_local.model.model import Model
@@ -129,7 +129,7 @@ async def test_what_a_program_ends_on_a_platform_of_another_process_is_settled_t
 async def test_where_no_process_serves_it_a_question_still_times_out_for_whoever_waits(
     tmp_path: Path, on_postgres: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "LATE_SECONDS", 0.2)
+    monkeypatch.setattr(questions, "LATE_SECONDS", 0.2)
     async with engine(tmp_path, Board()) as here:
         outcome = await asyncio.wait_for(here.manager.ask(TEA, to=THERE, who=ANYONE, timeout=0.5), 10)
         assert outcome.status == "timed_out"
@@ -138,12 +138,12 @@ async def test_where_no_process_serves_it_a_question_still_times_out_for_whoever
 async def test_however_often_others_change_something_a_question_times_out_for_whoever_waits(
     tmp_path: Path, on_postgres: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "LATE_SECONDS", 1.0)
+    monkeypatch.setattr(questions, "LATE_SECONDS", 1.0)
     async with engine(tmp_path, Board()) as here:
 
         async def change() -> None:
             while True:
-                here.manager.recheck()
+                here.manager.callers.wake()
                 await asyncio.sleep(0.1)
 
         changing = asyncio.create_task(change())
@@ -190,8 +190,8 @@ async def test_a_process_of_another_platform_leaves_alone_what_lies_in_the_datab
         person = Actor(platform="wall", id="U1", name="Ann")
         async with engine(tmp_path, wall(), services, work=False) as before:
             await before.write("hello", person, THERE)
-            ask = before.manager.new_ask(TEA, to=THERE, policy=before.manager.policy(ANYONE, 1.0))
-            await before.manager.put(ask)
+            ask = new_ask(TEA, to=THERE, policy=new_policy(ANYONE, 1.0))
+            await before.manager.submit(ask)
         async with engine(tmp_path, Board(), services, give_up=0.2) as here:
             outcome = await asyncio.wait_for(here.manager.ask(TEA, to=HERE, who=ANYONE, timeout=2.0), 10)
             assert outcome.status == "timed_out"

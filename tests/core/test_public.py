@@ -19,18 +19,20 @@ def test_every_public_name_is_there_and_listed() -> None:
     for name in askback.__all__:
         assert getattr(askback, name) is not None
     assert dir(askback) == sorted(askback.__all__)
-    assert {"Form", "Question", "Option", "Outcome", "Place", "Who", "running", "bot_named"} <= set(askback.__all__)
+    assert {"Form", "Question", "Option", "Outcome", "Place", "Who", "running", "get_bot"} <= set(askback.__all__)
 
 
-TEXTS = [(Path(__file__).parents[2] / name).read_text(encoding="utf-8") for name in ("README.md", "CHANGELOG.md")]
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
+TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 
 
-def test_what_readme_and_change_log_name_as_public_is_exported() -> None:
+def test_what_the_documentation_names_as_public_is_exported() -> None:
     """The check covers names of values and errors, imports in examples, and names after `askback.`."""
     others = {"db", "toml", "demo_tools", "observability", "asks", "ack", "outbox", "model", "turns", "wait"}
     """Files, modules and metrics."""
     named: set[str] = set()
-    for text in TEXTS:
+    for text in TEXTS.values():
         for block in re.findall(r"from askback import ([\w, ]+)", text):
             named |= set(re.split(r"[, ]+", block.strip()))
         code = " ".join(re.findall(r"`([^`\n]+)`", text))
@@ -61,7 +63,9 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     [
         ("import askback", {"pydantic", "sqlalchemy", "anthropic", "aiohttp", "slack_sdk", "typer"}),
         ("from askback import Form, Option, Question, Who", {"sqlalchemy", "anthropic", "aiohttp", "slack_sdk"}),
-        ("from askback import bot_named, Settings", {"anthropic", "slack_sdk", "typer"}),
+        ("from askback import get_bot, Settings", {"anthropic", "slack_sdk", "typer"}),
+        ("import askback.cli.main", {"anthropic", "slack_sdk", "sqlalchemy", "structlog", "tenacity", "cachetools"}),
+        ("import askback.observability.logs", {"structlog"}),
     ],
 )
 def test_nothing_is_loaded_before_it_is_used(code: str, absent: set[str]) -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from askback.runtime.keepalive import LEAST_PATIENCE, LONGEST, SHORTEST, KeepAlive
+from askback.network.keepalive import LEAST_PATIENCE, LONGEST, SHORTEST, KeepAlive
 
 
 class Peer:

@@ -71,8 +71,8 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
     (TextRules, {"max_length": 1001}, "max_length", "less than or equal to 1000"),
     (TextRules, {"max_length": 0}, "max_length", "greater than or equal to 1"),
     (TextRules, {"min_length": 9, "max_length": 3}, "max_length", "is below min_length, which is 9: swap them"),
-    (TextRules, {"pattern": "("}, "pattern", "is no regular expression"),
-    (TextRules, {"pattern": "a{99999999999999999999}"}, "pattern", "is no regular expression"),
+    (TextRules, {"pattern": "("}, "pattern", "is not a regular expression"),
+    (TextRules, {"pattern": "a{99999999999999999999}"}, "pattern", "is not a regular expression"),
     (TextRules, {"pattern": ""}, "pattern", "is too short: give at least 1"),
     (Question, {"id": ""}, "id", "is empty: write an id"),
     (Question, {"id": "x" * 201}, "id", "shorten"),
@@ -83,7 +83,7 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
     (Question, {"placeholder": ""}, "placeholder", "is empty"),
     (Question, {"placeholder": "x" * 151}, "placeholder", "shorten"),
     (Question, {"options": [{"value": str(i), "label": "L"} for i in range(1001)]}, "options", "give 1,000 at most"),
-    (Question, {"options": ONE_OPTION * 2}, "options", "the value 'v' stands more than once: make each different"),
+    (Question, {"options": ONE_OPTION * 2}, "options", "the value 'v' is given more than once: make each different"),
     (Question, {"allow_custom": False}, "allow_custom", "give options, or leave it on"),
     (Question, {"options": ONE_OPTION, "default": ["w"]}, "default", "'w' is no option's value: name one of them"),
     (Question, {"default": ["w"]}, "default", "is no option's value"),
@@ -105,7 +105,7 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
         Form,
         {"questions": [{"id": "a", "prompt": "?"}] * 2},
         "questions",
-        "the id 'a' stands more than once: make each different",
+        "the id 'a' is given more than once: make each different",
     ),
     (
         Form,
@@ -141,7 +141,7 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
         Outcome,
         {"status": "answered", "answers": [{"question_id": "a", "text": "x"}, {"question_id": "a", "text": "y"}]},
         "answers",
-        "the question 'a' stands more than once",
+        "the question 'a' is given more than once",
     ),
     (Outcome, {"at": datetime(2026, 11, 20)}, "at", "timezone"),  # noqa: DTZ001
     (Actor, {"id": ""}, "id", "is too short: give at least 1"),
@@ -229,14 +229,14 @@ def test_one_error_names_every_wrong_field_at_every_depth():
         "questions[3].show_if.any_of",
     }
     assert all(field in str(refused.value) for field in named)
-    assert "the id 'a' stands more than once" in str(refused.value)
+    assert "the id 'a' is given more than once" in str(refused.value)
 
 
 def test_a_value_built_in_code_is_refused_like_one_built_from_data():
     with pytest.raises(InvalidValue) as refused:
         Question(id="", prompt="", options=(), allow_custom=False)
     assert {problem.field for problem in refused.value.problems} == {"id", "prompt", "allow_custom"}
-    with pytest.raises(InvalidValue, match="the id 'a' stands more than once"):
+    with pytest.raises(InvalidValue, match="the id 'a' is given more than once"):
         Form(questions=(question("a"), question("a")))
 
 
@@ -347,7 +347,7 @@ def forms(draw: st.DrawFn) -> Form:
     return Form(questions=tuple(questions))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(forms())
 def test_every_form_survives_a_round_trip_through_json(asked: Form):
     assert Form.model_validate_json(asked.model_dump_json()) == asked
@@ -367,7 +367,7 @@ question_like = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.fixed_dictionaries({"questions": st.lists(question_like, max_size=4) | json_values}))
 def test_whatever_is_given_a_form_is_built_or_refused_in_words(data: dict[str, Any]):
     try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import askback_discord.settings
 import askback_slack.settings
-from askback.text.redaction import HIDDEN, redacted
+from askback.text.redaction import REDACTED_TEXT, redact
 
 assert askback_discord.settings, "it knows Discord's shapes"
 assert askback_slack.settings, "it knows Slack's shapes"
@@ -100,19 +100,19 @@ EDGES = st.sampled_from([" ", "\n", '"', "'", "(", ", ", "=", ": ", "\\n", "/", 
 @example(before="", edge=" ", secret="ghp_" + "a" * 36, after="")
 def test_a_token_never_survives(before: str, edge: str, secret: str, after: str) -> None:
     # The text after the secret does not begin like a part of a token.
-    shown = redacted(f"{before}{edge}{secret} {after}")
+    shown = redact(f"{before}{edge}{secret} {after}")
     assert secret not in shown
     longest = max(re.split(r"[-_.=]", secret), key=len)
     assert longest in before + after or longest not in shown
-    assert HIDDEN in shown
+    assert REDACTED_TEXT in shown
 
 
 @pytest.mark.parametrize("name", TOKENS)
 def test_each_kind_of_token_is_hidden(name: str) -> None:
     @given(secret=TOKENS[name])
     def check(secret: str) -> None:
-        assert redacted(f"It said {secret}, and ended.") == f"It said {HIDDEN}, and ended."
-        assert secret not in redacted(json.dumps({"said": f"x {secret}"}))
+        assert redact(f"It said {secret}, and ended.") == f"It said {REDACTED_TEXT}, and ended."
+        assert secret not in redact(json.dumps({"said": f"x {secret}"}))
 
     check()
 
@@ -120,12 +120,12 @@ def test_each_kind_of_token_is_hidden(name: str) -> None:
 @given(before=AROUND, name=NAMES, value=IN_QUOTES, after=AROUND)
 def test_a_value_in_quotes_is_hidden_whole(before: str, name: str, value: str, after: str) -> None:
     for form, text in quoted(name, value).items():
-        shown = redacted(f"{before} {text}\n{after}")
+        shown = redact(f"{before} {text}\n{after}")
         if value in before or value in after:
             continue
         assert value not in shown, form
         if len(value.split()) > 1 and len(value.split()[-1]) > 7:
-            assert value.split()[-1] not in redacted(text), form
+            assert value.split()[-1] not in redact(text), form
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_value_in_quotes_is_hidden_whole(before: str, name: str, value: str, a
 )
 @pytest.mark.parametrize("form", ["json", "json in json", "json in json in json", "python", "headers"])
 def test_what_is_escaped_in_a_value_ends_it_not(value: str, form: str) -> None:
-    shown = redacted(quoted("password", value)[form])
+    shown = redact(quoted("password", value)[form])
     assert "se cret" not in shown
 
 
@@ -171,11 +171,11 @@ def test_what_is_escaped_in_a_value_ends_it_not(value: str, form: str) -> None:
     ],
 )  # fmt: skip
 def test_no_part_of_it_is_shown(text: str) -> None:
-    shown = redacted(f"It sent {text}")
+    shown = redact(f"It sent {text}")
     assert "s3cr3t" not in shown
     assert "czNjcjN0" not in shown
     assert "dXNlcjpz" not in shown
-    assert HIDDEN in shown
+    assert REDACTED_TEXT in shown
 
 
 def test_a_longer_token_that_begins_or_ends_with_a_known_secret_is_hidden_whole(
@@ -183,18 +183,18 @@ def test_a_longer_token_that_begins_or_ends_with_a_known_secret_is_hidden_whole(
 ) -> None:
     known = re.compile("ghp_aaaaaaaaaaaaaaaaaaaaa|tail77")
     monkeypatch.setattr("askback.text.redaction._any_known", known)
-    assert redacted(f"It said ghp_{'a' * 36}, and ended.") == f"It said {HIDDEN}, and ended."
-    assert redacted("password='a word tail77' host=db") == f"password='{HIDDEN}' host=db"
-    assert redacted("tail77tail77 and tail77") == f"{HIDDEN} and {HIDDEN}"
+    assert redact(f"It said ghp_{'a' * 36}, and ended.") == f"It said {REDACTED_TEXT}, and ended."
+    assert redact("password='a word tail77' host=db") == f"password='{REDACTED_TEXT}' host=db"
+    assert redact("tail77tail77 and tail77") == f"{REDACTED_TEXT} and {REDACTED_TEXT}"
 
 
 def test_what_follows_a_key_is_shown_again() -> None:
     key = "-----BEGIN PRIVATE KEY-----\nMIIs3cr3t\n-----END PRIVATE KEY-----"
-    assert redacted(f"{key}\nand {key} after") == f"{HIDDEN}\nand {HIDDEN} after"
-    assert redacted('{"token": "a b c", "text": "hello"}') == '{"token": "[hidden]", "text": "hello"}'
-    assert redacted("password='a b' host=db") == "password='[hidden]' host=db"
+    assert redact(f"{key}\nand {key} after") == f"{REDACTED_TEXT}\nand {REDACTED_TEXT} after"
+    assert redact('{"token": "a b c", "text": "hello"}') == '{"token": "[hidden]", "text": "hello"}'
+    assert redact("password='a b' host=db") == "password='[hidden]' host=db"
     certificate = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"
-    assert redacted(certificate) == certificate
+    assert redact(certificate) == certificate
 
 
 WORD = random(LETTERS, 1, 14)
@@ -224,7 +224,7 @@ ORDINARY = st.one_of(
 
 @given(st.lists(ORDINARY, min_size=1, max_size=12).map(" ".join))
 def test_ordinary_text_ids_and_hashes_stay(text: str) -> None:
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_ordinary_text_ids_and_hashes_stay(text: str) -> None:
 )  # fmt: skip
 def test_a_hostile_text_takes_time_in_proportion(part: str) -> None:
     began = time.process_time()
-    redacted((part * 80_000)[:80_000])
+    redact((part * 80_000)[:80_000])
     assert time.process_time() - began < 5, "its square would take minutes"
 
 
@@ -243,5 +243,5 @@ def test_a_line_of_a_log_takes_well_below_a_millisecond() -> None:
     line = "A question was answered.  action=ask_settled ask_id=Xq0aBc1dEf2gHi3jKl4mNo status=answered ms=12 " * 2
     began = time.process_time()
     for _ in range(1000):
-        redacted(line)
+        redact(line)
     assert time.process_time() - began < 0.5

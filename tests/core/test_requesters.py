@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, update
 
-from askback.agent.shortage import of as shortage_of
+from askback.agent.shortage import find_shortage as shortage_of
 from askback.domain import approval
 from askback.domain.actions import Back, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
-from askback.domain.interview import settle, start
+from askback.domain.interview import settle, start_interview
 from askback.domain.policy import Approval, Escalation, Policy, Who
-from askback.domain.requesters import Past, Words, authors_of, requesters_of
+from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
+from askback.manager import new_ask, new_policy
 from askback.store import asks, conversations
 from askback.store.schema import transcript
 from askback_local.model.script import turn
@@ -29,12 +30,12 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
 
 
-def words(*authors: tuple[int, Actor]) -> list[Words]:
-    return [Words(seq=seq, authors=(author,), complete=True) for seq, author in authors]
+def words(*authors: tuple[int, Actor]) -> list[ReadMessage]:
+    return [ReadMessage(seq=seq, authors=(author,), complete=True) for seq, author in authors]
 
 
-def past(*calls: tuple[int, str, bool]) -> list[Past]:
-    return [Past(seq=seq, tool=tool, approved=approved) for seq, tool, approved in calls]
+def past(*calls: tuple[int, str, bool]) -> list[PastCall]:
+    return [PastCall(seq=seq, tool=tool, approved=approved) for seq, tool, approved in calls]
 
 
 @pytest.mark.parametrize(
@@ -55,12 +56,12 @@ def test_words_stay_with_their_authors_until_a_call_of_the_tool_is_approved(
     calls: list[tuple[int, str, bool]], expected: tuple[Actor, ...]
 ) -> None:
     read = words((0, BEN), (2, CID), (4, DAN))
-    assert requesters_of("deploy", ANN, read, past(*calls)) == expected
+    assert find_requesters("deploy", ANN, read, past(*calls)) == expected
 
 
 def test_each_account_is_one_requester_and_who_began_comes_first() -> None:
-    read = [Words(seq=0, authors=(BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin")), complete=True)]
-    assert requesters_of("deploy", ANN, read, ()) == (ANN, BEN)
+    read = [ReadMessage(seq=0, authors=(BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin")), complete=True)]
+    assert find_requesters("deploy", ANN, read, ()) == (ANN, BEN)
 
 
 # The authors in an outcome
@@ -75,7 +76,7 @@ FORM = Form(
 
 
 def ended(outcome: Outcome, *, form: Form = FORM, decides: Approval | None = None) -> Ask:
-    interview = start(form).evolve(votes=outcome.votes)
+    interview = start_interview(form).evolve(votes=outcome.votes)
     return Ask(
         id="a1",
         place=HERE,
@@ -111,7 +112,7 @@ def answered(*texts: str | None) -> Outcome:
     ],
 )
 def test_only_what_somebody_wrote_makes_them_an_author(outcome: Outcome, expected: tuple[Actor, ...]) -> None:
-    assert authors_of(ended(outcome), (BEN,)) == expected
+    assert find_authors(ended(outcome), (BEN,)) == expected
 
 
 def votes(*cast: tuple[Actor, str, str | None], refused: bool) -> Ask:
@@ -122,7 +123,7 @@ def votes(*cast: tuple[Actor, str, str | None], refused: bool) -> Ask:
     answers = (Answer(question_id="deploy", choices=(given[-1].choice,)),)
     outcome = Outcome(status="answered", at=NOON, by=given[-1].by, answers=answers, votes=given, refused=refused)
     decides = Approval(refusing=(approval.DENY,), subject=approval.digest("deploy", {}))
-    return ended(outcome, form=approval.form("deploy", {}), decides=decides)
+    return ended(outcome, form=approval.build_form("deploy", {}), decides=decides)
 
 
 @pytest.mark.parametrize(
@@ -140,8 +141,12 @@ def votes(*cast: tuple[Actor, str, str | None], refused: bool) -> Ask:
     ],
 )
 def test_of_a_decision_the_model_reads_only_why_it_was_denied(ask: Ask, expected: tuple[Actor, ...]) -> None:
-    assert authors_of(ask) == expected
-    told = "" if ask.outcome is None or not expected else approval.refusal("deploy", ask.outcome, lambda one: one.id)
+    assert find_authors(ask) == expected
+    told = (
+        ""
+        if ask.outcome is None or not expected
+        else approval.describe_refusal("deploy", ask.outcome, lambda one: one.id)
+    )
     assert all(one.id in told for one in expected)
 
 
@@ -189,7 +194,7 @@ OWN = "People do not decide about their own requests."
 )
 def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) -> None:
     short = shortage_of(policy, ANN, {"G1": (BEN, CID)})
-    assert (None if short is None else short.told("I act on")) == told
+    assert (None if short is None else short.describe("I act on")) == told
 
 
 @pytest.mark.parametrize(
@@ -205,7 +210,7 @@ def test_a_new_conversation_is_offered_only_where_it_helps(requesters: tuple[Act
     quorum = 1 if requesters else 2
     short = shortage_of(Policy(who=who, approval=Approval(quorum=quorum, requesters=requesters)), ANN, {})
     assert short is not None
-    assert short.cure.endswith(cure)
+    assert short.advice.endswith(cure)
 
 
 # From rows
@@ -219,7 +224,7 @@ async def people_of(one: Any, conversation_id: str) -> list[str]:
     """Return everyone whose words the model has read."""
 
     def work(connection: Connection) -> list[str]:
-        return [author.id for author in conversations.authors(connection, conversation_id)]
+        return [author.id for author in conversations.list_authors(connection, conversation_id)]
 
     return await one.store._database.read(work)
 
@@ -235,7 +240,7 @@ async def test_the_rule_holds_across_a_restart(
         (ask,) = await one.asked()
         await one.press(ask, DENY.evolve(reason="two, not one"), BEN)
         await one.says("Then not.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
         if old:
             await one.store._database.run(forget_authors)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
@@ -270,8 +275,8 @@ async def test_a_reason_to_stop_makes_its_author_a_requester(
 @pytest.mark.usefixtures("stored")
 async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
-        policy = one.manager.policy(Who.only(ANN, BEN, CID), None)
-        ask = await one.manager.put(one.manager.new_ask(FORM, to=HERE, policy=policy))
+        policy = new_policy(Who.only(ANN, BEN, CID), None)
+        ask = await one.manager.submit(new_ask(FORM, to=HERE, policy=policy))
 
         async def does(deed: Any, by: Actor) -> None:
             now = await one.manager.get(ask.id)
@@ -287,5 +292,5 @@ async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(
         assert over is not None
         assert over.outcome is not None
         assert over.outcome.by == ANN
-        wrote = await one.store._database.read(lambda connection: asks.writers(connection, ask.id))
-        assert authors_of(over, wrote) == (ANN, BEN, CID)
+        wrote = await one.store._database.read(lambda connection: asks.list_text_authors(connection, ask.id))
+        assert find_authors(over, wrote) == (ANN, BEN, CID)

@@ -115,7 +115,7 @@ class Conversation:
     async def says(self, by: Actor, *, midway: bool = False) -> None:
         text = self.words(by)
         heard = IncomingMessage(place=self.place, author=by, text=text, dedupe_key=text, at=utc_now(), midway=midway)
-        await self._one.reception.hear(heard, begin=True)
+        await self._one.reception.receive(heard, begin=True)
         self._one.worker.wake()
 
     async def play(self, starter: Actor, before: list[Actor], steps: list[Any]) -> None:
@@ -164,7 +164,7 @@ class Conversation:
             if ask is not None:
                 await self.decide(starter, step.tool, ask, decision, suspects)
                 after = await self._one.manager.get(ask.id)
-                if after is not None and approval.granted(after):
+                if after is not None and approval.is_approved(after):
                     self._done[step.tool] |= {token for token in self._authors if token in self.read[made]}
             elif label in self._ran:
                 # An approval for the whole conversation let it run; in at least one, no approver is a suspect.
@@ -196,7 +196,7 @@ class Conversation:
         if decision.what == "take back":
             await self._one.press(ask, Cancel(), starter)
             return
-        always = decision.what == "always" and self._rules.always
+        always = decision.what == "always" and self._rules.allow_always
         voted: list[Actor] = []
         for by in (*PEOPLE[decision.first :], *PEOPLE[: decision.first]):
             reason = self.words(by) if decision.what == "deny with words" else None
@@ -242,8 +242,8 @@ class Conversation:
 
 RULES = {
     "one": ApprovalRules(approvers={"board": TEAM}, reasons="none"),
-    "always": ApprovalRules(approvers={"board": TEAM}, reasons="none", always=True),
-    "two": ApprovalRules(approvers={"board": TEAM}, reasons="none", quorum=2, always=True),
+    "always": ApprovalRules(approvers={"board": TEAM}, reasons="none", allow_always=True),
+    "two": ApprovalRules(approvers={"board": TEAM}, reasons="none", quorum=2, allow_always=True),
     "escalated": ApprovalRules(
         approvers={"board": Who.only(BEN, CID)},
         reasons="none",
@@ -287,7 +287,7 @@ async def test_nobody_decides_about_a_call_that_may_follow_their_own_words(
         # No shrinking: it would play hundreds of further conversations, and the generated ones are short.
         phases = (Phase.explicit, Phase.generate)
 
-        @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=phases)
+        @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=phases)
         @example(ANN, [BEN], [approved(ANN, "wipe", CID), approved(ANN, "deploy", CID)])
         @example(ANN, [], [approved(ANN, "deploy", BEN, "always"), Says(BEN), approved(ANN, "deploy", CID)])
         @example(ANN, [BEN], [approved(ANN, "deploy", CID), approved(ANN, "deploy", BEN)])

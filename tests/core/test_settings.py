@@ -153,9 +153,9 @@ def test_every_time_is_seconds_or_a_number_with_its_unit(
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("ASKBACK_TIMEOUT", "soon", "ASKBACK_TIMEOUT is no duration: write a number with s, m, h, d or w"),
+        ("ASKBACK_TIMEOUT", "soon", "ASKBACK_TIMEOUT is not a duration: write a number with s, m, h, d or w"),
         ("ASKBACK_TIMEOUT", "0", "ASKBACK_TIMEOUT must be greater than 0. Give how long"),
-        ("ASKBACK_TIMEOUT", "-5", "ASKBACK_TIMEOUT is no duration"),
+        ("ASKBACK_TIMEOUT", "-5", "ASKBACK_TIMEOUT is not a duration"),
         ("ASKBACK_TIMEOUT", "nan", "ASKBACK_TIMEOUT"),
         ("ASKBACK_TIMEOUT", "inf", "ASKBACK_TIMEOUT"),
         ("ASKBACK_TIMEOUT", "900000w", "ASKBACK_TIMEOUT must be less than or equal to"),
@@ -168,15 +168,15 @@ def test_every_time_is_seconds_or_a_number_with_its_unit(
         ),
         ("ASKBACK_TOOLS", "ours tools:x", "ASKBACK_TOOLS names ours tools:x, but the tools are"),
         ("ASKBACK_TOOLS", "ours:a:b", "ASKBACK_TOOLS names ours:a:b, but the tools are"),
-        ("ASKBACK_TOOL_TIMEOUT", "soon", "ASKBACK_TOOL_TIMEOUT is no duration: write a number with"),
-        ("ASKBACK_TOOL_TIMEOUT", "never", "ASKBACK_TOOL_TIMEOUT is no number. Give how long a tool"),
+        ("ASKBACK_TOOL_TIMEOUT", "soon", "ASKBACK_TOOL_TIMEOUT is not a duration: write a number with"),
+        ("ASKBACK_TOOL_TIMEOUT", "never", "ASKBACK_TOOL_TIMEOUT is not a number. Give how long a tool"),
         ("ASKBACK_TOOL_TIMEOUT", "0", "ASKBACK_TOOL_TIMEOUT must be greater than 0. Give how long"),
         ("ASKBACK_TOOL_TIMEOUT", "inf", "ASKBACK_TOOL_TIMEOUT"),
         ("ASKBACK_TOOL_RESULT_LIMIT", "10", "ASKBACK_TOOL_RESULT_LIMIT must be greater than or equal to 1000. Give"),
         ("ASKBACK_MAX_TOKENS", "many", "ASKBACK_MAX_TOKENS is no whole number. Give the most tokens"),
         ("ASKBACK_MAX_TOKENS", "0", "ASKBACK_MAX_TOKENS must be greater than or equal to 1."),
-        ("ASKBACK_LOG_LEVEL", "LOUD", "ASKBACK_LOG_LEVEL is no level. Give DEBUG, INFO"),
-        ("ASKBACK_HEALTH", "everywhere", "ASKBACK_HEALTH is no HOST:PORT. Give HOST:PORT, where /healthz"),
+        ("ASKBACK_LOG_LEVEL", "LOUD", "ASKBACK_LOG_LEVEL is not a level. Give DEBUG, INFO"),
+        ("ASKBACK_HEALTH", "everywhere", "ASKBACK_HEALTH is not HOST:PORT. Give HOST:PORT, where /healthz"),
     ],
 )
 def test_a_wrong_value_is_one_sentence_with_the_cure(
@@ -191,18 +191,18 @@ def test_a_wrong_value_is_one_sentence_with_the_cure(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('timeout = "soon"', "timeout in askback.toml is no duration: "),
-        ("timeout = true", "timeout in askback.toml is no number."),
-        ("model = 5", "model in askback.toml is no text."),
+        ('timeout = "soon"', "timeout in askback.toml is not a duration: "),
+        ("timeout = true", "timeout in askback.toml is not a number."),
+        ("model = 5", "model in askback.toml must be a string."),
         ('model = ""', "model in askback.toml is empty."),
         ("tools = 5", "tools in askback.toml is neither a text nor a list."),
         ("tools = [5]", "tools in askback.toml names 5, but"),
-        ("anthropic_api_key = 5", "anthropic_api_key in askback.toml is no text."),
-        ('modle = "m"', "askback.toml sets `modle`, which is no setting. Is it meant to be `model`?"),
-        ("[model]\nname = 1", "model in askback.toml is no text."),
-        ("zzz = 1", "askback.toml sets `zzz`, which is no setting. There are: anthropic_api_key, model,"),
-        ("model = claude", "askback.toml is no valid TOML: Invalid value (at line 1, column 9)."),
-        ('model = "\udcff"', "askback.toml is no valid TOML"),
+        ("anthropic_api_key = 5", "anthropic_api_key in askback.toml must be a string."),
+        ('modle = "m"', "askback.toml sets `modle`, which is not a setting. Is it meant to be `model`?"),
+        ("[model]\nname = 1", "model in askback.toml must be a string."),
+        ("zzz = 1", "askback.toml sets `zzz`, which is not a setting. There are: anthropic_api_key, model,"),
+        ("model = claude", "askback.toml is not valid TOML: Invalid value (at line 1, column 9)."),
+        ('model = "\udcff"', "askback.toml is not valid TOML"),
     ],
 )
 def test_a_wrong_file_is_one_sentence_that_names_it(empty: Path, text: str, words: str) -> None:
@@ -237,8 +237,8 @@ def test_over_http_the_signing_secret_is_needed_and_the_app_token_is_not(
     assert load(SlackSettings).http == "127.0.0.1:3000", "this machine only, unless another host is named"
     monkeypatch.setenv("SLACK_SIGNING_SECRET", "no secret")
     told = problem(SlackSettings)
-    assert told.startswith("SLACK_SIGNING_SECRET is no signing secret")
-    assert "no secret" not in told.replace("SLACK_SIGNING_SECRET is no signing secret", "")
+    assert told.startswith("SLACK_SIGNING_SECRET is not a signing secret")
+    assert "no secret" not in told.replace("SLACK_SIGNING_SECRET is not a signing secret", "")
 
 
 def test_the_flag_wins_over_the_setting(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +256,7 @@ def test_the_flag_wins_over_the_setting(empty: Path, monkeypatch: pytest.MonkeyP
 def test_what_is_no_address_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
     monkeypatch.setenv("ASKBACK_SLACK_HTTP", text)
-    assert problem(SlackSettings).startswith("ASKBACK_SLACK_HTTP is no HOST:PORT. Give HOST:PORT, where Slack's")
+    assert problem(SlackSettings).startswith("ASKBACK_SLACK_HTTP is not HOST:PORT. Give HOST:PORT, where Slack's")
     assert "\n" not in problem(SlackSettings)
 
 
@@ -291,15 +291,15 @@ def test_a_bot_is_configured_when_a_secret_is_set_that_it_needs(empty: Path, tex
 def test_a_misspelt_setting_of_a_bot_is_told_by_that_bot(empty: Path) -> None:
     write(empty, 'slack_bot_tokn = "xoxb-1"')
     load(Settings)
-    assert problem(SlackSettings).startswith("askback.toml sets `slack_bot_tokn`, which is no setting. Is it meant")
+    assert problem(SlackSettings).startswith("askback.toml sets `slack_bot_tokn`, which is not a setting. Is it meant")
 
 
 def test_no_error_ever_holds_a_secret(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", SECRET)
     monkeypatch.setenv("SLACK_APP_TOKEN", SECRET)
     told = problem(SlackSettings)
-    assert "SLACK_BOT_TOKEN is no bot token" in told
-    assert "SLACK_APP_TOKEN is no app-level token" in told
+    assert "SLACK_BOT_TOKEN is not a bot token" in told
+    assert "SLACK_APP_TOKEN is not an app-level token" in told
     for text in (
         f'anthropic_api_key = ["{SECRET}"]',
         f'anthropic_api_key = {{ key = "{SECRET}" }}',

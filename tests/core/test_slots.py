@@ -7,27 +7,27 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from askback.agent.slots import Closed, Slot, Slots
+from askback.agent.slots import Slot, SlotPool, SlotsClosed
 
 
 async def test_sixteen_slots_are_held_at_the_same_time_and_half_of_them_by_one_person() -> None:
-    slots = Slots()
+    slots = SlotPool()
     async with AsyncExitStack() as stack:
         for person, number in (("a", 8), ("b", 5), ("c", 3)):
             for _ in range(number):
-                await asyncio.wait_for(stack.enter_async_context(slots.held(person)), 5)
+                await asyncio.wait_for(stack.enter_async_context(slots.hold(person)), 5)
             if person == "a":
                 assert await waits(slots, "a"), "others may"
         assert await waits(slots, "c"), "all are taken"
 
 
 async def test_a_slot_goes_to_whoever_has_fewest_and_nobody_has_more_than_a_share() -> None:
-    slots = Slots(4, each=3)
+    slots = SlotPool(4, each=3)
     held: list[str] = []
     leave: dict[str, asyncio.Event] = {}
 
     async def hold(name: str) -> None:
-        async with slots.held(name[0]):
+        async with slots.hold(name[0]):
             held.append(name)
             await leave.setdefault(name, asyncio.Event()).wait()
 
@@ -46,15 +46,15 @@ async def test_a_slot_goes_to_whoever_has_fewest_and_nobody_has_more_than_a_shar
 
 
 async def test_whoever_gives_up_waiting_keeps_nothing() -> None:
-    slots = Slots(1, each=1)
+    slots = SlotPool(1, each=1)
     held: list[str] = []
 
     async def hold(name: str) -> None:
-        async with slots.held(name):
+        async with slots.hold(name):
             held.append(name)
             await asyncio.sleep(0)
 
-    async with slots.held("a"):
+    async with slots.hold("a"):
         waiting = [asyncio.create_task(hold(name)) for name in "bcd"]
         await settle()
         waiting[0].cancel()
@@ -65,39 +65,39 @@ async def test_whoever_gives_up_waiting_keeps_nothing() -> None:
 
 
 async def test_one_who_lets_others_go_first_waits_for_a_slot_again() -> None:
-    slots = Slots(1, each=1)
-    async with slots.held("a") as slot:
-        slot.leave()
-        async with slots.held("b"):
+    slots = SlotPool(1, each=1)
+    async with slots.hold("a") as slot:
+        slot.release()
+        async with slots.hold("b"):
             pass
-        await slot.take()
-        await slot.take()
-        blocked = asyncio.create_task(slots.held("b").__aenter__())
+        await slot.acquire()
+        await slot.acquire()
+        blocked = asyncio.create_task(slots.hold("b").__aenter__())
         await settle()
         assert not blocked.done()
         slots.close()
-        with pytest.raises(Closed):
+        with pytest.raises(SlotsClosed):
             await blocked
-    with pytest.raises(Closed):
-        await slots.held("b").__aenter__()
+    with pytest.raises(SlotsClosed):
+        await slots.hold("b").__aenter__()
 
 
 async def test_a_slot_that_is_let_go_twice_is_given_once() -> None:
-    slots = Slots(2, each=2)
-    async with slots.held("a") as slot, slots.held("a"):
-        slot.leave()
-        slot.leave()
-        async with slots.held("b"):
+    slots = SlotPool(2, each=2)
+    async with slots.hold("a") as slot, slots.hold("a"):
+        slot.release()
+        slot.release()
+        async with slots.hold("b"):
             assert await waits(slots, "c")
-    async with slots.held("c"), slots.held("c"):
+    async with slots.hold("c"), slots.hold("c"):
         assert await waits(slots, "a")
 
 
 async def test_a_slot_stays_free_rather_than_go_to_whoever_has_a_share() -> None:
-    slots = Slots(2, each=1)
-    async with slots.held("a"):
-        further = asyncio.create_task(slots.take("a"))
-        async with slots.held("b"):
+    slots = SlotPool(2, each=1)
+    async with slots.hold("a"):
+        further = asyncio.create_task(slots.acquire("a"))
+        async with slots.hold("b"):
             await settle()
         await settle()
         assert not further.done()
@@ -106,23 +106,23 @@ async def test_a_slot_stays_free_rather_than_go_to_whoever_has_a_share() -> None
 
 
 async def test_whoever_has_let_go_of_all_begins_anew() -> None:
-    slots = Slots(2, each=1)
+    slots = SlotPool(2, each=1)
     for _ in range(3):
-        async with slots.held("a"):
+        async with slots.hold("a"):
             assert await waits(slots, "a")
             assert not await waits(slots, "b")
 
 
 async def test_whatever_runs_alone_needs_no_slot() -> None:
     alone = Slot()
-    alone.leave()
-    await asyncio.wait_for(alone.take(), 5)
+    alone.release()
+    await asyncio.wait_for(alone.acquire(), 5)
 
 
 async def test_at_the_end_nobody_waits_for_a_slot_and_those_who_hold_one_keep_it() -> None:
-    slots = Slots(1, each=1)
-    async with slots.held("a"):
-        waiting = [asyncio.create_task(slots.take(person)) for person in "bbcd"]
+    slots = SlotPool(1, each=1)
+    async with slots.hold("a"):
+        waiting = [asyncio.create_task(slots.acquire(person)) for person in "bbcd"]
         await settle()
         waiting[0].cancel()
         await settle()
@@ -131,20 +131,20 @@ async def test_at_the_end_nobody_waits_for_a_slot_and_those_who_hold_one_keep_it
         ended = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 5)
         assert [type(one) for one in ended] == [
             asyncio.CancelledError,
-            Closed,
-            Closed,
+            SlotsClosed,
+            SlotsClosed,
             asyncio.CancelledError,
         ]
-    with pytest.raises(Closed):
-        await slots.take("e")
+    with pytest.raises(SlotsClosed):
+        await slots.acquire("e")
 
 
-async def waits(slots: Slots, person: str) -> bool:
+async def waits(slots: SlotPool, person: str) -> bool:
     """Return True if this person would have to wait for a slot now; the attempt is cancelled."""
-    task = asyncio.create_task(slots.take(person))
+    task = asyncio.create_task(slots.acquire(person))
     await settle()
     if task.done():
-        slots.give_back(person)
+        slots.release(person)
         return False
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -26,15 +26,15 @@ LEAST = 1024
 
 async def spent(one: Engine) -> int:
     """Return the tokens that the conversation has used."""
-    conversation = await one.store.conversation(HERE)
-    return 0 if conversation is None else (await one.store.spent(conversation.id)).conversation
+    conversation = await one.store.find_conversation(HERE)
+    return 0 if conversation is None else (await one.store.get_usage(conversation.id)).conversation
 
 
 def at_rest(one: Engine, board: Board) -> Callable[[], Awaitable[bool]]:
     """Return a check that the bot is idle and no reservations are left."""
 
     async def look() -> bool:
-        return board.moods[-1] == "idle" and not (await one.store.spent("nobody")).reserved
+        return board.statuses[-1] == "idle" and not (await one.store.get_usage("nobody")).reserved
 
     return look
 
@@ -106,7 +106,7 @@ async def test_conversations_at_the_same_time_cannot_use_up_more_than_the_budget
         await finished
         await eventually(at_rest(one, board))
         answers = len(services.model.log)
-        assert (await one.store.spent("nobody")).today == answers * 1_200
+        assert (await one.store.get_usage("nobody")).today == answers * 1_200
         assert answers * 1_200 < 2_000 + 1_200, "the last call may go over, and no other"
         assert all(exchange.request["max_tokens"] >= LEAST for exchange in services.model.log)  # pyright: ignore
 
@@ -130,10 +130,10 @@ async def test_a_process_that_dies_leaves_its_call_counted_and_holds_nobody_up(
         assert await one.write("hello", key="k1")
         await one.says("Hi.")
         await eventually(at_rest(one, board))
-        conversation = await one.store.conversation(HERE)
+        conversation = await one.store.find_conversation(HERE)
         assert conversation is not None
         await one.store.reserve(conversation.id, "died", lambda spent: 4_000)  # without its end
-        assert (await one.store.spent("nobody")).reserved == 4_000
+        assert (await one.store.get_usage("nobody")).reserved == 4_000
         await one.write("hello again")
         await board.until(lambda: len(services.model.log) == 2)
         await eventually(at_rest(one, board))
@@ -156,6 +156,6 @@ async def test_what_was_used_up_today_counts_when_its_conversation_is_deleted(
 
         await eventually(deleted)
         await one.store.prune(utc_now(), 10)
-        assert (await one.store.spent("nobody")).today == 600
+        assert (await one.store.get_usage("nobody")).today == 600
         await one.store.prune(utc_now() + timedelta(days=2), 10)
-        assert (await one.store.spent("nobody")).today == 0
+        assert (await one.store.get_usage("nobody")).today == 0

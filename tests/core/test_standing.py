@@ -9,12 +9,12 @@ import pytest
 
 from askback.domain import vote_summary
 from askback.domain.actions import Action, Choose
-from askback.domain.card import Card, draw
+from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, settle, start
+from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.policy import Approval, Policy, Who
-from askback.domain.voting import VoteCount, vote
+from askback.domain.voting import VoteCount, apply_vote
 
 NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
 PEOPLE = tuple(Actor(platform="slack", id=f"U{n}", name=f"p{n}") for n in range(4))
@@ -24,19 +24,19 @@ WIDER = {"approving": ("yes", "always"), "wider": (("always", "yes"),)}
 
 def asked(*labels: str) -> Interview:
     options = tuple(Option(value=label.lower(), label=label) for label in labels)
-    return start(Form(questions=(Question(id="q", prompt="Deploy?", options=options, allow_custom=False),)))
+    return start_interview(Form(questions=(Question(id="q", prompt="Deploy?", options=options, allow_custom=False),)))
 
 
 def after(approval: Approval, *chosen: int, labels: tuple[str, ...] = ("Yes", "No")) -> Interview:
     interview = asked(*labels)
     for person, index in zip(PEOPLE, chosen, strict=False):
         deed = Choose(index=index, reason="because")
-        interview = vote(interview, approval, Action(ask_id="A", actor=person, at=NOW, turn=0, deed=deed))
+        interview = apply_vote(interview, approval, Action(ask_id="A", actor=person, at=NOW, turn=0, deed=deed))
     return interview
 
 
 def drawn(interview: Interview, approval: Approval) -> tuple[Card, VoteCount]:
-    card = draw("A", interview, Policy(who=Who.only(*PEOPLE), approval=approval))
+    card = build_card("A", interview, Policy(who=Who.only(*PEOPLE), approval=approval))
     assert card.tally is not None
     return card, card.tally
 
@@ -59,16 +59,18 @@ def drawn(interview: Interview, approval: Approval) -> tuple[Card, VoteCount]:
 )
 def test_what_is_needed_is_one_sentence(more: dict[str, Any], labels: tuple[str, ...], said: str) -> None:
     approval = TWO.evolve(**more)
-    assert vote_summary.rule(*drawn(asked(*labels), approval)) == said
+    assert vote_summary.describe_rule(*drawn(asked(*labels), approval)) == said
 
 
 def test_it_tells_how_far_it_has_come() -> None:
-    assert vote_summary.progress(*drawn(asked("Yes", "No"), TWO)) is None
-    assert vote_summary.progress(*drawn(after(TWO, 0), TWO)) == "1 of 2 agree"
+    assert vote_summary.describe_progress(*drawn(asked("Yes", "No"), TWO)) is None
+    assert vote_summary.describe_progress(*drawn(after(TWO, 0), TWO)) == "1 of 2 agree"
     twice = TWO.evolve(refusals=2)
-    assert vote_summary.progress(*drawn(after(twice, 0, 1), twice)) == "1 of 2 agree, 1 of 2 “No”"
+    assert vote_summary.describe_progress(*drawn(after(twice, 0, 1), twice)) == "1 of 2 agree, 1 of 2 “No”"
     labels = ("Here", "There", "No")
-    assert vote_summary.progress(*drawn(after(TWO, 0, 1, labels=labels), TWO)) == "1 of 2 “Here”, 1 of 2 “There”"
+    assert (
+        vote_summary.describe_progress(*drawn(after(TWO, 0, 1, labels=labels), TWO)) == "1 of 2 “Here”, 1 of 2 “There”"
+    )
 
 
 def test_approved_refused_and_undecided_are_told_apart() -> None:
@@ -77,25 +79,25 @@ def test_approved_refused_and_undecided_are_told_apart() -> None:
         ((0, 1), "Refused", "refused"),
     ):
         found = drawn(after(TWO, *chosen), TWO)
-        assert vote_summary.ended(*found) == said
-        assert vote_summary.verdict(*found) == verdict
+        assert vote_summary.describe_result(*found) == said
+        assert vote_summary.get_verdict(*found) == verdict
     both = TWO.evolve(approving=("here", "there"))
     which = drawn(after(both, 1, 1, labels=("Here", "There", "No")), both)
-    assert vote_summary.ended(*which) == "Approved: “There”", "of several that are a “yes”, the one is named"
+    assert vote_summary.describe_result(*which) == "Approved: “There”", "of several that are a “yes”, the one is named"
     free = Approval(quorum=2)
-    assert vote_summary.ended(*drawn(after(free, 0, 0, labels=("Here", "There")), free)) == "Decided: “Here”"
+    assert vote_summary.describe_result(*drawn(after(free, 0, 0, labels=("Here", "There")), free)) == "Decided: “Here”"
     late = drawn(settle(after(TWO, 0), Outcome(status="timed_out", at=NOW)), TWO)
-    assert vote_summary.ended(*late) == "Not decided in time: 1 of 2 agreed"
-    assert vote_summary.verdict(*late) is None
+    assert vote_summary.describe_result(*late) == "Not decided in time: 1 of 2 agreed"
+    assert vote_summary.get_verdict(*late) is None
 
 
 @pytest.mark.parametrize("approving", [(), ("yes",)])
 def test_what_is_neither_a_yes_nor_a_no_is_decided_and_not_approved(approving: tuple[str, ...]) -> None:
     approval = TWO.evolve(approving=approving)
     found = drawn(after(approval, 2, 2, labels=("Yes", "No", "Later")), approval)
-    assert vote_summary.ended(*found) == "Decided: “Later”"
-    assert vote_summary.verdict(*found) == "decided"
-    assert [vote_summary.side(found[1], index) for index in range(3)] == [
+    assert vote_summary.describe_result(*found) == "Decided: “Later”"
+    assert vote_summary.get_verdict(*found) == "decided"
+    assert [vote_summary.get_option_verdict(found[1], index) for index in range(3)] == [
         "approved" if approving else "decided", "refused", "decided",
     ]  # fmt: skip
 
@@ -116,7 +118,7 @@ def test_a_yes_that_holds_for_more_counts_as_one_and_is_told_where_too_few_said_
     approval = TWO.evolve(**WIDER)
     labels = ("Yes", "No", "Always")
     begun = drawn(after(approval, *chosen[:1], labels=labels), approval)
-    assert vote_summary.progress(*begun) == "1 of 2 agree"
-    assert vote_summary.agreeing(begun[0]) == 1
+    assert vote_summary.describe_progress(*begun) == "1 of 2 agree"
+    assert vote_summary.get_agreeing_option(begun[0]) == 1
     found = drawn(after(approval, *chosen, labels=labels), approval)
-    assert vote_summary.ended(*found) == said
+    assert vote_summary.describe_result(*found) == said

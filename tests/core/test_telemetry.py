@@ -40,7 +40,7 @@ async def test_a_trace_goes_on_after_a_restart(backend: Backend, services: Servi
         (asked,) = await before.asked()
         await before.recorded(asked)
     async with engine(tmp_path, board, services) as after:
-        with telemetry.counting_open_asks(after.store.count_open):
+        with telemetry.observe_open_asks(after.store.count_open):
             assert [point.value for point in backend.points("askback.asks.open")] == [1]
             await after.press(asked, Choose(index=0))
             assert [point.value for point in backend.points("askback.asks.open")] == [0]
@@ -97,7 +97,7 @@ async def test_a_question_that_nobody_answers_is_measured_and_joins_its_trace(ba
 async def test_open_questions_are_counted_from_wherever_an_exporter_runs(backend: Backend, tmp_path: Path) -> None:
     assert backend.points("askback.asks.open") == [], "nothing runs, so nothing is known"
     async with engine(tmp_path, Board(), work=False) as one:
-        with telemetry.counting_open_asks(one.store.count_open):
+        with telemetry.observe_open_asks(one.store.count_open):
             asking = asyncio.create_task(one.manager.ask(FORM, to=HERE, who=Who(anyone=True)))
             await eventually(one.manager.pending)
             in_loop = backend.points("askback.asks.open")
@@ -113,14 +113,14 @@ async def test_a_database_that_cannot_be_read_is_named_and_breaks_no_export(
     async def unavailable() -> int:
         raise StoreUnavailable("The disk is gone.")
 
-    with telemetry.counting_open_asks(unavailable), caplog.at_level(logging.WARNING, "askback"):
+    with telemetry.observe_open_asks(unavailable), caplog.at_level(logging.WARNING, "askback"):
         assert backend.points("askback.asks.open") == []
     assert [getattr(record, "action", None) for record in caplog.records] == ["count_failed"]
 
 
 def test_a_parent_that_cannot_be_read_begins_a_trace_of_its_own(backend: Backend) -> None:
     for wrong in ("", "00-0-0-0", "rubbish", f"00-{'0' * 32}-{'0' * 16}-01"):
-        with telemetry.taking_turn(wrong, [], resumed=False):
+        with telemetry.trace_turn(wrong, [], resumed=False):
             pass
     assert [span.parent for span in backend.spans("askback.turn")] == [None] * 4
 
@@ -131,7 +131,7 @@ async def test_without_an_sdk_nothing_is_kept_and_everything_works(services: Ser
     async with engine(tmp_path, board, services) as one:
         await one.write("a colour, please")
         (asked,) = await one.asked()
-        conversation = await one.store.conversation(HERE)
+        conversation = await one.store.find_conversation(HERE)
         assert conversation is not None
         assert conversation.trace is None
         assert asked.trace is None
@@ -151,11 +151,11 @@ from datetime import UTC, datetime
 import askback.runtime.app
 from askback.observability import telemetry
 now = datetime.now(UTC)
-with telemetry.taking_turn(None, [], resumed=False), telemetry.calling_model("model") as call:
-    call.said("end_turn", read=1, cached=0, written=1)
-    assert telemetry.asked("here") is None
-    telemetry.settled(None, "answered", now, now)
-    telemetry.acked("here", "press", 0.0)
+with telemetry.trace_turn(None, [], resumed=False), telemetry.trace_model_call("model") as call:
+    call.record_result("end_turn", read=1, cached=0, written=1)
+    assert telemetry.start_ask_trace("here") is None
+    telemetry.record_settled(None, "answered", now, now)
+    telemetry.record_ack("here", "press", 0.0)
 assert not [name for name in sys.modules if name.startswith("opentelemetry.sdk")]
 print("well")
 """

@@ -15,9 +15,9 @@ from askback.domain.actions import Action, Back, Choose, Deed, Next, Review, Sel
 from askback.domain.ask import Ask
 from askback.domain.form import Choice, Form, Outcome, Vote
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.interview import settle, start, step
+from askback.domain.interview import apply_action, settle, start_interview
 from askback.domain.policy import Approval, Escalation, Policy, Who
-from askback.domain.schedule import due, unclear
+from askback.domain.schedule import apply_due, find_groups_to_resolve
 from askback.errors import PersonError
 from askback.tools import TOOLS
 from core_cases import ANN, BEN, HOSTILE, NOON, ended, form, question
@@ -40,7 +40,7 @@ def later(minutes: float, *people: Actor, groups: tuple[str, ...] = ()) -> Escal
 def asked(*voted: Actor, posted: bool = True, prompt: str | None = None, **policy: Any) -> Ask:
     """Return an ask from noon, with the votes of these people."""
     one = question("deploy", "Yes", "No", allow_custom=False)
-    interview = start(form(one if prompt is None else one.evolve(prompt=prompt)))
+    interview = start_interview(form(one if prompt is None else one.evolve(prompt=prompt)))
     choice = Choice(index=0, value="yes", label="Yes")
     return Ask(
         id="ask",
@@ -55,12 +55,12 @@ def asked(*voted: Actor, posted: bool = True, prompt: str | None = None, **polic
 
 def test_before_its_time_there_is_nothing_to_do():
     for ask in (asked(), asked(reminders=(at(5),), escalations=(later(6, DEE),), deadline=at(7))):
-        assert due(ask, at(4.99)) == (None, None)
+        assert apply_due(ask, at(4.99)) == (None, None)
 
 
 def test_those_who_are_missing_are_reminded_below_the_card_and_nobody_else():
     ask = asked(ANN, reminders=(at(5), at(8)), deadline=at(60))
-    after, say = due(ask, at(5))
+    after, say = apply_due(ask, at(5))
     assert after is not None
     assert say is not None
     assert say.mention == Who.only(BEN, CID)
@@ -68,29 +68,29 @@ def test_those_who_are_missing_are_reminded_below_the_card_and_nobody_else():
     assert (say.reply_to, say.until) == (CARD, at(60))
     assert after.policy.reminders == (at(8),)
     assert after.interview == ask.interview, "a reminder changes no card"
-    assert due(after, at(5)) == (None, None)
+    assert apply_due(after, at(5)) == (None, None)
 
 
 def test_a_requester_is_not_reminded_of_what_others_decide():
     approval = APPROVAL.evolve(requesters=(CID,))
-    _, say = due(asked(ANN, reminders=(at(5),), approval=approval), at(5))
+    _, say = apply_due(asked(ANN, reminders=(at(5),), approval=approval), at(5))
     assert say is not None
     assert say.mention == Who.only(BEN)
-    _, say = due(asked(ANN, reminders=(at(5),), approval=approval.evolve(own=True)), at(5))
+    _, say = apply_due(asked(ANN, reminders=(at(5),), approval=approval.evolve(own=True)), at(5))
     assert say is not None
     assert say.mention == Who.only(BEN, CID)
 
 
 def test_of_a_group_in_which_some_have_voted_the_others_are_called_where_these_are_known():
     ask = asked(ANN, reminders=(at(5),), who=Who(people=(DEE,), groups=("team", "leads")))
-    assert unclear(ask, at(5)) == ("team", "leads")
-    _, say = due(ask, at(5), {"team": (ANN, BEN, CID), "leads": (BEN,)})
+    assert find_groups_to_resolve(ask, at(5)) == ("team", "leads")
+    _, say = apply_due(ask, at(5), {"team": (ANN, BEN, CID), "leads": (BEN,)})
     assert say is not None
     assert say.mention == Who(people=(DEE, BEN, CID), groups=("leads",)), "nobody of the leads has voted"
-    _, say = due(ask, at(5), {"leads": (BEN, ANN)})
+    _, say = apply_due(ask, at(5), {"leads": (BEN, ANN)})
     assert say is not None
     assert say.mention == Who(people=(DEE, BEN), groups=("team",)), "nobody knows who is in the team"
-    _, say = due(ask, at(5))
+    _, say = apply_due(ask, at(5))
     assert say is not None
     assert say.mention == Who(people=(DEE,), groups=("team", "leads"))
 
@@ -98,12 +98,12 @@ def test_of_a_group_in_which_some_have_voted_the_others_are_called_where_these_a
 def test_a_requester_in_the_group_is_not_called_and_the_group_is_where_they_decide():
     approval = APPROVAL.evolve(requesters=(CID,))
     ask = asked(reminders=(at(5),), who=Who(groups=("team",)), approval=approval)
-    _, say = due(ask, at(5), {"team": (ANN, BEN, CID)})
+    _, say = apply_due(ask, at(5), {"team": (ANN, BEN, CID)})
     assert say is not None
     assert say.mention == Who.only(ANN, BEN)
     own = asked(reminders=(at(5),), who=Who(groups=("team",)), approval=approval.evolve(own=True))
-    assert unclear(own, at(5)) == (), "nobody has voted: the whole group is missing"
-    _, say = due(own, at(5), {"team": (ANN, BEN, CID)})
+    assert find_groups_to_resolve(own, at(5)) == (), "nobody has voted: the whole group is missing"
+    _, say = apply_due(own, at(5), {"team": (ANN, BEN, CID)})
     assert say is not None
     assert say.mention == Who(groups=("team",))
 
@@ -112,14 +112,14 @@ def test_a_requester_in_the_group_is_not_called_and_the_group_is_where_they_deci
 def test_of_more_than_ten_who_are_missing_the_group_is_called(more: int):
     crowd = tuple(ANN.evolve(id=f"C{number}") for number in range(10 + more))
     ask = asked(ANN, reminders=(at(5),), who=Who(groups=("team",)))
-    _, say = due(ask, at(5), {"team": (ANN, *crowd)})
+    _, say = apply_due(ask, at(5), {"team": (ANN, *crowd)})
     assert say is not None
     assert say.mention == (Who(groups=("team",)) if more else Who.only(*crowd))
 
 
 def test_where_all_of_a_group_have_voted_nobody_is_reminded():
     ask = asked(ANN, BEN, reminders=(at(5),), who=Who(groups=("team",)), approval=Approval(quorum=3))
-    after, say = due(ask, at(5), {"team": (ANN, BEN)})
+    after, say = apply_due(ask, at(5), {"team": (ANN, BEN)})
     assert after is not None
     assert after.policy.reminders == ()
     assert say is None
@@ -127,74 +127,74 @@ def test_where_all_of_a_group_have_voted_nobody_is_reminded():
 
 def test_nobody_is_looked_up_before_its_time_or_without_need():
     who = Who(groups=("team",))
-    assert unclear(asked(ANN, reminders=(at(5),), who=who), at(4.99)) == ()
-    assert unclear(asked(ANN, reminders=(at(5),), who=who, posted=False), at(5)) == ()
+    assert find_groups_to_resolve(asked(ANN, reminders=(at(5),), who=who), at(4.99)) == ()
+    assert find_groups_to_resolve(asked(ANN, reminders=(at(5),), who=who, posted=False), at(5)) == ()
     escalating = asked(ANN, escalations=(later(5, DEE),), who=who, posted=False)
-    assert unclear(escalating, at(5)) == (), "nobody is told of a card that does not stand"
+    assert find_groups_to_resolve(escalating, at(5)) == (), "nobody is told of a card that does not stand"
     over = asked(ANN, reminders=(at(5),), who=who)
-    assert unclear(over.evolve(interview=settle(over.interview, ended("cancelled"))), at(5)) == ()
-    assert unclear(asked(reminders=(at(5),), who=who), at(5)) == ()
-    assert unclear(asked(ANN, reminders=(at(5),)), at(5)) == (), "people alone"
+    assert find_groups_to_resolve(over.evolve(interview=settle(over.interview, ended("cancelled"))), at(5)) == ()
+    assert find_groups_to_resolve(asked(reminders=(at(5),), who=who), at(5)) == ()
+    assert find_groups_to_resolve(asked(ANN, reminders=(at(5),)), at(5)) == (), "people alone"
 
 
 def test_the_members_are_looked_up_also_when_the_time_has_long_passed():
-    assert unclear(asked(ANN, reminders=(at(5),), who=Who(groups=("team",))), at(50)) == ("team",)
+    assert find_groups_to_resolve(asked(ANN, reminders=(at(5),), who=Who(groups=("team",))), at(50)) == ("team",)
 
 
 @pytest.mark.parametrize("anybody", [Who(anyone=True), Who(open_to="allowed"), Who(open_to="participants")])
 def test_what_anybody_may_answer_reminds_without_a_name(anybody: Who):
-    _, say = due(asked(reminders=(at(5),), who=anybody, approval=None), at(5))
+    _, say = apply_due(asked(reminders=(at(5),), who=anybody, approval=None), at(5))
     assert say is not None
     assert say.mention == anybody
 
 
 def test_where_nobody_is_missing_nobody_is_reminded():
-    after, say = due(asked(ANN, BEN, CID, reminders=(at(5),), approval=Approval(quorum=3)), at(5))
+    after, say = apply_due(asked(ANN, BEN, CID, reminders=(at(5),), approval=Approval(quorum=3)), at(5))
     assert after is not None
     assert (after.policy.reminders, say) == ((), None)
 
 
 def test_an_ask_that_is_decided_by_one_reminds_everybody():
-    _, say = due(asked(reminders=(at(5),), approval=None), at(5))
+    _, say = apply_due(asked(reminders=(at(5),), approval=None), at(5))
     assert say is not None
     assert say.mention == Who.only(ANN, BEN, CID)
 
 
 def test_a_reminder_of_several_questions_names_the_one_on_the_card():
     ask = asked(reminders=(at(5),), approval=None)
-    several = start(form(question("first", "Yes"), question("second", "Yes"), question("third", "Yes")))
+    several = start_interview(form(question("first", "Yes"), question("second", "Yes"), question("third", "Yes")))
     first = Action(ask_id="ask", actor=ANN, at=NOON, turn=0, deed=Choose(index=0))
-    _, say = due(ask.evolve(interview=step(several, first)), at(5))
+    _, say = apply_due(ask.evolve(interview=apply_action(several, first)), at(5))
     assert say is not None
     assert "What about second?" in say.text
 
 
 def test_a_reminder_replies_to_the_card_and_not_to_what_stands_below_it():
     below = MessageRef(channel="C1", id="2")
-    _, say = due(asked(reminders=(at(5),)).evolve(messages=(CARD, below)), at(5))
+    _, say = apply_due(asked(reminders=(at(5),)).evolve(messages=(CARD, below)), at(5))
     assert say is not None
     assert say.reply_to == CARD
 
 
 def test_a_reminder_names_a_hundred_characters_of_the_question_and_tells_that_there_is_more():
     for prompt, named in (("y" * 100, "y" * 100), ("y" * 101, "y" * 99 + "…")):
-        _, say = due(asked(prompt=prompt, reminders=(at(5),)), at(5))
+        _, say = apply_due(asked(prompt=prompt, reminders=(at(5),)), at(5))
         assert say is not None
         assert f"“{named}”" in say.text
 
 
 def test_reminders_that_passed_while_nothing_ran_are_one():
-    after, say = due(asked(reminders=(at(5), at(6), at(7), at(60))), at(50))
+    after, say = apply_due(asked(reminders=(at(5), at(6), at(7), at(60))), at(50))
     assert after is not None
     assert say is not None
     assert after.policy.reminders == (at(60),)
-    assert due(after, at(50)) == (None, None)
+    assert apply_due(after, at(50)) == (None, None)
 
 
 def test_an_escalation_lets_further_people_in_and_tells_these_alone():
     ask = asked(ANN, who=Who(people=(ANN, BEN), groups=("G1",)), escalations=(later(5, DEE, BEN, groups=("G1", "G2")),))
     assert ask.policy.refusal(DEE) is not None
-    after, say = due(ask, at(5))
+    after, say = apply_due(ask, at(5))
     assert after is not None
     assert say is not None
     assert after.policy.who == Who(people=(ANN, BEN, DEE), groups=("G1", "G2"))
@@ -207,18 +207,18 @@ def test_an_escalation_lets_further_people_in_and_tells_these_alone():
 
 
 def test_an_escalation_to_whoever_has_asked_for_it_tells_nobody():
-    _, say = due(asked(escalations=(later(5, DEE),), approval=APPROVAL.evolve(requesters=(DEE,))), at(5))
+    _, say = apply_due(asked(escalations=(later(5, DEE),), approval=APPROVAL.evolve(requesters=(DEE,))), at(5))
     assert say is None
 
 
 def test_an_escalation_to_those_who_are_asked_already_tells_nobody():
-    after, say = due(asked(escalations=(later(5, BEN),)), at(5))
+    after, say = apply_due(asked(escalations=(later(5, BEN),)), at(5))
     assert after is not None
     assert (after.policy.who, say) == (Who.only(ANN, BEN, CID), None)
 
 
 def test_a_reminder_and_an_escalation_that_passed_together_are_one_sentence_for_all_who_are_missing():
-    after, say = due(asked(ANN, reminders=(at(5),), escalations=(later(4, DEE),)), at(6))
+    after, say = apply_due(asked(ANN, reminders=(at(5),), escalations=(later(4, DEE),)), at(6))
     assert after is not None
     assert say is not None
     assert say.mention == Who.only(BEN, CID, DEE)
@@ -226,7 +226,7 @@ def test_a_reminder_and_an_escalation_that_passed_together_are_one_sentence_for_
 
 
 def test_escalations_in_any_order_let_in_whom_the_time_has_come_for():
-    after, _ = due(asked(escalations=(later(9, DEE), later(5, groups=("G1",)))), at(6))
+    after, _ = apply_due(asked(escalations=(later(9, DEE), later(5, groups=("G1",)))), at(6))
     assert after is not None
     assert after.policy.who == Who(people=(ANN, BEN, CID), groups=("G1",))
     assert after.policy.escalations == (later(9, DEE),)
@@ -234,28 +234,28 @@ def test_escalations_in_any_order_let_in_whom_the_time_has_come_for():
 
 def test_at_the_deadline_it_ends_with_the_votes_so_far_and_nobody_is_reminded():
     ask = asked(ANN, reminders=(at(5),), escalations=(later(6, DEE),), deadline=at(7))
-    after, say = due(ask, at(8))
+    after, say = apply_due(ask, at(8))
     assert after is not None
     assert after.outcome is not None
     assert (after.outcome.status, after.outcome.at, say) == ("timed_out", at(8), None)
     assert [vote.by for vote in after.outcome.votes] == [ANN]
-    assert due(after, at(99)) == (None, None)
+    assert apply_due(after, at(99)) == (None, None)
 
 
 def test_an_ask_that_is_over_is_left_alone():
     ask = asked(reminders=(at(5),), deadline=at(7))
     over = ask.evolve(interview=settle(ask.interview, ended("cancelled")))
-    assert due(over, at(99)) == (None, None)
+    assert apply_due(over, at(99)) == (None, None)
 
 
 def test_nobody_is_told_of_a_card_that_does_not_stand_anywhere_and_reminded_of_it_once_it_stands():
     unposted = asked(posted=False, reminders=(at(5), at(6), at(60)), escalations=(later(5, DEE),))
-    after, say = due(unposted, at(7))
+    after, say = apply_due(unposted, at(7))
     assert after is not None
     assert say is None
     assert after.policy.refusal(DEE) is None
-    assert (after.next_moment, due(after, at(8))) == (None, (None, None)), "until it stands"
-    after, say = due(after.evolve(messages=(CARD,)), at(8))
+    assert (after.next_due_at, apply_due(after, at(8))) == (None, (None, None)), "until it stands"
+    after, say = apply_due(after.evolve(messages=(CARD,)), at(8))
     assert after is not None
     assert say is not None
     assert say.text.startswith("Reminder:")
@@ -264,15 +264,15 @@ def test_nobody_is_told_of_a_card_that_does_not_stand_anywhere_and_reminded_of_i
 
 def test_of_a_card_that_does_not_stand_before_the_end_nobody_is_reminded():
     ask = asked(posted=False, reminders=(at(5),), deadline=at(7))
-    assert ask.next_moment == at(7)
-    after, say = due(ask, at(7))
+    assert ask.next_due_at == at(7)
+    after, say = apply_due(ask, at(7))
     assert after is not None
     assert (after.status, say) == ("timed_out", None)
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_prompt_in_a_reminder_is_the_bots_plain_words(text: str):
-    _, say = due(asked(prompt=text * 50, reminders=(at(5),)), at(5))
+    _, say = apply_due(asked(prompt=text * 50, reminders=(at(5),)), at(5))
     assert say is not None
     assert not say.markdown
     assert len(say.text) < 160
@@ -294,21 +294,21 @@ def test_however_often_the_time_is_looked_at_everything_comes_once_and_nothing_i
     )
     said: list[str] = []
     for minute in (*looks, 61):
-        after, say = due(ask, at(minute))
+        after, say = apply_due(ask, at(minute))
         if say is not None:
             said.append(say.target)
         if after is None:
-            assert ask.outcome is not None or ask.next_moment is None or ask.next_moment > at(minute)
+            assert ask.outcome is not None or ask.next_due_at is None or ask.next_due_at > at(minute)
             continue
         ask = after
-        assert due(ask, at(minute)) == (None, None), "what was done once is not due any more"
+        assert apply_due(ask, at(minute)) == (None, None), "what was done once is not due any more"
         if ask.outcome is None:
             here = {f"G{number}" for number, when in enumerate(escalations) if when <= minute}
             assert set(ask.policy.who.groups) == here
     assert len(said) == len(set(said)), "each has a name of its own"
     assert len(said) <= len(reminders) + len(escalations)
     assert (ask.outcome is None) == (deadline is None)
-    assert ask.policy.next_moment is None or ask.outcome is not None
+    assert ask.policy.next_due_at is None or ask.outcome is not None
 
 
 # A timeout does not answer
@@ -332,28 +332,28 @@ def test_whatever_people_chose_before_a_deadline_its_end_is_no_answer(
     asked_for: Form, deeds: list[tuple[Actor, Deed]], late: float
 ) -> None:
     """Preselected and half-filled answers count for no one until a person sends them."""
-    ask = asked(deadline=at(5), approval=None).evolve(interview=start(asked_for))
+    ask = asked(deadline=at(5), approval=None).evolve(interview=start_interview(asked_for))
     for number, (by, deed) in enumerate(deeds):
         action = Action(ask_id="ask", actor=by, at=at(number / 10), turn=ask.interview.turn, deed=deed)
         with suppress(PersonError):
-            ask = ask.evolve(interview=step(ask.interview, action))
+            ask = ask.evolve(interview=apply_action(ask.interview, action))
     if ask.outcome is not None:
-        assert due(ask, at(5 + late)) == (None, None)
+        assert apply_due(ask, at(5 + late)) == (None, None)
         return
-    after, say = due(ask, at(5 + late))
+    after, say = apply_due(ask, at(5 + late))
     assert say is None
     assert after is not None
     assert after.outcome == Outcome(status="timed_out", at=at(5 + late)), "no answer, no vote, nobody's name"
     assert after.interview.phase == "closed"
-    assert due(after, at(6 + late)) == (None, None)
+    assert apply_due(after, at(6 + late)) == (None, None)
     for tool in TOOLS.values():
-        told = tool.report(tool.read(json.loads(tool.example)), after.outcome)
+        told = tool.render_result(tool.parse_input(json.loads(tool.example)), after.outcome)
         assert "timeout" in told.text or "Nobody answered in time" in told.text
 
 
 @pytest.mark.parametrize("voted", [(), (ANN,), (ANN, BEN, CID)])
 def test_votes_that_are_not_enough_before_a_deadline_decide_nothing(voted: tuple[Actor, ...]) -> None:
-    after, _ = due(asked(*voted, deadline=at(5), approval=Approval(quorum=9)), at(5))
+    after, _ = apply_due(asked(*voted, deadline=at(5), approval=Approval(quorum=9)), at(5))
     assert after is not None
     assert after.outcome is not None
     assert (after.outcome.status, after.outcome.answers, after.outcome.by) == ("timed_out", (), None)

@@ -42,7 +42,7 @@ async def test_the_card_shows_the_tool_and_its_arguments_and_nothing_has_run(
         assert shown.details == '{\n  "where": "staging"\n}'
         assert [option.label for option in shown.options] == ["Approve", "Deny"]
         assert (ask.asked_by, ask.policy.who) == (ANN, Who.only(BEN, CID))
-        await board.until(lambda: board.moods[-1:] == ["waiting"])
+        await board.until(lambda: board.statuses[-1:] == ["waiting"])
         assert deploying.ran == []
 
 
@@ -181,7 +181,7 @@ async def test_those_who_are_missing_are_reminded_and_others_asked_later_by_the_
     services.model.script(turn(to("staging")), turn("Thanks."))
     rules = ApprovalRules(
         approvers={"board": Who.only(BEN)},
-        remind=(0.05,),
+        reminder_delays=(0.05,),
         escalate_after=0.1,
         escalate_to={"board": Who.only(CID), "elsewhere": Who.only(ANN)},
     )

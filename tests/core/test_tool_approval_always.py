@@ -40,7 +40,7 @@ async def test_always_holds_for_this_tool_in_this_conversation_and_for_nothing_e
     services.model.script(
         turn(to("one")), turn(to("two")), turn(call("wipe", where="two")), turn("Thanks."), turn(to("three"))
     )
-    rules = ApprovalRules(approvers=TEAM.approvers, always=True)
+    rules = ApprovalRules(approvers=TEAM.approvers, allow_always=True)
     async with engine(tmp_path, board, services, own=(deploying.tool, wipe), approvals=rules) as one:
         await one.write("deploy it")
         (ask,) = await one.asked()
@@ -62,21 +62,23 @@ async def test_always_holds_for_this_tool_in_this_conversation_and_for_nothing_e
     "rules",
     [
         pytest.param(TEAM, id="it is off by now"),
-        pytest.param(ApprovalRules(approvers={"board": Who.only(CID)}, always=True), id="they decide no more"),
-        pytest.param(ApprovalRules(approvers=TEAM.approvers, quorum=2, always=True), id="it takes more of them by now"),
+        pytest.param(ApprovalRules(approvers={"board": Who.only(CID)}, allow_always=True), id="they decide no more"),
+        pytest.param(
+            ApprovalRules(approvers=TEAM.approvers, quorum=2, allow_always=True), id="it takes more of them by now"
+        ),
     ],
 )
 async def test_always_holds_only_as_long_as_the_settings_let_it(
     tmp_path: Path, board: Board, services: Services, deploying: Deploying, rules: ApprovalRules
 ) -> None:
     services.model.script(turn(to("one")), turn("Done."), turn(to("two")), turn("Thanks."))
-    before = ApprovalRules(approvers=TEAM.approvers, always=True)
+    before = ApprovalRules(approvers=TEAM.approvers, allow_always=True)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=before) as one:
         await one.write("deploy it")
         (ask,) = await one.asked()
         await one.press(ask, ALWAYS, BEN)
         await one.says("Done.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
         await one.write("again")
         (ask,) = await one.asked()
@@ -100,7 +102,7 @@ async def test_an_always_is_an_approval_and_holds_where_as_many_say_it_as_have_t
     tmp_path: Path, board: Board, services: Services, deploying: Deploying, votes: tuple[int, int], ran: list[str]
 ) -> None:
     services.model.script(turn(to("one")), turn(to("two")), turn("Thanks."))
-    rules = ApprovalRules(approvers=TEAM.approvers, quorum=2, always=True)
+    rules = ApprovalRules(approvers=TEAM.approvers, quorum=2, allow_always=True)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
         await one.write("deploy it")
         (ask,) = await one.asked()
@@ -120,7 +122,7 @@ async def test_an_always_is_no_approval_of_what_its_own_giver_requests(
     tmp_path: Path, board: Board, services: Services, deploying: Deploying
 ) -> None:
     services.model.script(turn(to("one")), turn("Done."), turn(to("two")), turn("Thanks."))
-    rules = ApprovalRules(approvers=TEAM.approvers, always=True)
+    rules = ApprovalRules(approvers=TEAM.approvers, allow_always=True)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
         await one.write("deploy it")
         (ask,) = await one.asked()

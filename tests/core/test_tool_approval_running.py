@@ -13,6 +13,7 @@ from sqlalchemy import update
 from askback import tool
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
+from askback.domain.conversation import NextStep
 from askback.domain.policy import Who
 from askback.store.schema import calls
 from askback_local.model.script import call, turn
@@ -91,10 +92,10 @@ async def test_a_call_of_before_its_tool_needed_approval_does_not_run(
     services.model.script(turn(to("staging")), turn("Thanks."))
     async with engine(tmp_path, board, services, own=(deploy,)) as one:
 
-        async def never(*_: Any) -> Any:
-            return None
+        async def never(*_: Any) -> NextStep:
+            return NextStep()
 
-        one.store.calls_to_run = never
+        one.store.next_step = never
         await one.write("deploy it")
         await board.until(lambda: services.model.log)
         await eventually(lambda: _called(one))
@@ -106,9 +107,9 @@ async def test_a_call_of_before_its_tool_needed_approval_does_not_run(
 
 
 async def _called(one: Engine) -> bool:
-    conversation = await one.store.conversation(HERE)
+    conversation = await one.store.find_conversation(HERE)
     assert conversation is not None
-    return await type(one.store).calls_to_run(one.store, conversation.id) is not None
+    return (await type(one.store).next_step(one.store, conversation.id)).calls is not None
 
 
 async def test_interrupted_after_an_approval_the_model_and_the_approvers_are_told_at_the_card(
@@ -121,7 +122,7 @@ async def test_interrupted_after_an_approval_the_model_and_the_approvers_are_tol
         await one.recorded(ask)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM, work=False) as one:
         await one.press(ask, APPROVE, BEN)
-        work = await one.store.calls_to_run(str(ask.conversation_id))
+        work = (await one.store.next_step(str(ask.conversation_id))).calls
         assert work is not None
         assert await one.store.start_call(str(ask.conversation_id), work.seq, work.calls[0].tool_use_id)
     async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:

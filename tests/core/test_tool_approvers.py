@@ -126,10 +126,19 @@ ALONE = HERE.evolve(channel="D1", thread=None)
     ("rules", "why"),
     [
         (TEAM, "those who decide do not see this direct message"),
-        (ApprovalRules(approvers={"board": Who(groups=("G1",))}, own=True), "those who decide do not see"),
+        (
+            ApprovalRules(approvers={"board": Who(groups=("G1",))}, allow_self_approval=True),
+            "those who decide do not see",
+        ),
         (PAIR, "those who decide do not see"),
-        (ApprovalRules(approvers=PAIR.approvers, quorum=2, own=True), "2 people decide together, and only one sees"),
-        (ApprovalRules(approvers=PAIR.approvers, refusals=2, own=True), "2 people decide together, and only one sees"),
+        (
+            ApprovalRules(approvers=PAIR.approvers, quorum=2, allow_self_approval=True),
+            "2 people decide together, and only one sees",
+        ),
+        (
+            ApprovalRules(approvers=PAIR.approvers, refusals=2, allow_self_approval=True),
+            "2 people decide together, and only one sees",
+        ),
     ],
 )
 async def test_where_those_who_decide_do_not_see_the_place_people_and_the_model_are_told_at_once(
@@ -152,10 +161,15 @@ async def test_where_those_who_decide_do_not_see_the_place_people_and_the_model_
     "rules",
     [
         pytest.param(ApprovalRules(), id="whoever began confirms"),
-        pytest.param(ApprovalRules(approvers=PAIR.approvers, own=True), id="an approver of their own requests"),
+        pytest.param(
+            ApprovalRules(approvers=PAIR.approvers, allow_self_approval=True), id="an approver of their own requests"
+        ),
         pytest.param(
             ApprovalRules(
-                approvers=TEAM.approvers, own=True, escalate_after=60.0, escalate_to={"board": Who.only(ANN)}
+                approvers=TEAM.approvers,
+                allow_self_approval=True,
+                escalate_after=60.0,
+                escalate_to={"board": Who.only(ANN)},
             ),
             id="one who is asked later",
         ),

@@ -26,11 +26,11 @@ async def hang():
 
 
 async def main():
-    tools = event_loops.ToolLoops(threads.Threads(1))
+    tools = event_loops.ToolLoops(threads.ToolThreadPool(1))
     tools.submit(event_loops.AsyncCall("hang", None, hang))
     waits = event_loops.AsyncCall("wait", None, begun.wait)
     tools.submit(waits)
-    await waits.done
+    await waits.future
     await tools.close()
 
 

@@ -222,10 +222,10 @@ async def test_beside_a_question_both_go_on_and_the_model_hears_of_both_at_once(
     async with engine(tmp_path, board, services, own=(lengthen,)) as one:
         await one.write("hello")
         cards = await one.asked(2)
-        await board.until(lambda: board.moods[-1] == "waiting")
+        await board.until(lambda: board.statuses[-1] == "waiting")
         conversation = cards[0].conversation_id
         assert conversation is not None
-        assert await one.store.calls_to_run(conversation) is None, "it has run before anybody answered"
+        assert (await one.store.next_step(conversation)).calls is None, "it has run before anybody answered"
         await one.write("hurry")
         for card in cards:
             await one.press(card, Choose(index=0))
@@ -234,7 +234,7 @@ async def test_beside_a_question_both_go_on_and_the_model_hears_of_both_at_once(
         assert [block["type"] for block in news] == ["tool_result"] * 3 + ["text"]
         assert news[1]["content"] == "xx"
         assert len(services.model.log) == 2
-        await board.until(lambda: board.moods == ["working", "waiting", "working", "idle"])
+        await board.until(lambda: board.statuses == ["working", "waiting", "working", "idle"])
 
 
 @BOTH_STORES

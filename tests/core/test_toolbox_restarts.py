@@ -52,7 +52,7 @@ async def test_a_stop_ends_what_runs_and_its_late_result_changes_nothing(
         await one.stop(ANN)
         one.worker.wake()
         await one.says("Stopped by Ann.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
         if kind == "sync":
             released.set()
         assert await asyncio.to_thread(ended.wait, 10)
@@ -145,8 +145,8 @@ async def test_when_the_process_is_to_end_nothing_begins_and_what_runs_may_end(
 
 
 async def _left(one: Any) -> bool:
-    conversation = await one.store.conversation(HERE)
-    return await one.store.calls_to_run(conversation.id) is not None
+    conversation = await one.store.find_conversation(HERE)
+    return (await one.store.next_step(conversation.id)).calls is not None
 
 
 @BOTH_STORES
@@ -191,7 +191,7 @@ async def test_a_tool_that_is_gone_after_a_restart_is_told_as_gone(
 
 
 async def _begun_and_left(one: Any) -> bool:
-    return await one.store.conversation(HERE) is not None and await _left(one)
+    return await one.store.find_conversation(HERE) is not None and await _left(one)
 
 
 # The property

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from askback.domain.form import Form
 from askback.errors import CallerError, ModelError
-from askback.tools import TOOLS, QuestionsTool, QuestionTool, tool_named
+from askback.tools import TOOLS, QuestionsTool, QuestionTool, get_tool
 from core_calls import (
     AUTH,
     DATABASES,
@@ -140,9 +140,9 @@ def test_everything_that_is_wrong_is_told_on_a_line_of_its_own():
 
 def test_tools_are_found_by_name_and_an_unknown_name_is_told_which_there_are():
     assert list(TOOLS) == ["AskUserQuestion", "question", "askQuestion"]
-    assert isinstance(tool_named("question"), QuestionsTool)
+    assert isinstance(get_tool("question"), QuestionsTool)
     with pytest.raises(CallerError, match="'ask'; there are AskUserQuestion, question, askQuestion"):
-        tool_named("ask")
+        get_tool("ask")
 
 
 # Proper inputs
@@ -211,13 +211,13 @@ REFUSED: list[tuple[QuestionTool[Any], Any, str]] = [
     (USER, entry(options=["A", "x" * 2001]), "questions[0].options[1].label: has 2,001 characters"),
     (USER, entry(multiSelect="perhaps"), "questions[0].multiSelect: Input should be a valid boolean"),
     (MANY, {"questions": [{"id": "a", "label": "L"}]}, "questions[0].prompt: is missing: give it"),
-    (MANY, {"questions": [{"id": "a", "prompt": "P?"}] * 2}, "questions: the id 'a' stands more than once"),
+    (MANY, {"questions": [{"id": "a", "prompt": "P?"}] * 2}, "questions: the id 'a' is given more than once"),
     (MANY, {"questions": [{"prompt": "P?"}] * 21}, "questions: holds 21 questions: give 1 to 20"),
     (MANY, {"questions": [{"prompt": "P?", "label": "x" * 201}]}, "questions[0].label: has 201 characters: shorten"),
     (
         MANY,
         {"questions": [{"prompt": "P?", "options": [{"value": "a", "label": "A"}, {"value": "a", "label": "B"}]}]},
-        "questions[0].options: the value 'a' stands more than once",
+        "questions[0].options: the value 'a' is given more than once",
     ),
     (ONE, {}, "question: is missing: give it"),
     (ONE, "Which?", "should be an object"),
@@ -241,7 +241,7 @@ def test_what_cannot_be_understood_is_refused_with_the_reason_and_an_example(
     said = str(refused.value)
     assert said.startswith(f"{tool.name} could not be understood, and nobody was asked: {why}")
     assert said.endswith(f". Call it again like this: {tool.example}")
-    result = tool.refusal(refused.value)
+    result = tool.error_result(refused.value)
     assert result.is_error
     assert why in result.text
 
@@ -265,7 +265,7 @@ def test_question_without_questions_says_so_in_its_own_convention(data: Any):
         MANY.parse(data)
     assert refused.value.problem == "Error: No questions provided"
     assert str(refused.value).endswith(MANY.example)
-    result = MANY.refusal(refused.value)
+    result = MANY.error_result(refused.value)
     told = json.loads(result.text)
     assert told == result.data
     assert (told["questions"], told["answers"], told["cancelled"]) == ([], [], True)
@@ -303,7 +303,7 @@ input_like = (
 )
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=120)
 @given(st.sampled_from([USER, MANY, ONE]), input_like, st.data())
 def test_anything_is_understood_or_refused_with_an_example(tool: QuestionTool[Any], sent: Any, data: st.DataObject):
     if data.draw(st.booleans()):
@@ -312,14 +312,14 @@ def test_anything_is_understood_or_refused_with_an_example(tool: QuestionTool[An
     try:
         asked = tool.parse(sent)
     except ModelError as error:
-        refusal = tool.refusal(error)
+        refusal = tool.error_result(error)
         said, is_error = str(error), refusal.is_error
         refusal.text.encode()
     else:
         said, is_error = "", False
         assert Form.model_validate_json(asked.model_dump_json()) == asked
         assert not tool.result(sent, data.draw(outcomes(asked))).is_error
-    assert said == "" or (is_error and tool.example in said and tool.refusal(ModelError(said)).text)
+    assert said == "" or (is_error and tool.example in said and tool.error_result(ModelError(said)).text)
 
 
 DEEP: Any = "x"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askback.domain.form import Answer, Choice, Outcome, OutcomeStatus
 from askback.tools import QuestionTool
-from askback.tools.base import shortened, waited
+from askback.tools.base import describe_unanswered, shortened
 from core_calls import (
     AUTH,
     DATABASES,
@@ -109,7 +109,7 @@ def test_question_says_cancelled_with_the_reason_for_every_other_end(status: Out
     outcome = ended(status)
     result = MANY.result(DATABASES, outcome)
     assert (result.data["answers"], result.data["cancelled"], result.data["reason"]) == ([], True, status)
-    assert result.data["message"] == waited(outcome)
+    assert result.data["message"] == describe_unanswered(outcome)
     assert json.loads(result.text) == result.data
     assert not result.is_error
 
@@ -144,12 +144,12 @@ def test_every_other_end_of_ask_question_is_typed_too(status: OutcomeStatus):
         "answer": status,
         "isCustom": False,
         status: True,
-        "message": waited(outcome),
+        "message": describe_unanswered(outcome),
         "timestamp": 1795176000000,
     }
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)), st.integers(-14, 14))  # noqa: DTZ001
 def test_the_timestamp_is_exact_to_the_millisecond_in_every_time_zone(moment: datetime, hours: int):
     at = moment.replace(tzinfo=timezone(timedelta(hours=hours)))
@@ -192,13 +192,13 @@ SAID = {
     ],
 )
 def test_an_end_without_an_answer_is_a_sentence_for_the_model(outcome: Outcome, said: str):
-    assert waited(outcome) == said
+    assert describe_unanswered(outcome) == said
     result = USER.result(AUTH, outcome)
     assert (result.text, result.data) == (said, {"status": outcome.status, "message": said})
     assert not result.is_error
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_result_never_fails_and_its_index_and_answer_agree(
     example: tuple[QuestionTool[Any], dict[str, Any]], data: st.DataObject

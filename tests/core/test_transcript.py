@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from askback.agent.model import ModelTurn
-from askback.agent.transcript import sendable, with_new_ids
+from askback.agent.model import ModelResponse
+from askback.agent.transcript import to_api_blocks, with_new_ids
 from askback.domain.conversation import Message
 
 TAKEN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def call(identifier: str = "toolu_1", name: str = "AskUserQuestion", data: object = None) -> ModelTurn:
+def call(identifier: str = "toolu_1", name: str = "AskUserQuestion", data: object = None) -> ModelResponse:
     block = {"type": "tool_use", "id": identifier, "name": name, "input": {} if data is None else data}
-    return ModelTurn.model_validate({"content": (block,)})
+    return ModelResponse.model_validate({"content": (block,)})
 
 
 @pytest.mark.parametrize("identifier", ["", "call:1", "functions.ask:0", "toolu_é", "a b", "toolu_1\n", "toolu_before"])
@@ -39,10 +39,10 @@ def test_a_proper_id_stays() -> None:
 
 @pytest.mark.parametrize("name", ["", "no such tool", "functions.ask", "frage·ü", "x" * 500])
 def test_names_that_the_api_refuses_are_mended(name: str) -> None:
-    (block,) = sendable(call(name=name).content)
+    (block,) = to_api_blocks(call(name=name).content)
     assert TAKEN.fullmatch(str(block["name"]))
 
 
 def test_a_proper_name_stays() -> None:
-    (block,) = sendable(call().content)
+    (block,) = to_api_blocks(call().content)
     assert block["name"] == "AskUserQuestion"

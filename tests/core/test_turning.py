@@ -15,17 +15,18 @@ from askback.domain.conversation import (
     Conversation,
     IncomingMessage,
     Message,
-    News,
     OutgoingMessage,
     ToolCall,
     Turn,
     TurnEnd,
+    TurnInput,
 )
-from askback.domain.decision import decided
+from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.interview import start
+from askback.domain.interview import start_interview
 from askback.domain.policy import Limits, Policy, Who
 from askback.internal.clock import utc_now
+from askback.store.errors import TurnTakenOver
 from askback.store.outbox import LEASE_SECONDS
 from askback.store.store import Store
 from core_cases import form, question
@@ -51,7 +52,7 @@ class Thread:
     def __init__(self, store: Store, started: Conversation) -> None:
         self.store = store
         self.id = started.id
-        self.composed: list[News] = []
+        self.composed: list[TurnInput] = []
         """The news from which each message to the model was composed."""
         self._written = 1
 
@@ -68,7 +69,7 @@ class Thread:
         return str(self._written)
 
     async def turn(self, notice: OutgoingMessage | None = None) -> Turn | None:
-        def compose(news: News) -> Message:
+        def compose(news: TurnInput) -> Message:
             self.composed.append(news)
             results: list[dict[str, JsonValue]] = [_result(call) for call, _ in news.calls]
             content = (*results, *(_text(one.text) for one in news.written))
@@ -98,7 +99,7 @@ class Thread:
             id=new_ask_id(),
             place=HERE,
             policy=Policy(who=Who(anyone=True)),
-            interview=start(form(question(name, "Green", "Blue"))),
+            interview=start_interview(form(question(name, "Green", "Blue"))),
             created_at=now,
             post_after=now,
             conversation_id=self.id,
@@ -108,14 +109,14 @@ class Thread:
     async def answers(self, call: ToolCall) -> None:
         assert call.ask is not None
         action = Action(ask_id=call.ask.id, actor=BEN, at=utc_now(), turn=0, deed=Choose(index=0))
-        acted = await self.store.decide(call.ask.id, lambda ask: decided(ask, action, admits=lambda by, at: False))
+        acted = await self.store.decide(call.ask.id, lambda ask: decide(ask, action, admits=lambda by, at: False))
         assert acted.settled
 
     async def is_runnable(self) -> bool:
         return self.id in await self.store.runnable(utc_now())
 
     async def prose(self) -> tuple[MessageRef, ...]:
-        conversation = await self.store.conversation(HERE)
+        conversation = await self.store.find_conversation(HERE)
         assert conversation is not None
         return conversation.prose
 
@@ -203,7 +204,7 @@ async def test_where_all_that_was_written_is_taken_back_there_is_nothing_to_do(t
         await thread.ends(await thread.begun())
         name = await thread.hears("never mind")
     assert await thread.is_runnable()
-    assert await thread.store.take_back(thread.id, (name,)) == 1
+    assert await thread.store.withdraw_messages(thread.id, (name,)) == 1
     assert await thread.turn() is None
     assert not await thread.is_runnable(), "and nobody looks again and again"
 
@@ -211,7 +212,7 @@ async def test_where_all_that_was_written_is_taken_back_there_is_nothing_to_do(t
 async def test_while_people_are_asked_what_they_write_waits_and_comes_after_the_answer(thread: Thread) -> None:
     green, shape = thread.asks("green"), thread.asks("shape")
     stored = await thread.ends(await thread.begun(), "", green, shape)
-    assert [ask.id for ask in stored or ()] == [ask.id for ask in await thread.store.pending()]
+    assert [ask.id for ask in stored or ()] == [ask.id for ask in await thread.store.list_open()]
     assert not await thread.is_runnable()
     await thread.hears("why do you ask?")
     assert await thread.turn() is None
@@ -265,7 +266,7 @@ async def test_people_are_told_about_a_message_to_the_model_when_it_is_committed
     turn = await thread.turn(notice=say("left out"))
     assert turn is not None
     assert await thread.due() == ["left out"]
-    await thread.store.said("left out")
+    await thread.store.delete_text("left out")
     assert await thread.turn(notice=say("left out")) is not None
     assert await thread.due() == [], "begun again, nothing is said again"
 
@@ -288,12 +289,12 @@ async def test_a_turn_that_is_put_off_waits_unless_something_new_comes_in(thread
 
 async def test_what_a_turn_used_up_is_counted_once_whether_or_not_it_was_in_advance(thread: Thread) -> None:
     await thread.ends(await thread.begun(), tokens=70)
-    assert (await thread.store.spent(thread.id)).conversation == 70
+    assert (await thread.store.get_usage(thread.id)).conversation == 70
     await thread.hears("more")
     turn = await thread.begun()
     await thread.store.reserve(thread.id, "r", lambda _: 5_000)
     await thread.ends(turn, tokens=30, reservation="r")
-    spent = await thread.store.spent(thread.id)
+    spent = await thread.store.get_usage(thread.id)
     assert (spent.conversation, spent.today, spent.reserved) == (100, 100, 0)
 
 
@@ -302,9 +303,9 @@ async def test_a_turn_that_somebody_stopped_commits_its_tokens_alone(thread: Thr
     assert await thread.store.stop(thread.id, ANN) is not None
     ended = await thread.ends(turn, "Done.", thread.asks(), say=say("text"), notice=say("notice"), tokens=7)
     assert ended is None
-    assert await thread.store.pending() == ()
+    assert await thread.store.list_open() == ()
     assert await thread.due() == [f"stop:{thread.id}:0"]
-    assert (await thread.store.spent(thread.id)).conversation == 7
+    assert (await thread.store.get_usage(thread.id)).conversation == 7
     assert not await thread.is_runnable()
     await thread.hears("again")
     assert sent(await thread.begun()) == [(0, "user", ["hello"]), (1, "user", ["again"])]
@@ -315,7 +316,7 @@ async def test_a_turn_that_another_process_ended_commits_its_tokens_alone(thread
     assert await thread.ends(turn, "Mine.", tokens=5) == ()
     assert await thread.ends(turn, "Yours.", say=say("text"), tokens=7) is None
     assert await thread.due() == []
-    assert (await thread.store.spent(thread.id)).conversation == 12
+    assert (await thread.store.get_usage(thread.id)).conversation == 12
     await thread.hears("again")
     assert [texts for _, _, texts in sent(await thread.begun())] == [["hello"], ["Mine."], ["again"]]
 
@@ -325,7 +326,7 @@ async def test_a_turn_of_a_deleted_conversation_commits_its_tokens_alone(store: 
     await thread.ends(turn)
     assert (await store.prune(utc_now() + timedelta(seconds=1), 10)).conversations == 1
     assert await thread.ends(turn, "Too late.", say=say("text"), tokens=7) is None
-    assert (await store.spent(thread.id)).today == 7
+    assert (await store.get_usage(thread.id)).today == 7
 
 
 async def test_a_failed_turn_adds_nothing_to_what_the_model_is_sent(thread: Thread) -> None:
@@ -364,7 +365,7 @@ async def test_what_is_forgotten_is_not_begun_again_where_what_came_after_it_is_
     name = await thread.hears("and then")
     await thread.ends(turn, "", forget=forget)
     assert await thread.is_runnable()
-    assert await thread.store.take_back(thread.id, (name,)) == 1
+    assert await thread.store.withdraw_messages(thread.id, (name,)) == 1
     assert await thread.turn() is None, "there is nothing that the model could be sent"
     assert not await thread.is_runnable()
 
@@ -380,17 +381,17 @@ async def test_the_text_of_a_turn_is_left_to_whoever_took_it(thread: Thread) -> 
     now = utc_now()
     await thread.ends(await thread.begun(), say=say("text"))
     assert await thread.due() == []
-    wait = await thread.store.next_due()
+    wait = await thread.store.time_until_due()
     assert wait is not None
     taken_again = utc_now() + wait - now
     assert timedelta(0) < taken_again <= timedelta(seconds=LEASE_SECONDS + 1), "unless its process dies"
 
 
 async def test_a_text_behind_another_one_waits_and_is_looked_for_before_it_is_said(thread: Thread) -> None:
-    await thread.store.queue(say("earlier"), thread.id)
+    await thread.store.enqueue_message(say("earlier"), thread.id)
     await thread.ends(await thread.begun(), say=say("text"), notice=say("notice"))
     assert await thread.due() == ["earlier"]
-    await thread.store.said("earlier")
+    await thread.store.delete_text("earlier")
     (item,) = await thread.store.lease(10)
     assert item.target == "text"
     assert item.attempts > 1, "part of it may stand there"
@@ -399,10 +400,10 @@ async def test_a_text_behind_another_one_waits_and_is_looked_for_before_it_is_sa
 async def test_a_text_that_people_see_part_of_is_left_to_whoever_took_it_also_behind_another_one(
     thread: Thread,
 ) -> None:
-    await thread.store.queue(say("earlier"), thread.id)
+    await thread.store.enqueue_message(say("earlier"), thread.id)
     await thread.ends(await thread.begun(), say=say("text", messages=(PART,)))
     assert await thread.due() == ["earlier"]
-    await thread.store.said("earlier")
+    await thread.store.delete_text("earlier")
     assert await thread.due() == []
 
 
@@ -415,7 +416,7 @@ async def test_an_approval_for_the_whole_conversation_stands_behind_each_further
     await thread.ends(await thread.begun(), "", further, thread.asks("second"), ANSWER)
     assert await thread.is_runnable(), "the further call is to be run"
     await thread.store.end_call(thread.id, 3, TO_RUN.tool_use_id, "done", is_error=False)
-    (second,) = await thread.store.pending()
+    (second,) = await thread.store.list_open()
     await thread.answers(ToolCall(tool_use_id="second", tool="t", input={}, ask=second))
     await thread.begun()
     calls = thread.composed[-1].calls
@@ -455,17 +456,45 @@ async def test_results_of_a_turn_that_rests_wait_for_a_word_from_people(thread: 
 
 async def test_a_restarted_turn_knows_where_its_text_stands_until_the_turn_ends(thread: Thread) -> None:
     turn = await thread.begun()
-    await thread.store.set_prose(turn.conversation, (PART,))
+    await thread.store.set_prose(turn, (PART,))
     again = await thread.begun()
     assert again.conversation.prose == (PART,)
     await thread.ends(again)
     assert await thread.prose() == ()
 
 
+async def test_only_the_first_of_two_processes_writes_the_text_of_a_turn(thread: Thread) -> None:
+    turn, other = await thread.begun(), MessageRef(channel="C1", id="other")
+    again = await thread.begun()
+    await thread.store.set_prose(turn, ())
+    await thread.store.set_prose(turn, (PART,))
+    await thread.store.set_prose(turn, (PART, other))  # the text may grow
+    for messages in ((other,), ()):
+        with pytest.raises(TurnTakenOver):
+            await thread.store.set_prose(again, messages)
+    text = OutgoingMessage(target="text", text="Mine.", markdown=True, messages=(other,))
+    assert await thread.ends(again, say=text) is None
+    assert await thread.ends(turn, say=text.evolve(messages=(PART,))) is not None
+    with pytest.raises(TurnTakenOver):
+        await thread.store.set_prose(again, (PART,))
+
+
+async def test_a_text_that_a_slower_process_wrote_over_is_posted_again(thread: Thread) -> None:
+    turn = await thread.begun()
+    await thread.store.set_prose(turn, (PART,))
+    text = OutgoingMessage(target="text", text="Half", markdown=True, messages=(PART,))
+    content = ({"type": "text", "text": "The whole."}, {"type": "text", "text": "Of it."})
+    assert await thread.ends(turn, content=content, say=text.evolve(text="The whole.\n\nOf it.")) is not None
+    await thread.store.delete_text("text")
+    assert await thread.ends(turn, say=text) is None
+    (item,) = await thread.store.lease(10, HERE.platform)
+    assert item.say == text.evolve(text="The whole.\n\nOf it.")
+
+
 async def test_the_text_of_a_turn_that_somebody_stopped_is_no_text_of_the_next_one(thread: Thread) -> None:
     turn = await thread.begun()
     assert await thread.store.stop(thread.id, ANN) is not None
-    await thread.store.set_prose(turn.conversation, (PART,))
+    await thread.store.set_prose(turn, (PART,))
     assert await thread.prose() == ()
 
 
@@ -473,5 +502,6 @@ async def test_where_a_text_stands_is_nothing_to_a_conversation_that_was_deleted
     turn = await thread.begun()
     await thread.ends(turn)
     await thread.store.prune(utc_now() + timedelta(seconds=1), 10)
-    await thread.store.set_prose(turn.conversation, (PART,))
-    assert await thread.store.conversation(HERE) is None
+    with pytest.raises(TurnTakenOver):
+        await thread.store.set_prose(turn, (PART,))
+    assert await thread.store.find_conversation(HERE) is None

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from askback.agent.slots import Slot
-from askback.runtime.turns import Advancing
+from askback.runtime.turns import TurnRunner
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 
@@ -24,7 +24,7 @@ async def test_a_turn_that_comes_back_while_it_is_under_way_is_looked_at_after_i
 
     database = SqliteDatabase(tmp_path / "askback.db")
     try:
-        turns = Advancing(Store(database), advance)
+        turns = TurnRunner(Store(database), advance)
         async with asyncio.TaskGroup() as tasks:
             for _ in range(3):
                 tasks.create_task(turns.advance("one"))

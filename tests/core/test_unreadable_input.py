@@ -57,6 +57,6 @@ async def test_a_model_that_never_gets_an_input_right_rests_until_somebody_write
     async with engine(tmp_path, board, services) as one:
         await one.write("hello")
         await one.says("I tried to ask you something and did not manage to.")
-        await board.until(lambda: board.moods[-1] == "idle")
+        await board.until(lambda: board.statuses[-1] == "idle")
         assert len(services.model.log) == 5
         assert len(board.texts()) == 1

@@ -75,7 +75,7 @@ async def test_a_click_that_an_older_process_cannot_take_changes_nothing_and_the
         await _execute(one, newer)
         with pytest.raises(StoreError, match="newer askback"):
             await one.press(card, Choose(index=0), ANN)
-        one.manager.nudge()
+        one.worker.wake()
         await asyncio.sleep(0)
         await _execute(one, back)
         await one.press(card, Choose(index=0), ANN)
@@ -87,7 +87,7 @@ async def _begun(one: Engine, services: Services, word: str) -> str:
     services.model.script(turn(f"Hello, {word}."), when=word)
     await one.write(word)
     await one.says(f"Hello, {word}.")
-    conversation = await one.store.conversation(HERE)
+    conversation = await one.store.find_conversation(HERE)
     assert conversation is not None
     return conversation.id
 
@@ -107,7 +107,7 @@ async def test_texts_of_a_newer_release_wait_for_its_processes_and_hold_up_no_ot
             row = {"target": f"n{number}", "kind": kind, "ask_id": None, "payload": payload, "due": now() - 10**9}
             await _execute(one, PUT, conversation_id=f"elsewhere {number}", **row)
         one.worker.wake()
-        await one.store.queue(PLAIN, conversation_id)
+        await one.store.enqueue_message(PLAIN, conversation_id)
         one.worker.wake()
         await one.says("From today.")
         assert one.store._database.commits < 1000, "it does not look again and again"  # type: ignore[attr-defined]
@@ -115,7 +115,7 @@ async def test_texts_of_a_newer_release_wait_for_its_processes_and_hold_up_no_ot
         assert waiting == [(0, None)] * 40
 
         async def sleeps() -> bool:
-            return await one.store.next_due() is None
+            return await one.store.time_until_due() is None
 
         await eventually(sleeps)
     assert _left(caplog) == ["outbox"]
@@ -140,7 +140,7 @@ async def test_questions_of_a_newer_release_wait_and_the_deadlines_of_others_do_
         await _execute(
             one, PUT, target="r", kind="say", ask_id=card.id, conversation_id=None, payload=reminder, due=now()
         )
-        one.manager.nudge()
+        one.worker.wake()
         # Another question times out as it should, and a message in another thread reaches the agent.
         outcome = await one.manager.ask(TEA, to=HERE.evolve(thread="3"), who=Who.only(ANN), timeout=0.3)
         assert outcome.status == "timed_out"

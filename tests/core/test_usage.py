@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from askback.domain.conversation import Spent
+from askback.domain.conversation import TokenUsage
 from askback.store import usage
 from askback.store.database import Database
 from askback.store.store import Store
@@ -18,7 +18,7 @@ CALL = timedelta(minutes=10)
 
 
 async def spends(database: Database, conversation: str, tokens: int, at: datetime = MORNING) -> None:
-    await database.run(lambda c: usage.spend(c, conversation, usage.day_of(at), tokens))
+    await database.run(lambda c: usage.add_tokens(c, conversation, usage.day_of(at), tokens))
 
 
 async def reserves(database: Database, conversation: str, name: str, tokens: int, at: datetime = MORNING) -> None:
@@ -27,7 +27,7 @@ async def reserves(database: Database, conversation: str, name: str, tokens: int
 
 async def spent(database: Database, conversation: str, at: datetime = MORNING) -> tuple[int, int, int]:
     """Return the conversation's usage, the usage of that day, and the reserved part of it."""
-    found: Spent = await database.read(lambda c: usage.spent(c, conversation, at))
+    found: TokenUsage = await database.read(lambda c: usage.get_usage(c, conversation, at))
     return found.conversation, found.today, found.reserved
 
 
@@ -74,7 +74,7 @@ async def test_a_call_that_was_given_up_on_stays_counted_and_those_of_others_go_
 ) -> None:
     await reserves(database, "one", "r1", 4_000)
     await reserves(database, "two", "r2", 500)
-    await database.run(lambda c: usage.lapse(c, "one"))
+    await database.run(lambda c: usage.delete_reservations(c, "one"))
     await store.settle("r1", 0)
     assert await spent(database, "one") == (4_000, 4_500, 500)
 

@@ -25,9 +25,9 @@ from askback.domain.actions import (
 )
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
-from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, start
+from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, start_interview
 from askback.domain.policy import Approval, Policy, Who
-from askback.domain.voting import ReasonRequired, tally, vote
+from askback.domain.voting import ReasonRequired, apply_vote, count_votes
 from askback.errors import PersonError
 from core_cases import ANN, BEN, HOSTILE, NOON, form, question
 
@@ -53,10 +53,10 @@ class Ballot:
 
     def __init__(self, **rules: Any) -> None:
         self.approval = Approval(**{"refusing": REFUSING, **rules})
-        self.now: Interview = start(WORKED)
+        self.now: Interview = start_interview(WORKED)
 
     def votes(self, by: Actor, deed: Deed | int, **more: Any) -> Interview:
-        self.now = vote(self.now, self.approval, action(by, deed, **more))
+        self.now = apply_vote(self.now, self.approval, action(by, deed, **more))
         return self.now
 
     @property
@@ -313,17 +313,17 @@ def test_the_tally_says_who_has_spoken_and_who_is_missing():
     ballot = Ballot(quorum=2, refusals=2, reasons="no", requesters=(CID,))
     ballot.votes(BEN, NO, why="no")
     policy = Policy(who=Who(people=PEOPLE, groups=("G1",)), approval=ballot.approval)
-    found = tally(ballot.now, policy, ballot.approval)
+    found = count_votes(ballot.now, policy, ballot.approval)
     assert (found.quorum, found.refusals, found.refusing, found.reasons) == (2, 2, (NO, NEVER), (NO, NEVER))
     assert found.missing == Who(people=(ANN, DEE), groups=("G1",))
     assert (found.requesters, found.decided) == ((CID,), False)
     assert (found.votes_for(NO), found.votes_for(NO, NEVER), found.votes_for(YES)) == (1, 1, 0)
     ballot.votes(ANN, NEVER, why="no")
-    assert tally(ballot.now, policy, ballot.approval).decided
+    assert count_votes(ballot.now, policy, ballot.approval).decided
     own = ballot.approval.evolve(own=True)
-    assert tally(ballot.now, policy, own).requesters == ()
-    assert tally(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), own).missing == Who.only(CID)
-    assert tally(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), ballot.approval).missing is None
+    assert count_votes(ballot.now, policy, own).requesters == ()
+    assert count_votes(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), own).missing == Who.only(CID)
+    assert count_votes(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), ballot.approval).missing is None
 
 
 def test_the_order_in_which_people_vote_changes_no_count():
@@ -337,9 +337,9 @@ def test_the_order_in_which_people_vote_changes_no_count():
 
 
 def test_an_interview_of_before_there_were_votes_still_loads():
-    old = start(WORKED).model_dump(mode="json")
+    old = start_interview(WORKED).model_dump(mode="json")
     del old["votes"]
-    assert Interview.model_validate(old) == start(WORKED)
+    assert Interview.model_validate(old) == start_interview(WORKED)
     outcome = Outcome(status="timed_out", at=NOON).model_dump(mode="json")
     del outcome["votes"], outcome["refused"]
     assert Outcome.model_validate(outcome) == Outcome(status="timed_out", at=NOON)
@@ -363,7 +363,7 @@ class Voting(RuleBasedStateMachine):
     def does(self, one: Action, then: Callable[[], None] = lambda: None) -> None:
         before = self.ballot.now
         try:
-            self.ballot.now = vote(before, self.ballot.approval, one)
+            self.ballot.now = apply_vote(before, self.ballot.approval, one)
         except PersonError:
             assert self.ballot.now == before
         else:
@@ -392,14 +392,14 @@ class Voting(RuleBasedStateMachine):
         if 0 <= index < 4 and self.over is None and why == "because":
             assert self.said.get(who.id) == index or delivery in self.ballot.now.deliveries
         if self.said.get(who.id) == index and why is None and self.delivered and self.delivered[-1] == one:
-            assert not rules.wants_reason(WORKED.questions[0].options[index])
+            assert not rules.requires_reason(WORKED.questions[0].options[index])
 
     @rule(data=st.data())
     def delivers_again(self, data: st.DataObject) -> None:
         again = [one for one in self.delivered if one.delivery in self.ballot.now.deliveries]
         if again:
             before = self.ballot.now
-            assert vote(before, self.ballot.approval, data.draw(st.sampled_from(again))) == before
+            assert apply_vote(before, self.ballot.approval, data.draw(st.sampled_from(again))) == before
 
     @rule(
         who=st.sampled_from(PEOPLE),

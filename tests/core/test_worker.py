@@ -19,9 +19,10 @@ from askback.domain.conversation import IncomingMessage, Message, OutgoingMessag
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.policy import Who
 from askback.internal.clock import to_micros, utc_now
+from askback.manager import new_ask, new_policy
 from askback.ports.platform import DeliveryError, RetryableError
 from askback.runtime import circuit_breaker, worker
-from askback.runtime.turns import LocalTurns
+from askback.runtime.turns import LocalTurnScheduler
 from askback.runtime.worker import Worker
 from askback.store.errors import StoreUnavailable
 from askback.store.schema import outbox
@@ -49,7 +50,7 @@ async def rest(one: Engine) -> None:
     """Wait until there is nothing left to deliver."""
 
     async def nothing() -> bool:
-        return await one.store.next_due() is None
+        return await one.store.time_until_due() is None
 
     await eventually(nothing)
 
@@ -111,7 +112,7 @@ async def test_a_post_whose_answer_got_lost_is_found_and_not_posted_twice(tmp_pa
         await one.asked()
         await rest(one)
         assert len(board.messages) == 1
-        assert board.calls[:3] == ["show", "find", "show"]
+        assert board.calls[:3] == ["show", "find_posted", "show"]
         await drop(task)
 
 
@@ -122,12 +123,12 @@ async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can
     monkeypatch.setattr(worker, "LOOK_PAUSE", 0.05)
     board.after["show"].append(RetryableError("the connection broke"))
     # The history cannot be read for a while, and afterwards the bot may not read it for another while.
-    board.faults["find"] = deque([RetryableError("down"), RetryableError("down")])
+    board.faults["find_posted"] = deque([RetryableError("down"), RetryableError("down")])
     if ending == "refused":
-        board.faults["find"] += [DeliveryError("I am not in that channel.")] * 3
+        board.faults["find_posted"] += [DeliveryError("I am not in that channel.")] * 3
     async with engine(tmp_path, board, give_up=0.01) as one:
         task = asking(one, timeout=None)
-        await board.until(lambda: board.calls.count("find") >= 1)
+        await board.until(lambda: board.calls.count("find_posted") >= 1)
         (stored,) = await one.manager.pending()
         assert await one.manager.cancel(stored.id)
         assert (await task).status == "cancelled"
@@ -142,11 +143,15 @@ async def test_a_text_is_not_said_before_an_earlier_one_that_is_tried_again(tmp_
         received = await one.store.receive(heard, begin=True)
         assert received is not None
         conversation = received.conversation
-        board.faults["say"] = deque(RetryableError("down") for _ in range(3))
-        ask = one.manager.new_ask(COLOUR, to=HERE, policy=one.manager.policy(ONLY_ANN, None))
-        await one.store.queue(OutgoingMessage(target="problem:1", text="first", markdown=False), conversation.id)
-        await one.manager.put(ask.evolve(conversation_id=conversation.id))
-        await one.store.queue(OutgoingMessage(target="problem:2", text="second", markdown=False), conversation.id)
+        board.faults["post"] = deque(RetryableError("down") for _ in range(3))
+        ask = new_ask(COLOUR, to=HERE, policy=new_policy(ONLY_ANN, None))
+        await one.store.enqueue_message(
+            OutgoingMessage(target="problem:1", text="first", markdown=False), conversation.id
+        )
+        await one.manager.submit(ask.evolve(conversation_id=conversation.id))
+        await one.store.enqueue_message(
+            OutgoingMessage(target="problem:2", text="second", markdown=False), conversation.id
+        )
         elsewhere = asking_in(one, "2")
         one.worker.wake()
         await board.until(lambda: "second" in board.texts())
@@ -163,6 +168,7 @@ async def test_a_platform_that_does_not_answer_is_probed_and_not_stormed(
     tmp_path: Path, board: Board, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(circuit_breaker, "LONGEST_PAUSE", 0.4)
     board.faults["show"] = deque(RetryableError("down") for _ in range(23))
     async with engine(tmp_path, board) as one:
         tasks = [asking_in(one, str(number)) for number in range(40)]
@@ -183,7 +189,7 @@ async def test_a_card_that_somebody_deleted_is_posted_anew_while_it_is_open(tmp_
         await rest(one)
         board.messages.clear()
         await one.press(card, Select(chosen=(1,), base=(), revision=0), draw=False)
-        await one.manager.hand_over(card.id)
+        await one.manager.cards.leave_to_outbox(card.id)
         (again,) = await one.asked()
         assert again.interview.drafts[0].chosen == (1,)
         assert len(board.messages) == 1
@@ -213,7 +219,7 @@ async def test_changes_that_come_faster_than_the_platform_are_drawn_together_and
         for number in range(12):
             chosen, base = ((0,), ()) if number % 2 == 0 else ((), (0,))
             await one.press(card, Select(chosen=chosen, base=base, revision=number), draw=False)
-            await one.manager.hand_over(card.id)
+            await one.manager.cards.leave_to_outbox(card.id)
         await one.manager.cancel(card.id)
         await board.until(lambda: board.calls.count("show") > 1)
         board.holds.pop("show").set()
@@ -230,7 +236,7 @@ async def test_an_older_drawing_never_overwrites_a_newer_one(tmp_path: Path, boa
         task = asking(one, SEVERAL)
         pending = await eventually(one.manager.pending)
         (card,) = pending
-        await one.manager.redraw(card.id, board.show)
+        await one.manager.cards.draw(card.id, board.show)
         slow, painting = asyncio.Event(), asyncio.Event()
 
         async def slowly(ask):
@@ -239,10 +245,10 @@ async def test_an_older_drawing_never_overwrites_a_newer_one(tmp_path: Path, boa
             return await board.show(ask)
 
         await one.press(card, Select(chosen=(0,), base=(), revision=0), draw=False)
-        first = asyncio.create_task(one.manager.redraw(card.id, slowly))
+        first = asyncio.create_task(one.manager.cards.draw(card.id, slowly))
         await painting.wait()
         await one.manager.cancel(card.id)
-        second = asyncio.create_task(one.manager.redraw(card.id, board.show))
+        second = asyncio.create_task(one.manager.cards.draw(card.id, board.show))
         await asyncio.sleep(0)
         slow.set()
         await asyncio.gather(first, second)
@@ -262,8 +268,8 @@ async def test_an_older_drawing_of_another_process_is_drawn_over(tmp_path: Path,
         await board.until(lambda: board.messages["1"].revisions == [0, 1])
         settled = await eventually(lambda: _drawn(one, card.id))
         # Another process was slow, and its version may be shown now.
-        assert await one.store.drawn(card.id, 0, settled.messages, before=settled.messages)
-        one.manager.nudge()
+        assert await one.store.mark_rendered(card.id, 0, settled.messages, before=settled.messages)
+        one.worker.wake()
         await board.until(lambda: board.messages["1"].revisions == [0, 1, 2])
         await task
 
@@ -315,7 +321,7 @@ async def test_a_database_that_fails_while_something_is_shown_ends_nothing(
             raise StoreUnavailable("The disk is full.")
 
         broke = asyncio.Event()
-        name = {"begin": "lease", "refused": "drop", "later": "retry"}[when]
+        name = {"begin": "lease", "refused": "delete_item", "later": "retry"}[when]
         works, _ = getattr(one.store, name), setattr(one.store, name, broken)
         if when != "begin":
             board.faults["show"].append(DeliveryError("no") if when == "refused" else RetryableError("busy"))
@@ -349,7 +355,7 @@ async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tm
         task = asking(one, timeout=None)
 
         async def put_off() -> bool:
-            due = await one.store.next_due()
+            due = await one.store.time_until_due()
             return due is not None and due > timedelta(seconds=5)
 
         await board.until(lambda: "show" in board.calls)
@@ -383,12 +389,12 @@ async def test_texts_of_a_conversation_keep_their_order_and_are_said_once(tmp_pa
         heard = IncomingMessage(place=HERE, author=ANN, text="hello", dedupe_key="1", at=utc_now())
         received = await one.store.receive(heard, begin=True)
         assert received is not None
-        board.faults["say"] = deque([RetryableError("busy"), RetryableError("busy")])
-        board.after["say"].append(RetryableError("answer lost"))
+        board.faults["post"] = deque([RetryableError("busy"), RetryableError("busy")])
+        board.after["post"].append(RetryableError("answer lost"))
         for number in range(5):
             say = OutgoingMessage(target=f"problem:{number}", text=f"text {number}", markdown=False)
-            await one.store.queue(say, received.conversation.id)
-            await one.store.queue(say, received.conversation.id)
+            await one.store.enqueue_message(say, received.conversation.id)
+            await one.store.enqueue_message(say, received.conversation.id)
         one.worker.wake()
         await rest(one)
         assert board.texts() == [f"text {number}" for number in range(5)]
@@ -416,7 +422,7 @@ async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Pa
         def _message() -> Message:
             return Message(seq=0, role="user", content=({"type": "text", "text": "x"},))
 
-        worker = Worker(one.store, one.manager, {board.name: board}, LocalTurns(one.store, advance))
+        worker = Worker(one.store, one.manager, {board.name: board}, LocalTurnScheduler(one.store, advance))
         task = asyncio.create_task(worker.run())
         await asyncio.wait_for(done.wait(), 30)
         assert advanced.index(good) < len(advanced) - 1

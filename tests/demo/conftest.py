@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from askback.domain.policy import Limits
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.runtime.app import running
 from askback.tools import TOOLS
 from askback_local.services import Services
@@ -38,7 +38,7 @@ async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIter
 @pytest.fixture
 async def bot(services: Services) -> AsyncIterator[None]:
     """The real bot and agent, except for the pause between two asks."""
-    async with running([bot_named("slack")], limits=Limits(seconds_between_asks=0)):
+    async with running([get_bot("slack")], limits=Limits(seconds_between_asks=0)):
         await services.socket.connected()
         yield
 

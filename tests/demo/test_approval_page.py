@@ -11,7 +11,7 @@ from askback.domain.card import EVERYTHING
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Approval, Limits, Who
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.runtime.app import running
 from askback_local.services import Services
 from browser import Opener
@@ -46,7 +46,7 @@ WHO = Who(people=(person("ada"), person("ben")), groups=("S0LOCALREL",))
 
 
 async def test_a_decision_of_two_people(services: Services, open_page: Opener, shot: Shot) -> None:
-    async with running([bot_named("slack")], limits=Limits(seconds_between_asks=0)) as host:
+    async with running([get_bot("slack")], limits=Limits(seconds_between_asks=0)) as host:
         await services.socket.connected()
         root = services.people.write("cy", "C0GENERAL", "It is release day.")
         place = Place(platform="slack", tenant=services.workspace.team.id, channel=root.channel, thread=root.ts)

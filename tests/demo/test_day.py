@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from askback.domain.policy import Limits
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.runtime.app import running
 from askback_local.services import Services
 from browser import Opener
@@ -28,7 +28,7 @@ NEXT = "What next?"
 @asynccontextmanager
 async def living(services: Services, platform: PlatformName) -> AsyncIterator[None]:
     """Run the real bot and agent, except for the pause between two asks."""
-    async with running([bot_named(platform)], limits=Limits(seconds_between_asks=0)):
+    async with running([get_bot(platform)], limits=Limits(seconds_between_asks=0)):
         await (services.socket if platform == "slack" else services.discord.gateway).connected()
         yield
 

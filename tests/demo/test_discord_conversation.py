@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from askback.domain.policy import Limits
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.runtime.app import running
 from askback_local.services import Services
 from browser import Opener
@@ -26,7 +26,7 @@ GENERAL = "1100000000000000301"
 @pytest.fixture
 async def discord_bot(services: Services) -> AsyncIterator[None]:
     """The real bot and agent, except for the pause between two asks."""
-    async with running([bot_named("discord")], limits=Limits(seconds_between_asks=0)):
+    async with running([get_bot("discord")], limits=Limits(seconds_between_asks=0)):
         await services.discord.gateway.connected()
         yield
 

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from askback.errors import OperatorError
-from askback_discord.app import bot
+from askback_discord.setup import DiscordSetup
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,6 @@ async def test_what_is_not_discord(monkeypatch: pytest.MonkeyPatch, body: str, k
         monkeypatch.setenv("DISCORD_TOKEN", "secret")
         monkeypatch.setenv("ASKBACK_DISCORD_API_URL", f"http://127.0.0.1:{runner.addresses[0][1]}/api/v10")
         with pytest.raises(OperatorError, match="not Discord's API"):
-            await bot.invite()
+            await DiscordSetup().invite()
     finally:
         await runner.cleanup()

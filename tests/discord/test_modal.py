@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
-from askback.domain.card import TextField, text_field
+from askback.domain.card import TextField, build_text_field
 from askback_discord import ephemeral, ids, limits, modal
 from discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from discord_markdown import read, seen
@@ -65,7 +65,7 @@ def test_a_question_that_is_too_long_for_it_is_where_it_was(prompt: str) -> None
 
 def test_what_was_written_stands_in_it() -> None:
     at = do(interview(question(options=options(2), multi_select=True)), SubmitText(text="x" * 1001))
-    made = shown(text_field(ASK, at))
+    made = shown(build_text_field(ASK, at))
     assert entry(made)["value"] == "x" * 1001
     assert "chosen" in made["components"][-1]["description"]
 
@@ -146,7 +146,7 @@ def test_a_notice_is_for_one_person_and_literal() -> None:
 @pytest.mark.parametrize("words", ["word " * 900, "*" * 2500, "\u202e*" * 1500, "漢" * 4000])
 def test_a_long_notice_is_shortened_and_says_so(words: str) -> None:
     made: Any = ephemeral.notice(words)
-    assert limits.size(made["content"]) <= 2000
+    assert limits.utf16_length(made["content"]) <= 2000
     assert "…" in made["content"]
 
 

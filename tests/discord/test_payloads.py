@@ -13,7 +13,7 @@ from askback.domain.card import Notice, Response
 from askback.domain.identity import MessageRef
 from askback_discord import ids
 from askback_discord.clicks import Clicks
-from askback_discord.payloads import press
+from askback_discord.payloads import read_click
 
 CARD = MessageRef(channel="100", id="300")
 PERSON = {"id": "501", "username": "ada", "discriminator": "0", "avatar": None}
@@ -55,12 +55,12 @@ class Api:
 
 def test_a_channel_that_is_told_is_the_one_of_the_message() -> None:
     told = {"id": CARD.channel, "type": 1, "recipients": []}
-    assert press(interaction(channel=told)).message == CARD
+    assert read_click(interaction(channel=told)).message == CARD
 
 
 @pytest.mark.parametrize("told", [{}, {"channel": {"id": CARD.channel}}], ids=["by its id", "without its type"])
 async def test_a_channel_that_discord_py_does_not_read_is_found_by_the_message(told: dict[str, Any]) -> None:
     manager: Any = Manager()
-    await Clicks(manager, Any, Api(), Any, Any).interaction(interaction(**told))  # type: ignore[arg-type]
+    await Clicks(manager, Any, Api(), Any, Any).handle_interaction(interaction(**told))  # type: ignore[arg-type]
     (action,) = manager.acted
     assert action.message == CARD

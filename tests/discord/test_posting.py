@@ -8,7 +8,7 @@ import pytest
 
 from askback.domain.identity import MessageRef, Place
 from askback_discord.calls import DiscordRefusal
-from askback_discord.events import Hearing
+from askback_discord.events import MessageListener
 from askback_discord.posting import DiscordPlatform
 
 PLACE = Place(platform="discord", tenant="8", channel="100", thread="300")
@@ -43,7 +43,7 @@ async def test_a_message_is_changed_only_where_discord_gave_an_earlier_one_back(
     answer: dict[str, Any], changes: int
 ) -> None:
     api: Any = Api(POST=answer)
-    assert await DiscordPlatform(api, 1).post(PLACE, BODY, "name", 0) == MessageRef(channel="300", id="400")
+    assert await DiscordPlatform(api, 1).post_message(PLACE, BODY, "name", 0) == MessageRef(channel="300", id="400")
     assert [verb for verb, _, _ in api.called].count("PATCH") == changes
 
 
@@ -54,7 +54,7 @@ async def test_a_thread_that_may_not_be_started_is_said_in_the_channel() -> None
         return True
 
     changes: Any = None
-    hearing = Hearing(DiscordPlatform(api, 1), hear, changes, reads_everything=True)
+    hearing = MessageListener(DiscordPlatform(api, 1), hear, changes, reads_everything=True)
     await hearing._open(PLACE, "hello", MessageRef(channel="100", id="300"))
     (said,) = [body for verb, path, body in api.called if (verb, path) == ("POST", "/channels/100/messages")]
     assert "I lack a permission there" in said["content"]

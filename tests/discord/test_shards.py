@@ -30,5 +30,5 @@ def test_what_is_written_is_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "1", "2/2", "0/0", "-1/2", "1/2/3", "٠/٢", "0/2\n1/2"])
 def test_what_is_no_shard_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no shard"):
+    with pytest.raises(ValueError, match="is not a shard"):
         Shard.read(text)

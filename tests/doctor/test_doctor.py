@@ -15,11 +15,11 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Who
 from askback.errors import InvalidValue, OperatorError
-from askback.manager import QuestionManager
-from askback.ports.bot import bot_named
+from askback.manager import QuestionManager, new_ask, new_policy
+from askback.ports.bot import get_bot
 from askback.ports.findings import Finding
 from askback.runtime.app import running
-from askback.store.external_access import writing
+from askback.store.external_access import open_for_writing
 from askback.store.store import Store
 from askback_local.slack.faults import Fault
 
@@ -81,7 +81,7 @@ async def test_ctrl_c_ends_it_at_once_and_quietly(ward: Ward) -> None:
 
 
 async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward) -> None:
-    async with running([bot_named("slack"), bot_named("discord")], agent=False) as host:
+    async with running([get_bot("slack"), get_bot("discord")], agent=False) as host:
         await ward.services.socket.connected()
         await ward.services.discord.gateway.connected()
         ask = asyncio.create_task(
@@ -117,10 +117,10 @@ async def test_one_platform_only_is_looked_at_where_that_is_asked_for(ward: Ward
 
 @pytest.mark.parametrize(("platform", "tenant"), [("slack", "T0ELSEWHERE"), ("discord", "1100000000000000999")])
 async def test_questions_that_are_open_where_the_bot_is_not_are_noticed(ward: Ward, platform: str, tenant: str) -> None:
-    async with writing(ward.database) as database:
+    async with open_for_writing(ward.database) as database:
         manager = QuestionManager(Store(database))
-        place, policy = Place(platform=platform, tenant=tenant, channel="1"), manager.policy(Who(anyone=True), None)
-        await manager.put(manager.new_ask(FORM, to=place, policy=policy))
+        place, policy = Place(platform=platform, tenant=tenant, channel="1"), new_policy(Who(anyone=True), None)
+        await manager.submit(new_ask(FORM, to=place, policy=policy))
     one = (await ward.examined(platform)).one()
     assert (one.grade, tenant in one.says, "askback cancel ID" in one.cure) == ("warning", True, True)
 

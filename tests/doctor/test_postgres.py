@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import make_url
 
 from askback.cli.doctor.postgres import clock_of, connections_left, durability, examine_postgres, server_version
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.ports.findings import Finding
 from askback.runtime.app import running
 from askback.store.postgres.address import PostgresAddress
@@ -74,7 +74,7 @@ async def test_where_all_is_well_it_says_so_and_shows_no_password(ward: Ward, po
 
 async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url: str) -> None:
     ward.set(ASKBACK_DATABASE_URL=postgres_url)
-    async with running([bot_named("slack")]):
+    async with running([get_bot("slack")]):
         await ward.services.socket.connected()
         address = PostgresAddress.read(postgres_url)
         await until(lambda: look(address, processes).serving == (frozenset({"slack"}),))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.cli.doctor.clock import clock_finding
+from askback.ports.clock_check import check_clock
 
 from .conftest import Ward
 
@@ -29,7 +29,7 @@ async def test_a_typo_in_the_file_names_what_was_meant(ward: Ward) -> None:
     found = await ward.examined("discord")
     assert found.code == 1
     typo, left = found.bad
-    assert "askback.toml sets `modell`, which is no setting." in typo.says
+    assert "askback.toml sets `modell`, which is not a setting." in typo.says
     assert typo.cure == "Is it meant to be `model`?"
     assert left.cure == "Mend the settings first, then run askback doctor again."
     assert found.good("Discord", "permissions"), "what does not depend on it is looked at"
@@ -38,13 +38,13 @@ async def test_a_typo_in_the_file_names_what_was_meant(ward: Ward) -> None:
 async def test_a_typo_in_a_platforms_part_of_the_file_is_told(ward: Ward) -> None:
     toml('slack_bot_tokn = "xoxb-1"\n')
     for found in (await ward.examined(), await ward.examined("slack")):
-        assert "askback.toml sets `slack_bot_tokn`, which is no setting." in found.bad[0].says
+        assert "askback.toml sets `slack_bot_tokn`, which is not a setting." in found.bad[0].says
         assert found.bad[0].cure == "Is it meant to be `slack_bot_token`?"
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("model = ", "is no valid TOML"), ("timeout = -1", "timeout in askback.toml must be greater than 0")],
+    [("model = ", "is not valid TOML"), ("timeout = -1", "timeout in askback.toml must be greater than 0")],
 )
 async def test_what_is_wrong_in_the_file_is_told_with_the_next_step(ward: Ward, text: str, says: str) -> None:
     toml(text)
@@ -123,8 +123,8 @@ async def test_a_clock_that_goes_wrong(ward: Ward, ahead: float, grade: str, wor
 
 def test_a_date_is_taken_as_it_is_or_not_at_all() -> None:
     now = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-    assert clock_finding("x", None, now) == clock_finding("x", "yesterday", now) == ()
+    assert check_clock("x", None, now) == check_clock("x", "yesterday", now) == ()
     for seconds, grade in ((0, "good"), (59, "good"), (60, "warning"), (299, "warning"), (300, "broken")):
         for sign in (1, -1):
-            (found,) = clock_finding("x", format_datetime(now + timedelta(seconds=seconds * sign)), now)
+            (found,) = check_clock("x", format_datetime(now + timedelta(seconds=seconds * sign)), now)
             assert found.grade == grade

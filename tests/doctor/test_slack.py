@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.ports.bot import bot_named
+from askback.ports.bot import get_bot
 from askback.runtime.app import running
 from askback_local.slack.faults import Fault
 from askback_slack.install import ASKING, SCOPES
@@ -39,7 +39,7 @@ async def test_a_token_of_the_bot_that_is_a_persons(ward: Ward) -> None:
     assert found.says == "SLACK_BOT_TOKEN is a person's token and not the bot's."
     ward.set(SLACK_BOT_TOKEN="xoxp-of-ada")
     found = (await ward.examined("slack")).one()
-    assert "SLACK_BOT_TOKEN is no bot token" in found.says
+    assert "SLACK_BOT_TOKEN is not a bot token" in found.says
     assert "OAuth & Permissions" in found.cure
 
 
@@ -90,7 +90,7 @@ async def test_a_socket_that_does_not_work(ward: Ward, fault: str, says: str, cu
 
 
 async def test_a_second_process_on_the_same_app_is_noticed(ward: Ward) -> None:
-    async with running([bot_named("slack")], agent=False):
+    async with running([get_bot("slack")], agent=False):
         await ward.services.socket.connected()
         ward.set(ASKBACK_DATABASE_URL="another.db")
         found = (await ward.examined("slack")).one()

@@ -94,6 +94,7 @@ def arguments() -> argparse.Namespace:
         help="only these kinds of conversations, and those that a point needs",
     )  # fmt: skip
     parser.add_argument("--spoil", help="spoil the program (see tests/faults/spoils.py), to see what is noticed")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the bots' output of each bad round here")
     parser.add_argument("--json", type=Path, help="write everything that was counted to this file")
     return parser.parse_args()
 
@@ -164,7 +165,7 @@ class Hall:
                     "deadline": self._given.deadline,
                 }
                 worker.stdin.write(json.dumps(given).encode() + b"\n")
-                await self._hear(one, worker.stdout.readline)
+                await self._hear(one, order, worker.stdout.readline)
         finally:
             worker.stdin.close()
             with suppress(ProcessLookupError):
@@ -175,7 +176,7 @@ class Hall:
             except TimeoutError:
                 worker.kill()
 
-    async def _hear(self, one: Combination, readline: Callable[[], Awaitable[bytes]]) -> None:
+    async def _hear(self, one: Combination, order: Order, readline: Callable[[], Awaitable[bytes]]) -> None:
         while line := await readline():
             answer: dict[str, Any] = json.loads(line)
             if "kill" in answer:
@@ -188,6 +189,8 @@ class Hall:
             one.missed += answer["missed"]
             if answer["output"]:
                 one.outputs.append(answer["output"])
+                if self._given.keep is not None:
+                    (self._given.keep / f"{one.platform}-{one.store}-{order.seed}.log").write_text(answer["output"])
             return
         raise RuntimeError("a round broke off: see above")
 
@@ -230,6 +233,8 @@ async def run(given: argparse.Namespace, found: list[Combination]) -> bool:
 
 def main() -> None:
     given = arguments()
+    if given.keep is not None:
+        given.keep.mkdir(parents=True, exist_ok=True)
     found = combinations(given)
     began = time.monotonic()
     whole = asyncio.run(run(given, found))

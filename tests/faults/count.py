@@ -10,7 +10,7 @@ from typing import Any
 
 from askback.store.outbox import LEASE_SECONDS
 from askback_local.model.hearing import hearing, refusals
-from askback_slack.clicks import IN_DOUBT, NOT_SAVED
+from askback_slack.clicks import NOT_SAVED, UNCERTAIN_MESSAGE
 
 from . import votes
 from .record import Record, Request
@@ -287,14 +287,15 @@ class _Count:
     def _answered(self, story: Story, token: str, answer: str, presses: list[Press]) -> None:
         acks = sorted(press.done for press in presses if press.acked and press.done is not None)
         # An ack that came with the notice that nothing was saved, or perhaps nothing, promises nothing.
-        acks = acks[sum(one.startswith((NOT_SAVED, IN_DOUBT)) for one in story.told) :]
+        acks = acks[sum(one.startswith((NOT_SAVED, UNCERTAIN_MESSAGE)) for one in story.told) :]
         # By the first ack, the question was settled or its step was done, so later clicks cannot count.
         before = [press for press in presses if not acks or press.sent <= min(acks)]
         if story.kind != "typed" and answer not in {press.label for press in before}:
             self._wrong("clicks", f"{token}: {answer!r} counted, which was clicked after the ack of {_list(before)}")
         losers = [press for press in presses if press.acked and press.label != answer and not self._shadowed(press)]
         told = [press for press in losers if press.click is not None and press.click.told]
-        if len(losers) > max(len(told), len(story.told)):
+        # A person who confirms a typed answer may press the button of an earlier text: its label is not known for sure.
+        if story.kind != "typed" and len(losers) > max(len(told), len(story.told)):
             self._wrong("clicks", f"{token}: {_list(losers)} acked and not told that {answer!r} counted")
 
     def _unanswered(self, story: Story, token: str, text: str) -> None:

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterable, Sequence
 
 WORKS = (
-    "receive", "begin_turn", "set_prose", "end_turn", "said", "lease", "drawn", "drop", "free_leases", "decide",
-    "start_call", "end_call", "choose", "stop", "lost", "edit",
+    "receive", "begin_turn", "set_prose", "end_turn", "delete_text", "lease", "mark_rendered", "delete_item",
+    "end_all_leases", "decide", "start_call", "end_call", "choose", "stop", "mark_message_missing", "edit",
 )  # fmt: skip
 TIMES = ("reminder", "escalation", "deadline")
 SHARES = {"reminder": 0.2, "escalation": 0.4, "deadline": 1.1}
@@ -23,18 +23,18 @@ POINTS = (
 )
 MOMENTS = tuple(dict.fromkeys(point.partition(":")[0] for point in POINTS if ":" in point))
 RANDOM = "random"
-ALONE = tuple(point for point in POINTS if point.endswith(":free_leases"))
+ALONE = tuple(point for point in POINTS if point.endswith(":end_all_leases"))
 """The points that only a process that is alone on its database reaches."""
 OF_STORE = {"sqlite": (*POINTS, *ALONE), "postgres": tuple(point for point in POINTS if point not in ALONE)}
 """The points of each store."""
 SHARE = 0.12
 """The share of kills at random moments."""
 NEEDS = {
-    "choose": "typed", "stop": "stop", "start_call": "tool", "end_call": "tool", "lost": "deleted", "edit": "edit",
-    **dict.fromkeys(APPROVAL, "approval"),
+    "choose": "typed", "stop": "stop", "start_call": "tool", "end_call": "tool", "mark_message_missing": "deleted",
+    "edit": "edit", **dict.fromkeys(APPROVAL, "approval"),
 }  # fmt: skip
 """The story that someone has to begin so that a point is reached soon."""
-RARE = frozenset({"free_leases", *NEEDS, *WHEN})
+RARE = frozenset({"end_all_leases", *NEEDS, *WHEN})
 
 
 def dealt(kills: int, dice: random.Random, named: Sequence[str], share: float = SHARE) -> list[str]:

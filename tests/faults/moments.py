@@ -31,7 +31,7 @@ def arm(what: str, when: str, reached: REACHED) -> None:
 
 
 def attend_on(what: str, when: str, reached: REACHED) -> None:
-    attend = Store.attend
+    attend = Store.run_due
 
     async def attending(self: Store, ask_id: str, decision: Any) -> Any:
         came = False
@@ -49,7 +49,7 @@ def attend_on(what: str, when: str, reached: REACHED) -> None:
             reached()
         return acted
 
-    Store.attend = attending  # type: ignore[method-assign]
+    Store.run_due = attending  # type: ignore[method-assign]
 
 
 def happened(before: Ask, after: Ask | None, say: OutgoingMessage | None) -> Iterator[str]:
@@ -63,11 +63,11 @@ def happened(before: Ask, after: Ask | None, say: OutgoingMessage | None) -> Ite
 
 
 def tell_on(platform: Any, what: str, when: str, reached: REACHED) -> None:
-    say, show = platform.say, platform.show
+    post, show = platform.post, platform.show
 
-    async def saying(self: Any, place: Any, said: OutgoingMessage) -> Any:
+    async def posting(self: Any, place: Any, said: OutgoingMessage) -> Any:
         told = "escalation" if said.text.startswith(ESCALATED.partition("{")[0]) else "reminder"
-        return await around(said.target.startswith(REMINDER) and told == what, say(self, place, said))
+        return await around(said.target.startswith(REMINDER) and told == what, post(self, place, said))
 
     async def showing(self: Any, ask: Ask) -> Any:
         over = ask.outcome is not None and ask.outcome.status == "timed_out"
@@ -81,4 +81,4 @@ def tell_on(platform: Any, what: str, when: str, reached: REACHED) -> None:
             reached()
         return answer
 
-    platform.say, platform.show = saying, showing
+    platform.post, platform.show = posting, showing

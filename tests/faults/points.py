@@ -54,7 +54,7 @@ def reached() -> None:
 
 
 def method(work: Any) -> str:
-    """Return the store's method of a transaction (`Turning.end_turn.<locals>.work`); empty for a bare statement."""
+    """Return the store's method of a transaction (`TurnTransactions.end_turn.<locals>.work`), or "" for a statement."""
     return work.__qualname__.partition(".")[2].partition(".")[0]
 
 
@@ -151,17 +151,18 @@ def vote_on_approval(when: str) -> None:
 
 
 def run_approved(when: str) -> None:
-    looking, start, end = Store.calls_to_run, Store.start_call, Store.end_call
+    looking, start, end = Store.next_step, Store.start_call, Store.end_call
     approved: set[str] = set()
     begun: set[str] = set()
 
     async def looked(self: Store, conversation_id: str) -> Any:
-        work = await looking(self, conversation_id)
-        found = {call.tool_use_id for call in work.calls if call.approved is not None} if work is not None else set()
+        step = await looking(self, conversation_id)
+        calls = () if step.calls is None else step.calls.calls
+        found = {call.tool_use_id for call in calls if call.approved is not None}
         approved.update(found)
         if found and when == "woken":
             reached()
-        return work
+        return step
 
     async def starting(self: Store, conversation_id: str, seq: int, tool_use_id: str, **more: Any) -> bool:
         if tool_use_id in approved and when == "unstarted":
@@ -181,13 +182,13 @@ def run_approved(when: str) -> None:
             reached()
         return ended
 
-    Store.calls_to_run = looked  # type: ignore[method-assign]
+    Store.next_step = looked  # type: ignore[method-assign]
     Store.start_call = starting  # type: ignore[method-assign]
     Store.end_call = ending  # type: ignore[method-assign]
 
 
 def ack_on_slack() -> None:
-    pressed = Clicks.pressed
+    pressed = Clicks.handle_action
 
     async def pressing(self: Clicks, ack: Any, body: Any) -> None:
         async def acking(*args: Any, **more: Any) -> Any:
@@ -196,7 +197,7 @@ def ack_on_slack() -> None:
 
         await pressed(self, acking, body)
 
-    Clicks.pressed = pressing  # type: ignore[method-assign]
+    Clicks.handle_action = pressing  # type: ignore[method-assign]
 
 
 def ack_on_discord() -> None:

@@ -31,12 +31,12 @@ from typing import Any
 from askback.domain import approval
 from askback.domain import decision as deciding
 from askback.domain.ask import Ask
-from askback.domain.conversation import REMINDER, Revised
-from askback.inbound.deduplication import Once
+from askback.domain.conversation import REMINDER, EditResult
+from askback.inbound.deduplication import Deduplicator
 from askback.runtime.worker import Worker
 from askback.store import conversations, outbox
-from askback.store.edits import Kept
-from askback.store.outbox import OutboxItem, put_card
+from askback.store.edits import StoredMessage
+from askback.store.outbox import OutboxItem, enqueue_card
 from askback.store.store import Store
 from askback_discord.clicks import Clicks as DiscordClicks
 from askback_discord.interaction_response import LATER
@@ -77,14 +77,14 @@ def show_twice(platform: Any) -> None:
 
 def spoil(what: str) -> None:
     match what:
-        case "find":
+        case "find_posted":
 
             async def nothing(*_: Any, **__: Any) -> tuple[()]:
                 return ()
 
-            SlackPlatform.find = nothing  # type: ignore[method-assign]
+            SlackPlatform.find_posted = nothing  # type: ignore[method-assign]
         case "ack":
-            pressed = Clicks.pressed
+            pressed = Clicks.handle_action
 
             async def pressing(self: Clicks, ack: Any, body: Any) -> None:
                 async def late() -> None:
@@ -93,14 +93,14 @@ def spoil(what: str) -> None:
                 self._behind.soon(late(), "click")
                 await ack()
 
-            Clicks.pressed = pressing  # type: ignore[method-assign]
-            take = DiscordClicks._take
+            Clicks.handle_action = pressing  # type: ignore[method-assign]
+            take = DiscordClicks._handle_click
 
             async def taking(self: DiscordClicks, reply: Any, interaction: Any) -> None:
                 await self._answer(reply, LATER, None)
                 await take(self, reply, interaction)
 
-            DiscordClicks._take = taking  # type: ignore[method-assign]
+            DiscordClicks._handle_click = taking  # type: ignore[method-assign]
         case "stale":
             decide = Store.decide
             meetings: dict[str, Meeting] = {}
@@ -116,26 +116,26 @@ def spoil(what: str) -> None:
 
             Store.decide = on_what_was_seen  # type: ignore[method-assign]
         case "step":
-            step = deciding.step
-            deciding.step = lambda interview, action: step(interview, action.evolve(turn=interview.turn))
+            step = deciding.apply_action
+            deciding.apply_action = lambda interview, action: step(interview, action.evolve(turn=interview.turn))
         case "outbox":
-            outbox.put_card = lambda connection, ask, **more: (
-                None if ask.messages else put_card(connection, ask, **more)
+            outbox.enqueue_card = lambda connection, ask, **more: (
+                None if ask.messages else enqueue_card(connection, ask, **more)
             )
         case "once":
-            Once.entered = lambda *_: nullcontext(True)  # type: ignore[assignment,method-assign,return-value]
-            hear = conversations.hear
+            Deduplicator.enter = lambda *_: nullcontext(True)  # type: ignore[assignment,method-assign,return-value]
+            hear = conversations.add_to_inbox
 
             def hear_again(connection: Any, conversation_id: str, heard: Any) -> bool:
                 return hear(connection, conversation_id, heard.evolve(dedupe_key=os.urandom(8).hex()))
 
-            conversations.hear = hear_again
+            conversations.add_to_inbox = hear_again
         case "granted":
-            approval.granted = approval.is_approval
-            approval.allows = lambda *_, **__: True
+            approval.is_approved = approval.is_approval
+            approval.is_allowed = lambda *_, **__: True
         case "digest":
-            approval.allows = lambda *_, **__: True
-            calls_of = conversations.calls_of
+            approval.is_allowed = lambda *_, **__: True
+            calls_of = conversations.list_calls
 
             def other_calls(*args: Any) -> tuple[Any, ...]:
                 return tuple(
@@ -143,12 +143,12 @@ def spoil(what: str) -> None:
                     for call in calls_of(*args)
                 )
 
-            conversations.calls_of = other_calls
+            conversations.list_calls = other_calls
         case "vote":
-            vote = deciding.vote
-            deciding.vote = lambda interview, *args: vote(interview.evolve(votes=()), *args)
+            vote = deciding.apply_vote
+            deciding.apply_vote = lambda interview, *args: vote(interview.evolve(votes=()), *args)
         case "person":
-            vote_of = deciding.vote
+            vote_of = deciding.apply_vote
 
             def masked(votes: Any) -> Any:
                 return tuple(one.evolve(by=one.by.evolve(id=f"{n}:{one.by.id}")) for n, one in enumerate(votes))
@@ -161,7 +161,7 @@ def spoil(what: str) -> None:
                 outcome = after.outcome and after.outcome.evolve(votes=unmasked(after.outcome.votes))
                 return after.evolve(votes=unmasked(after.votes), outcome=outcome)
 
-            deciding.vote = vote_twice
+            deciding.apply_vote = vote_twice
         case "nameless":
             deliver = Worker._deliver_say
 
@@ -187,30 +187,30 @@ def spoil(what: str) -> None:
 
             Worker._deliver_say = deliver_late  # type: ignore[method-assign]
         case "hushed":
-            put_say = outbox.put_say
+            put_say = outbox.enqueue_message
 
             def put(connection: Any, say: Any, *args: Any, **more: Any) -> None:
                 if not say.target.startswith(REMINDER):
                     put_say(connection, say, *args, **more)
 
-            outbox.put_say = put
+            outbox.enqueue_message = put
         case "forgotten":
 
             async def keep_away(*_: Any) -> bool:
                 return True
 
-            Store.lost = keep_away  # type: ignore[method-assign]
+            Store.mark_message_missing = keep_away  # type: ignore[method-assign]
         case "twofold":
             for platform in (SlackPlatform, DiscordPlatform):
                 show_twice(platform)
         case "unedited":
 
-            async def drop_edit(*_: Any) -> Revised:
-                return Revised()
+            async def drop_edit(*_: Any) -> EditResult:
+                return EditResult()
 
             Store.edit = drop_edit  # type: ignore[method-assign]
         case "beside":
-            Kept.is_unread = property(lambda _: False)  # type: ignore[assignment]
-            Kept.is_read = property(lambda _: True)  # type: ignore[assignment]
+            StoredMessage.is_unread = property(lambda _: False)  # type: ignore[assignment]
+            StoredMessage.is_read = property(lambda _: True)  # type: ignore[assignment]
         case _:
             sys.exit(f"There is nothing to spoil in {what!r}.")

@@ -88,7 +88,7 @@ async def test_a_card_that_is_to_be_tried_again_is_tried_again_and_not_given_up(
         task = asking(one, timeout=None)
 
         async def put_off() -> bool:
-            due = await one.store.next_due()
+            due = await one.store.time_until_due()
             return "show" in board.calls and due is not None and due < timedelta(seconds=5)
 
         await eventually(put_off)
@@ -131,9 +131,9 @@ async def test_a_slow_pace_is_kept_while_the_clock_is_right(tmp_path: Path, boar
     async with engine(tmp_path, board, limits=Limits(seconds_between_asks=1200)) as one:
         tasks = [asking(one, timeout=None), asking(one, timeout=None)]
         await one.asked(1)
-        assert await one.store.set_right() == 0
+        assert await one.store.repair_due_times() == 0
         jump_by(timedelta(seconds=1100))
-        assert await one.store.set_right() == 0
+        assert await one.store.repair_due_times() == 0
         assert len(board.open()) == 1
         jump_by(timedelta(seconds=110))
         await one.asked(2)
@@ -148,8 +148,8 @@ async def test_a_deadline_is_a_time_of_the_wall_clock_and_never_comes_early(
         (card,) = await one.asked()
         for jump in (HOUR, -10 * HOUR, 10 * HOUR + timedelta(minutes=59)):
             jump_by(jump)
-            one.manager.nudge()
-            assert not await one.manager.attend(card.id)
+            one.worker.wake()
+            assert not await one.manager.deadlines.apply(card.id)
             assert not task.done()
         jump_by(timedelta(minutes=2))
         assert (await task).status == "timed_out"

@@ -28,7 +28,7 @@ async def back_up(folder: Path) -> None:
 
 
 def restore(folder: Path) -> None:
-    """Restore the backup as the README says."""
+    """Restore the backup as docs/operations.md says."""
     for end in ("", "-wal", "-shm"):
         (folder / f"askback.db{end}").unlink(missing_ok=True)
     (folder / "backup.db").rename(folder / "askback.db")

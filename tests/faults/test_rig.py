@@ -15,7 +15,7 @@ async def test_a_card_that_is_posted_twice_is_noticed(rig: Rig) -> None:
     await rig.start("called:card")
     rig.write()
     await rig.killed()
-    await rig.start(spoil="find")
+    await rig.start(spoil="find_posted")
     await rig.until(lambda: len(rig.says(COLOUR)) == 2)
     await answer_all(rig, ONE)
     with pytest.raises(AssertionError, match=r"Which colour\?|'part': 0"):
@@ -27,7 +27,7 @@ async def test_a_text_that_is_begun_twice_is_noticed(rig: Rig) -> None:
     await rig.start("called:text")
     rig.write()
     await rig.killed()
-    await rig.start(spoil="find")
+    await rig.start(spoil="find_posted")
     await answer_all(rig, ONE)
     with pytest.raises(AssertionError, match="Before I"):
         await all_well(rig, ONE)

@@ -93,7 +93,7 @@ def test_turns_belong_to_the_conversation_before_them() -> None:
         ('title = "x"\n[[step]]\nwrite = "a"\npress = "b"', "step 1: does write and press at once: make that 2 steps."),
         ('title = "x"\n[[model]]\nfault = "overlode"\n[[step]]\nwrite = "a"', "f.toml, model turn 1: `fault.kind` is"),
         ('title = "x"\nwithin = -1\n[[step]]\nwrite = "a"', "f.toml: `within` is -1, but: Input should be greater"),
-        ('{"title": "x",', "f.toml, line 1: is no JSON"),
+        ('{"title": "x",', "f.toml, line 1: is not JSON"),
         ("title = ", "f.toml: is neither JSON (which begins with {) nor TOML"),
     ],
 )

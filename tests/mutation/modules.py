@@ -18,7 +18,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.agent.budget": ("core/test_budget.py",),
     "askback.agent.slots": ("core/test_slots.py",),
     "askback.store.usage": ("core/test_usage.py",),
-    "askback.store.turning": ("core/test_turning.py",),
+    "askback.store.turn_transactions": ("core/test_turning.py",),
 }
 """The tests of each module, relative to `tests/`, with those that fail first at the front."""
 

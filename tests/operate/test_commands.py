@@ -24,7 +24,7 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.policy import Approval, Escalation, Limits, Policy, Who
 from askback.errors import AskbackError
 from askback.internal.clock import utc_now
-from askback.manager import QuestionManager
+from askback.manager import QuestionManager, new_ask, new_policy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from core_engine import Board, engine
@@ -60,9 +60,9 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
         writer = SqliteDatabase(database)
         try:
             manager = QuestionManager(Store(writer))
-            policy = more.pop("policy", None) or manager.policy(Who.only(ANN), 3_600)
+            policy = more.pop("policy", None) or new_policy(Who.only(ANN), 3_600)
             form = more.pop("form", COLOUR)
-            ask = manager.new_ask(form, to=HERE, policy=policy).evolve(**more)
+            ask = new_ask(form, to=HERE, policy=policy).evolve(**more)
             await Store(writer).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
             for deed in actions:
                 now = await manager.get(ask.id)
@@ -408,7 +408,7 @@ async def test_a_card_that_was_deleted_is_posted_again_by_show_post(tmp_path: Pa
         assert before is not None
         board.messages.pop(before.messages[0].id)
         assert await post(database, card.id[:8], console) == 0
-        one.manager.nudge()
+        one.worker.wake()
         await one.asked()
         await one.recorded(card)
         assert [shown.id for shown in board.open()] == [card.id]

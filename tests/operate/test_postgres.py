@@ -23,13 +23,13 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Limits, Who
 from askback.errors import AskbackError
-from askback.manager import QuestionManager
+from askback.manager import new_ask, new_policy
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import reason
 from askback.store.store import Store
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs/several-machines.md"
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="17")
 ANN = Actor(platform="board", tenant="T1", id="U1", name="Ann")
 COLOURS = (Option(value="green", label="Green"), Option(value="blue", label="Blue"))
@@ -66,8 +66,7 @@ def stored(url: str) -> Ask:
     async def work() -> Ask:
         database = PostgresDatabase(PostgresAddress.read(url), connections=1)
         try:
-            manager = QuestionManager(Store(database))
-            ask = manager.new_ask(COLOUR, to=HERE, policy=manager.policy(Who.only(ANN), None))
+            ask = new_ask(COLOUR, to=HERE, policy=new_policy(Who.only(ANN), None))
             await Store(database).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
             return ask
         finally:
@@ -111,7 +110,7 @@ def test_whoever_works_on_it_hears_of_a_cancel_with_its_commit(url: str) -> None
 
 
 @pytest.mark.skipif(shutil.which("pg_dump") is None, reason="There is no pg_dump here.")
-def test_what_the_command_dumps_is_brought_back_by_what_the_readme_says(url: str, tmp_path: Path) -> None:
+def test_what_the_command_dumps_is_brought_back_as_the_documentation_says(url: str, tmp_path: Path) -> None:
     kept = stored(url)
     command = shlex.split(refused("backup", str(tmp_path / "askback.dump")).rpartition("~/.pgpass: ")[2])
     assert command[0] == "pg_dump"
@@ -119,7 +118,7 @@ def test_what_the_command_dumps_is_brought_back_by_what_the_readme_says(url: str
     askback("cancel", kept.id)
     later = stored(url)
     restore = ("pg_restore", "--clean", "--if-exists", f"--dbname={url}", str(tmp_path / "askback.dump"))
-    assert shlex.join(restore[:3]) in " ".join(README.read_text(encoding="utf-8").split())
+    assert shlex.join(restore[:3]) in " ".join(PAGE.read_text(encoding="utf-8").split())
     done = subprocess.run(restore, check=True, capture_output=True, text=True)
     assert done.stderr == ""
     assert json.loads(askback("show", kept.id, "--json").stdout)["status"] == "open"

@@ -76,7 +76,7 @@ class SharedBoard(Board):
         self.latency = float(os.environ.get("REPLICA_LATENCY", "0"))
         """Seconds that the platform takes to show a card."""
 
-    def post(self, posted: Posted) -> MessageRef:
+    def add(self, posted: Posted) -> MessageRef:
         number = f"{os.getpid()}-{len(self.messages) + 1}"
         line = {"id": number, "name": posted.name, "text": posted.text, "place": posted.place.model_dump()}
         with self._posts.open("a", encoding="utf-8") as file:
@@ -88,9 +88,9 @@ class SharedBoard(Board):
         await asyncio.sleep(self.latency)
         return await super().show(ask)
 
-    async def find(self, place: Place, nonce: str, **more: Any) -> tuple[MessageRef, ...]:
+    async def find_posted(self, place: Place, name: str, **more: Any) -> tuple[MessageRef, ...]:
         self.messages.look()
-        return await super().find(place, nonce, **more)
+        return await super().find_posted(place, name, **more)
 
 
 class Replica:

@@ -12,7 +12,7 @@ import pytest
 
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.form import Form, Option, Question
-from askback.domain.interview import start
+from askback.domain.interview import start_interview
 from askback.domain.policy import Approval, Limits, Policy, Who
 from askback.internal.clock import utc_now
 from askback.store.store import Store
@@ -44,7 +44,14 @@ async def asked(store: Store, count: int, approval: Approval | None = None) -> l
 
     async def one(number: int) -> str:
         place = HERE.evolve(thread=f"asked {number}")
-        ask = Ask(id=new_ask_id(), place=place, policy=policy, interview=start(COLOUR), created_at=now, post_after=now)
+        ask = Ask(
+            id=new_ask_id(),
+            place=place,
+            policy=policy,
+            interview=start_interview(COLOUR),
+            created_at=now,
+            post_after=now,
+        )
         return (await store.ask(ask, Limits())).id
 
     return list(await asyncio.gather(*map(one, range(count))))
@@ -136,7 +143,7 @@ async def test_a_turn_of_a_process_that_is_killed_is_taken_over_and_every_call_i
     await first.kill()
     async with replicas.store() as store:
         killed = time.monotonic()
-        (ask,) = await eventually(lambda: store.pending(HERE))
+        (ask,) = await eventually(lambda: store.list_open(HERE))
         # An ask that is settled before anyone saw it is never posted.
         await replicas.until(lambda: any(one["name"] == ask.id for one in replicas.posts()))
         print(f"taken over after {time.monotonic() - killed:.1f} s")
@@ -160,7 +167,7 @@ async def test_a_card_that_a_killed_process_had_taken_is_posted_by_the_other_one
     seconds = await replicas.until(replicas.posts, within=15)
     print(f"posted by the other one after {seconds:.1f} s")
     async with replicas.store() as store:
-        (ask,) = await store.pending()
+        (ask,) = await store.list_open()
         await second.order("answer", ids=[ask.id], by="Ann", index=1)
     assert (await waiting)["label"] == "Blue"
     assert [one["name"] for one in replicas.posts()] == [ask.id]
@@ -171,7 +178,7 @@ async def test_whoever_waits_in_one_process_hears_of_the_answer_in_another(repli
     first, second = await asyncio.gather(replicas.start(), replicas.start())
     waiting = first.order("ask", key="k")
     async with replicas.store() as store:
-        (ask,) = await eventually(store.pending)
+        (ask,) = await eventually(store.list_open)
     if deaf:
         listening = """
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -210,7 +217,7 @@ async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) 
             for one in (first, second)
         ]
         waiting = first.order("ask", key="k", thread="waits")
-        (waits,) = [ask for ask in await eventually(store.pending) if ask.id not in ids] or [None]
+        (waits,) = [ask for ask in await eventually(store.list_open) if ask.id not in ids] or [None]
         answering = asyncio.gather(
             first.order("answer", ids=ids, by="Ann", index=0, again=True),
             second.order("answer", ids=ids[::-1], by="Ben", index=1, again=True),
@@ -227,11 +234,11 @@ async def goes_on(replicas: Replicas, break_off: Callable[[], Awaitable[None]]) 
         for ask_ids, name in ((left["won"], "Ann"), (right["won"], "Ben")):
             assert {who for who, _ in await outcomes(store, ask_ids)} <= {name}
         if waits is None:
-            (waits,) = [ask for ask in await store.pending() if ask.id not in ids]
+            (waits,) = [ask for ask in await store.list_open() if ask.id not in ids]
         await second.order("answer", ids=[waits.id], by="Ben", index=1, again=True)
         assert (await asyncio.wait_for(waiting, WITHIN))["label"] == "Blue"
         assert (await second.order("write", text="hello", key="1"))["new"]
-        (ask,) = await eventually(lambda: store.pending(HERE))
+        (ask,) = await eventually(lambda: store.list_open(HERE))
 
         def cards() -> int:
             return sum(one["name"] == ask.id for one in replicas.posts())

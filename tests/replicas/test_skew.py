@@ -11,7 +11,7 @@ import pytest
 
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.form import Form, Option, Question
-from askback.domain.interview import start
+from askback.domain.interview import start_interview
 from askback.domain.policy import Limits, Policy, Who
 from askback.internal.clock import utc_now
 from core_engine import HERE, eventually
@@ -49,12 +49,17 @@ async def test_two_processes_five_minutes_apart_never_show_two_cards_of_one_ask(
             place = HERE.evolve(thread=f"skew {number}")
             policy = Policy(who=Who(anyone=True))
             ask = Ask(
-                id=new_ask_id(), place=place, policy=policy, interview=start(FORM), created_at=now, post_after=now
+                id=new_ask_id(),
+                place=place,
+                policy=policy,
+                interview=start_interview(FORM),
+                created_at=now,
+                post_after=now,
             )
             await store.ask(ask, Limits())
 
         async def all_shown() -> bool:
-            return await store.next_due() is None
+            return await store.time_until_due() is None
 
         await eventually(all_shown)
         posts = Counter(post["name"] for post in replicas.posts())

@@ -11,9 +11,7 @@ from askback.domain.identity import MessageRef, Place
 from askback.errors import OperatorError
 from askback_slack.app import _identity  # pyright: ignore[reportPrivateUsage]
 from askback_slack.calls import SlackApi
-from askback_slack.groups import Groups
 from askback_slack.posting import SlackPlatform
-from askback_slack.user_names import Names
 
 PLACE = Place(platform="slack", tenant="T1", channel="C1", thread="1.0")
 
@@ -49,8 +47,8 @@ def posted(user: str, ts: str, name: str) -> dict[str, Any]:
 async def test_a_message_of_another_app_under_the_name_of_ours_is_not_ours(theirs: str, found: str) -> None:
     """Anyone who reads a card's metadata can write the same; changing such a message would fail permanently."""
     slack = api(messages=[posted(theirs, "1.1", "ask"), posted("UBOT", "1.2", "ask")])
-    platform = SlackPlatform(slack, Names(slack), Groups(slack), "UBOT")
-    assert await platform.find(PLACE, "ask") == (MessageRef(channel="C1", id=found),)
+    platform = SlackPlatform(slack, "UBOT")
+    assert await platform.find_posted(PLACE, "ask") == (MessageRef(channel="C1", id=found),)
 
 
 async def test_a_bot_that_does_not_know_its_workspace_does_not_take_everybody_for_a_member() -> None:

@@ -15,8 +15,8 @@ from aiohttp import WSMsgType, web
 from askback.errors import OperatorError
 from askback.ports.platform import RetryableError
 from askback_slack import socket_mode as module
-from askback_slack.calls import Refused
-from askback_slack.socket_mode import Ack, Lines
+from askback_slack.calls import SlackRefusal
+from askback_slack.socket_mode import Ack, SocketModeClient
 
 
 class Slack:
@@ -81,8 +81,10 @@ async def at_once(_: object) -> Ack:
 
 
 @asynccontextmanager
-async def running(slack: Slack, take: Callable[[Any], Awaitable[Ack | None]] = at_once) -> AsyncIterator[Lines]:
-    lines = Lines(slack.address, take)
+async def running(
+    slack: Slack, take: Callable[[Any], Awaitable[Ack | None]] = at_once
+) -> AsyncIterator[SocketModeClient]:
+    lines = SocketModeClient(slack.address, take)
     task = asyncio.create_task(lines.run())
     try:
         yield lines
@@ -216,11 +218,11 @@ async def test_pauses_grow_where_lines_do_not_last(slack: Slack) -> None:
 
 async def test_a_token_that_is_no_good_ends_the_start_and_nothing_later(slack: Slack) -> None:
     async def refused() -> None:
-        raise Refused("invalid_auth")
+        raise SlackRefusal("invalid_auth")
 
     slack.before = [refused]
     with pytest.raises(ExceptionGroup) as caught:
-        await Lines(slack.address, at_once).run()
+        await SocketModeClient(slack.address, at_once).run()
     (refusal,) = caught.value.exceptions
     assert isinstance(refusal, OperatorError)
     assert "invalid_auth" in str(refusal)

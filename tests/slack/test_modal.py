@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
-from askback.domain.card import TextField, text_field
+from askback.domain.card import TextField, build_text_field
 from askback_slack import limits, modal
 from slack_cards import ASK, accepted_view, do, interview, options, question, strings
 
@@ -53,7 +53,7 @@ def test_a_longer_question_stands_above_it_whole(prompt: str) -> None:
 
 def test_what_was_written_stands_in_it() -> None:
     at = do(interview(question(options=options(2), multi_select=True)), SubmitText(text="x" * 1001))
-    view = shown(text_field(ASK, at))
+    view = shown(build_text_field(ASK, at))
     assert entry(view)["initial_value"] == "x" * 1001
     assert "ticked" in view["blocks"][-1]["hint"]["text"]
 

@@ -8,11 +8,19 @@ import pytest
 
 from askback.domain.identity import MessageRef
 from askback.domain.policy import Who
-from askback_slack.payloads import NOWHERE, Home, actor, click, removal, rewritten, written
+from askback_slack.payloads import (
+    UNKNOWN_INSTALLATION,
+    Installation,
+    read_actor,
+    read_click,
+    read_deletion,
+    read_edit,
+    read_message,
+)
 
-ALONE = Home(team="T1")
-GRID = Home(team="T1", org="E1")
-ORG_WIDE = Home(team="E1", org="E1")
+ALONE = Installation(team="T1")
+GRID = Installation(team="T1", org="E1")
+ORG_WIDE = Installation(team="E1", org="E1")
 
 
 def message(team: str | None = "T1", org: str | None = None, **event: Any) -> dict[str, Any]:
@@ -33,7 +41,7 @@ def press(
     }
 
 
-SAME: list[tuple[str, Home, dict[str, Any], dict[str, Any]]] = [
+SAME: list[tuple[str, Installation, dict[str, Any], dict[str, Any]]] = [
     ("one workspace", ALONE, message(team="T1"), press("T1", "T1")),
     ("one workspace, nothing said of the person", ALONE, message(), press(None, "T1")),
     ("no team in the message", ALONE, message(team=None), press("T1", "T1")),
@@ -48,34 +56,34 @@ SAME: list[tuple[str, Home, dict[str, Any], dict[str, Any]]] = [
     ("a guest of an organisation", ALONE, message(user_team="T9"), press("T9", "T9", "E9")),
     ("a guest of an organisation, told as their team", ALONE, message(user_team="T9"), press("E9", "T9", "E9")),
     ("a guest, by the message of their side", GRID, message("T9", user_team="T9"), press("T9", "T9", "E9")),
-    ("a home that is not known", NOWHERE, message(), press("T1", "T1", "E1")),
-    ("a home that is not known, in an organisation", NOWHERE, message(org="E1"), press("T1", None, "E1")),
+    ("a home that is not known", UNKNOWN_INSTALLATION, message(), press("T1", "T1", "E1")),
+    ("a home that is not known, in an organisation", UNKNOWN_INSTALLATION, message(org="E1"), press("T1", None, "E1")),
 ]
 
 
 @pytest.mark.parametrize(("home", "said", "pressed"), [row[1:] for row in SAME], ids=[row[0] for row in SAME])
-def test_whoever_wrote_may_click(home: Home, said: dict[str, Any], pressed: dict[str, Any]) -> None:
-    heard, clicked = written(said, "UBOT", home), click(pressed, home)
+def test_whoever_wrote_may_click(home: Installation, said: dict[str, Any], pressed: dict[str, Any]) -> None:
+    heard, clicked = read_message(said, "UBOT", home), read_click(pressed, home)
     assert heard is not None
     assert clicked is not None
     assert Who.only(heard.author).includes(clicked.actor)
 
 
-@pytest.mark.parametrize("home", [ALONE, GRID, NOWHERE])
+@pytest.mark.parametrize("home", [ALONE, GRID, UNKNOWN_INSTALLATION])
 @pytest.mark.parametrize(
     "pressed",
     [press("T9", "T1"), press("T9", "T9"), press("T9", "T9", "E9"), press("T1", "T1", user="U2")],
     ids=["guest", "guest of the other side", "guest of an organisation", "somebody else"],
 )
-def test_another_person_of_the_same_id_may_not(home: Home, pressed: dict[str, Any]) -> None:
-    heard, who = written(message(), "UBOT", home), actor(pressed, home)
+def test_another_person_of_the_same_id_may_not(home: Installation, pressed: dict[str, Any]) -> None:
+    heard, who = read_message(message(), "UBOT", home), read_actor(pressed, home)
     assert heard is not None
     assert who is not None
     assert not Who.only(heard.author).includes(who)
 
 
 def test_a_thread_of_a_shared_channel_is_one_place_whichever_side_writes() -> None:
-    ours, theirs = (written(message(team, thread_ts="1.1"), "UBOT", ALONE) for team in ("T1", "T9"))
+    ours, theirs = (read_message(message(team, thread_ts="1.1"), "UBOT", ALONE) for team in ("T1", "T9"))
     assert ours is not None
     assert theirs is not None
     assert ours.place == theirs.place
@@ -84,7 +92,7 @@ def test_a_thread_of_a_shared_channel_is_one_place_whichever_side_writes() -> No
 @pytest.mark.parametrize("kind", ["message", "app_mention"])
 def test_what_somebody_has_slackbot_write_is_nobodys_message(kind: str) -> None:
     """Slackbot posts such a reminder, so its real author would be missing among the requesters."""
-    assert written(message(type=kind, user="USLACKBOT", text="Reminder: <@UBOT> deploy"), "UBOT", ALONE) is None
+    assert read_message(message(type=kind, user="USLACKBOT", text="Reminder: <@UBOT> deploy"), "UBOT", ALONE) is None
 
 
 # Edits and deletions
@@ -106,7 +114,7 @@ def changed(before: str, after: str, **more: Any) -> dict[str, Any]:
 
 
 def test_an_edit_is_the_same_message_with_other_words() -> None:
-    edit = rewritten(changed("stagin", "&lt;production&gt;"), "UBOT", ALONE)
+    edit = read_edit(changed("stagin", "&lt;production&gt;"), "UBOT", ALONE)
     assert edit is not None
     assert (edit.written.key, edit.written.text, edit.at.timestamp()) == ("C1:1.2", "<production>", 1.5)
     assert (edit.written.place.thread, edit.written.author.id, edit.written.in_thread) == ("1.0", "U1", True)
@@ -126,16 +134,16 @@ def test_an_edit_is_the_same_message_with_other_words() -> None:
     ids=["a preview", "not by a person", "by somebody else", "our own", "another bot's", "a tombstone", "a new one"],
 )
 def test_other_changes_are_no_edits(body: dict[str, Any]) -> None:
-    assert rewritten(body, "UBOT", ALONE) is None
+    assert read_edit(body, "UBOT", ALONE) is None
     if body["event"].get("subtype") is not None:
-        assert written(body, "UBOT", ALONE) is None
+        assert read_message(body, "UBOT", ALONE) is None
 
 
 def test_an_edit_that_names_the_bot_is_no_mention() -> None:
     mention = message(type="app_mention")
-    assert written(mention, "UBOT", ALONE) is not None
+    assert read_message(mention, "UBOT", ALONE) is not None
     mention["event"]["edited"] = {"user": "U1", "ts": "1.5"}
-    assert written(mention, "UBOT", ALONE) is None
+    assert read_message(mention, "UBOT", ALONE) is None
 
 
 @pytest.mark.parametrize(
@@ -150,5 +158,5 @@ def test_an_edit_that_names_the_bot_is_no_mention() -> None:
     ],
 )
 def test_a_deletion_names_the_message_that_is_gone(event: dict[str, Any], ts: str | None) -> None:
-    gone = removal({"event": {"type": "message", "channel": "C1", **event}})
+    gone = read_deletion({"event": {"type": "message", "channel": "C1", **event}})
     assert (None if gone is None else gone.ref) == (None if ts is None else MessageRef(channel="C1", id=ts))

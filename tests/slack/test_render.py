@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, settle, start
+from askback.domain.interview import Interview, settle, start_interview
 from askback.domain.policy import Policy, Who
 from askback.errors import ModelError
 from askback.tools import TOOLS
 from askback_slack import ids, limits, render
-from askback_slack.texts import literal
+from askback_slack.texts import to_literal
 from slack_cards import (
     ADA,
     ASK,
@@ -351,8 +351,8 @@ def whole(at: Interview, messages: tuple[render.SlackMessage, ...]) -> None:
         texts += [item.label, item.description, item.preview]
     for text in filter(None, texts):
         if limits.size(text) <= 2900:
-            assert any(literal(text) in run for run in runs), text
-        elif literal(text).isprintable():
+            assert any(to_literal(text) in run for run in runs), text
+        elif to_literal(text).isprintable():
             assert text in everything
 
 
@@ -370,7 +370,7 @@ def test_real_inputs_are_whole_at_every_step(data: Any) -> None:
             TOOLS["AskUserQuestion"].parse(data)
         return
     form = TOOLS["AskUserQuestion"].parse(data)
-    for at in walk(start(form)):
+    for at in walk(start_interview(form)):
         made = shown(at)
         whole(at, made)
 
@@ -421,10 +421,10 @@ def forms(draw: st.DrawFn) -> Form:
     return Form(questions=tuple(one(n) for n in range(draw(st.integers(1, 4)))))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(forms())
 def test_any_form_is_whole_at_every_step(form: Form) -> None:
-    for at in walk(start(form)):
+    for at in walk(start_interview(form)):
         whole(at, shown(at))
 
 

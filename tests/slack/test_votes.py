@@ -14,7 +14,7 @@ from askback.domain.form import Option
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Interview
 from askback.domain.policy import Approval, Policy, Who
-from askback.domain.voting import vote
+from askback.domain.voting import apply_vote
 from askback_slack import details_modal, ids, modal, render
 from slack_cards import (
     ADA,
@@ -44,7 +44,7 @@ def decided(*votes: tuple[Actor, int, str | None], rules: Approval, people: tupl
     at: Interview = interview(question(options=YES_NO, allow_custom=False, **more))
     for who, index, reason in votes:
         deed = Choose(index=index, reason=reason)
-        at = vote(at, rules, Action(ask_id=ASK, actor=who, at=NOW, turn=0, deed=deed))
+        at = apply_vote(at, rules, Action(ask_id=ASK, actor=who, at=NOW, turn=0, deed=deed))
     return card(at, Policy(who=Who(people=people, groups=("S0REL",)), approval=rules, deadline=NOW))
 
 

@@ -14,10 +14,13 @@ from psycopg.types.json import Jsonb
 
 from askback.runtime import postgres_backend, postgres_turns
 from askback.runtime.health import Health
+from askback.runtime.postgres_turns import JobTurnScheduler
 from askback.store.database import Database
 from askback.store.notifications import LISTENING, Signal
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.external_access import look, processes
+from askback.store.postgres.jobs import give_back, held
 from askback_local.model.model import Model
 from askback_local.model.script import Fault, turn
 from askback_local.services import Services
@@ -25,11 +28,13 @@ from core_engine import Board, engine, eventually
 from stores import URL_FILE
 
 
+@pytest.mark.parametrize("session", ["the same session", "the next session"])
 async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, session: str
 ) -> None:
     (tmp_path / URL_FILE).write_text(postgres_url)
-    monkeypatch.setattr(postgres_turns, "LEFT_SECONDS", 1.0)
+    is_next = session == "the next session"
+    monkeypatch.setattr(postgres_turns, "LEFT_SECONDS", 1000.0 if is_next else 1.0)
     finish, failed = JobManager.finish_job, 0
 
     async def away_once(self: JobManager, *arguments: object, **more: object) -> None:
@@ -39,7 +44,11 @@ async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
             raise ConnectorException
         await finish(self, *arguments, **more)  # type: ignore[arg-type]
 
+    async def away(self: JobManager, worker_id: int) -> None:
+        raise ConnectorException
+
     monkeypatch.setattr(JobManager, "finish_job", away_once)
+    monkeypatch.setattr(JobManager, "unregister_worker", away)
     board = Board()
     async with Services(port=0, model=Model()) as services:
         services.model.script(turn("Hello."), turn("Still here."))
@@ -51,8 +60,34 @@ async def test_a_job_whose_end_could_not_be_said_holds_up_no_later_turn(
                 return failed == 1
 
             await eventually(has_failed)
+            turns = cast("JobTurnScheduler", one.worker._turns)
+            if is_next and turns._worker is not None:
+                turns._worker.stop()
             await one.write("are you there?")
             await one.says("Still here.")
+    actions = [getattr(record, "action", "") for record in caplog.records]
+    assert "turns_left" in actions
+    assert "turns_taken_over" not in actions, "only after the time in which a process counts as dead"
+
+
+async def test_a_job_is_given_back_once_whoever_frees_it_first(postgres_url: str) -> None:
+    """Two processes may find the same job left. The second one must not fail, nor free it while a third works on it."""
+    database = PostgresDatabase(PostgresAddress.read(postgres_url), connections=2)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        add = "INSERT INTO procrastinate_workers DEFAULT VALUES RETURNING id"
+        (gone,), (other,) = connection.execute(add).fetchone() or (0,), connection.execute(add).fetchone() or (0,)
+        job = (
+            "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, status, worker_id) "
+            "VALUES ('q', 't', 'c', 'doing', %s) RETURNING id"
+        )
+        (number,) = connection.execute(job, (gone,)).fetchone() or (0,)
+        assert await database.run(lambda one: held(one, gone)) == {number: "c"}
+        assert await database.run(lambda one: give_back(one, [gone], [number])) == 1
+        assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
+        connection.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s", (other,))
+        assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
+        assert await database.run(lambda one: held(one, other)) == {number: "c"}
+    await database.close()
 
 
 async def test_turns_that_an_earlier_release_left_in_its_queue_are_taken_by_their_platforms_process_alone(

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.store.external_access import served_beside
-from askback.store.platform_claims import Served
+from askback.store.external_access import worker_platforms
+from askback.store.platform_claims import ServedPlatforms
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.files import create_private
-from askback.store.sqlite.lockfile import InUse, WorkerLock
+from askback.store.sqlite.lockfile import DatabaseInUse, WorkerLock
 
 
 def mode(path: Path) -> int:
@@ -128,10 +128,12 @@ def test_a_lock_that_was_let_go_can_be_taken_again(tmp_path: Path):
 
 
 @pytest.mark.parametrize("served", [None, frozenset[str](), frozenset({"slack"}), frozenset({"a b", "slack2"})])
-def test_what_a_process_serves_is_read_as_it_said_and_nothing_is_not_everything(tmp_path: Path, served: Served):
+def test_what_a_process_serves_is_read_as_it_said_and_nothing_is_not_everything(
+    tmp_path: Path, served: ServedPlatforms
+):
     path = tmp_path / "askback.db"
     with WorkerLock(path, "a program", served):
-        assert served_beside(path) == served
+        assert worker_platforms(path) == served
 
 
 def test_two_workers_never_share_a_file_that_was_renamed_or_linked(tmp_path: Path):
@@ -154,7 +156,7 @@ def test_two_workers_never_share_a_file_that_was_renamed_or_linked(tmp_path: Pat
     with pytest.raises(OperatorError, match="is a symbolic link"):
         WorkerLock(second).acquire()
     (tmp_path / "folder").symlink_to(tmp_path, target_is_directory=True)
-    with WorkerLock(first), pytest.raises(InUse):
+    with WorkerLock(first), pytest.raises(DatabaseInUse):
         WorkerLock(tmp_path / "folder" / "a.db").acquire()
 
 

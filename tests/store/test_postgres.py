@@ -19,10 +19,10 @@ from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.card import Notice
 from askback.domain.conversation import IncomingMessage, Message, OutgoingMessage, ToolCall, Turn, TurnEnd
-from askback.domain.decision import decided
+from askback.domain.decision import decide
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.interview import start
+from askback.domain.interview import start_interview
 from askback.domain.policy import Limits, Policy, Who
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
@@ -391,7 +391,7 @@ def asked(number: int = 0, **more: Any) -> Ask:
     fields: dict[str, Any] = {
         "place": HERE.evolve(thread=str(number)),
         "policy": Policy(who=Who(anyone=True)),
-        "interview": start(COLOUR),
+        "interview": start_interview(COLOUR),
         "created_at": now,
         "post_after": now,
     }
@@ -406,7 +406,7 @@ async def begun(store: Store, conversation_id: str) -> Turn | None:
 async def clicked(store: Store, ask: Ask, by: Actor, index: int) -> bool:
     """Return True if the click counted."""
     action = Action(ask_id=ask.id, actor=by, at=utc_now(), turn=ask.interview.turn, deed=Choose(index=index))
-    acted = await store.decide(ask.id, lambda found: decided(found, action, admits=lambda *_: False), action=action)
+    acted = await store.decide(ask.id, lambda found: decide(found, action, admits=lambda *_: False), action=action)
     assert acted.settled != isinstance(acted.answer, Notice)
     return acted.settled
 
@@ -457,20 +457,20 @@ async def test_a_card_that_changes_while_its_drawing_is_confirmed_is_drawn_again
         ask = await one.ask(asked(number), NO_LIMITS)
         (item,) = await one.lease(1)
         shown = (MessageRef(channel="C1", id=str(number)),)
-        await asyncio.gather(one.drawn(ask.id, 0, shown), clicked(other, ask, ANN, 0))
-        await one.drop(item)
+        await asyncio.gather(one.mark_rendered(ask.id, 0, shown), clicked(other, ask, ANN, 0))
+        await one.delete_item(item)
         left = await one._database.read(lambda c: c.execute(select(outbox.c.revision)).scalars().all())
         newest = await one.get(ask.id)
         assert newest is not None
         assert left == [newest.interview.revision]
-        await one.drawn(ask.id, newest.interview.revision, shown)
+        await one.mark_rendered(ask.id, newest.interview.revision, shown)
         assert await one.lease(1) == ()
 
 
 async def test_what_two_take_at_once_each_takes_alone(pair: tuple[Store, Store]) -> None:
     one, other = pair
     for number in range(40):
-        await one.queue(OutgoingMessage(target=f"say {number}", text="x", markdown=False))
+        await one.enqueue_message(OutgoingMessage(target=f"say {number}", text="x", markdown=False))
     taken = await asyncio.gather(*(store.lease(4) for store in pair * 6))
     targets = [item.target for items in taken for item in items]
     assert len(targets) == len(set(targets))
@@ -482,7 +482,7 @@ async def test_what_two_take_at_once_each_takes_alone(pair: tuple[Store, Store])
 
 async def test_what_is_taken_is_anybodys_when_its_time_is_over(pair: tuple[Store, Store]) -> None:
     one, other = pair
-    await one.queue(OutgoingMessage(target="it", text="x", markdown=False))
+    await one.enqueue_message(OutgoingMessage(target="it", text="x", markdown=False))
     assert len(await one.lease(16)) == 1
     assert await other.lease(16) == ()
     await one._database.run(lambda c: c.execute(update(outbox).values(leased_until=1)).rowcount)

@@ -283,7 +283,7 @@ def load(path: Path) -> Scenario:
     except OSError as error:
         raise ScenarioError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path} is no text in UTF-8.") from error
+        raise ScenarioError(f"{path} is not valid UTF-8 text.") from error
     return parse(text, source=path.name)
 
 
@@ -342,7 +342,7 @@ def _document(text: str, source: str) -> dict[str, JsonValue]:
         try:
             value = json.loads(text)
         except json.JSONDecodeError as error:
-            raise ScenarioError(f"{source}, line {error.lineno}: is no JSON: {error.msg}") from error
+            raise ScenarioError(f"{source}, line {error.lineno}: is not JSON: {error.msg}") from error
         if isinstance(value, dict):
             return cast("dict[str, JsonValue]", value)
     try:

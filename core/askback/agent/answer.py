@@ -5,7 +5,7 @@ The SDK's own class fails the whole stream if it cannot parse a tool's input. He
 
 from __future__ import annotations
 
-__all__ = ["Answer"]
+__all__ = ["ResponseAccumulator"]
 
 import json
 from typing import Any, cast
@@ -17,19 +17,19 @@ _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta":
 """The field of its block that each kind of delta appends to."""
 
 
-class Answer:
+class ResponseAccumulator:
     """Collects the events of one stream, in order."""
 
     def __init__(self) -> None:
         self.blocks: list[dict[str, JsonValue]] = []
         """The model's content blocks in the format of the API. They still hold fields that only answers carry."""
-        self.unreadable: dict[int, str] = {}
+        self.parse_errors: dict[int, str] = {}
         """Parse errors of tool inputs, by index of the block. Such an input is an empty object in `blocks`."""
         self.stop_reason: str | None = None
         """None until the answer has ended."""
         self._inputs: dict[int, list[str]] = {}
 
-    def hear(self, event: Any) -> str | None:
+    def add_event(self, event: Any) -> str | None:
         """Take an event. Return the text for people that it adds, perhaps empty, or None if there is nothing to
         report."""
         match event.type:
@@ -72,7 +72,7 @@ class Answer:
                 self.blocks[index]["input"] = _parsed(raw)
             except ValueError as error:
                 self.blocks[index]["input"] = {}
-                self.unreadable[index] = str(error)
+                self.parse_errors[index] = str(error)
         return "\n\n" if self.blocks[index].get("type") == "text" else None
 
 

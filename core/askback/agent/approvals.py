@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["ApprovalRules", "asked", "givers"]
+__all__ = ["ApprovalRules", "request_approval", "standing_approvers"]
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from askback.agent import shortage
 from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.conversation import ApprovalContext, Conversation, ToolCall
-from askback.domain.identity import Actor, each
+from askback.domain.identity import Actor, unique_accounts
 from askback.domain.policy import Approval, Policy, Reasons, Who
 from askback.errors import CallerError
-
-if TYPE_CHECKING:
-    from askback.manager import QuestionManager
+from askback.manager import new_ask, new_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +27,13 @@ class ApprovalRules:
     quorum: int = 1
     refusals: int = 1
     reasons: Reasons = "no"
-    own: bool = False
+    allow_self_approval: bool = False
     """True if approvers may decide about their own requests."""
-    always: bool = False
+    allow_always: bool = False
     """True if approvers may permit a tool for the rest of a conversation. The quorum applies to that, too."""
     timeout: float | None = None
     """Seconds until an approval times out. None means no deadline."""
-    remind: tuple[float, ...] = ()
+    reminder_delays: tuple[float, ...] = ()
     """Seconds after each of which the approvers who have not voted get a reminder."""
     escalate_after: float | None = None
     escalate_to: Mapping[str, Who] = field(default_factory=dict[str, Who])
@@ -47,9 +44,7 @@ class ApprovalRules:
         those = (who.get(platform) for who in (self.approvers, self.escalate_to))
         return tuple(dict.fromkeys(group for who in those if who is not None for group in who.groups))
 
-    def policy(
-        self, manager: QuestionManager, conversation: Conversation, requesters: tuple[Actor, ...], subject: str
-    ) -> Policy:
+    def build_policy(self, conversation: Conversation, requesters: tuple[Actor, ...], subject: str) -> Policy:
         """Return the policy for a call. Raises `CallerError` if the setting names no approvers on this platform."""
         platform, starter = conversation.place.platform, conversation.starter
         who = self.approvers.get(platform) if self.approvers else Who.only(starter)
@@ -59,30 +54,33 @@ class ApprovalRules:
             quorum=self.quorum,
             refusing=(approval.DENY,),
             refusals=self.refusals,
-            approving=(approval.APPROVE, approval.ALWAYS) if self.always else (approval.APPROVE,),
-            wider=((approval.ALWAYS, approval.APPROVE),) if self.always else (),
+            approving=(approval.APPROVE, approval.ALWAYS) if self.allow_always else (approval.APPROVE,),
+            wider=((approval.ALWAYS, approval.APPROVE),) if self.allow_always else (),
             reasons=self.reasons,
-            requesters=each((starter, *requesters)) if self.approvers else (),
-            own=self.own or not self.approvers,
+            requesters=unique_accounts((starter, *requesters)) if self.approvers else (),
+            own=self.allow_self_approval or not self.approvers,
             subject=subject,
         )
         later = None if self.escalate_after is None else self.escalate_to.get(platform)
-        return manager.policy(
+        return new_policy(
             who,
             self.timeout,
             approval=decides,
-            remind=self.remind,
+            remind=self.reminder_delays,
             escalate=None if later is None or self.escalate_after is None else {self.escalate_after: later},
         )
 
 
-def givers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
+def standing_approvers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
     """Return the people who permitted a tool for the rest of the conversation; empty if the rules do not allow that."""
-    return each(by for ask in settled for by in approval.always(ask)) if rules.always else ()
+    return (
+        unique_accounts(by for ask in settled for by in approval.list_standing_approvers(ask))
+        if rules.allow_always
+        else ()
+    )
 
 
-def asked(
-    manager: QuestionManager,
+def request_approval(
     rules: ApprovalRules,
     conversation: Conversation,
     call: ToolCall,
@@ -90,21 +88,21 @@ def asked(
 ) -> ToolCall:
     """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide."""
     try:
-        form = approval.form(call.tool, call.input, always=rules.always)
+        form = approval.build_form(call.tool, call.input, always=rules.allow_always)
         subject = approval.digest(call.tool, call.input)
-        policy = rules.policy(manager, conversation, requested.requesters.get(call.tool, ()), subject)
-        if rules.always:
+        policy = rules.build_policy(conversation, requested.requesters.get(call.tool, ()), subject)
+        if rules.allow_always:
             standing = _standing(requested, policy, call)
             if standing is not None:
                 return call.evolve(approved=standing.id)
-        short = shortage.of(policy, conversation.starter, requested.members)
+        short = shortage.find_shortage(policy, conversation.starter, requested.members)
         if short is not None:  # reported first: no other place would help either
             return _short(call, short)
         policy.check(form)
         unseen = None if requested.alone is None else policy.refusal_alone(requested.alone)
         if unseen is not None:
             return _elsewhere(call, unseen)
-        ask = manager.new_ask(
+        ask = new_ask(
             form,
             to=conversation.place,
             policy=policy,
@@ -124,9 +122,9 @@ def _standing(requested: ApprovalContext, policy: Policy, call: ToolCall) -> Ask
     """
     quorum = policy.approval.quorum if policy.approval is not None else 1
     for ask in reversed(requested.settled):
-        by = tuple(_now(person, requested.givers) for person in each(approval.always(ask)))
+        by = tuple(_now(person, requested.givers) for person in unique_accounts(approval.list_standing_approvers(ask)))
         enough = len(by) >= quorum and not any(map(policy.refusal, by))
-        if enough and approval.allows(ask, call.tool, call.input, own=False):
+        if enough and approval.is_allowed(ask, call.tool, call.input, own=False):
             return ask
     return None
 
@@ -140,9 +138,9 @@ def _short(call: ToolCall, short: shortage.Shortage) -> ToolCall:
     """Return the call as failed, with a notice for people, because too few approvers are left."""
     cannot = "needs approval, and nobody can be asked for it:"
     return call.evolve(
-        result=f"{call.tool} {cannot} {short.told('you act on')} It was not run. People have read why.",
+        result=f"{call.tool} {cannot} {short.describe('you act on')} It was not run. People have read why.",
         is_error=True,
-        notice=f"“{call.tool}” {cannot} {short.told('I act on')} {short.cure}",
+        notice=f"“{call.tool}” {cannot} {short.describe('I act on')} {short.advice}",
     )
 
 

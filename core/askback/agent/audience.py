@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOBODY", "WORDS", "Answerers", "Audience", "addressed", "audience"]
+__all__ = ["ANSWERER_KINDS", "NO_ADDRESSEES", "Addressees", "Answerers", "find_people", "resolve_addressees"]
 
 import re
 import unicodedata
@@ -17,12 +17,12 @@ from askback.errors import ModelError
 from askback.internal.values import Value
 
 Kind = Literal["starter", "participants", "allowed", "given"]
-WORDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
+ANSWERER_KINDS: Final[tuple[Kind, ...]] = ("starter", "participants", "allowed")
 """Values of the setting other than lists of people and groups."""
 
-LISTED: Final = 20
+MAX_LISTED_PEOPLE: Final = 20
 """Most people that an error lists."""
-UNSEEN: Final = "those who may answer do not see this direct message"
+NOT_VISIBLE_TEXT: Final = "those who may answer do not see this direct message"
 
 _MENTION: Final = re.compile(r"<@!?([^<>|]+)(?:\|[^<>]*)?>")
 
@@ -32,19 +32,19 @@ class Answerers:
     """The setting `answerers`."""
 
     kind: Kind = "participants"
-    given: Mapping[str, Who] = field(default_factory=dict[str, Who])
+    by_platform: Mapping[str, Who] = field(default_factory=dict[str, Who])
     """The listed people and groups by platform, for the kind `given`. The starter may answer only if listed."""
 
     def groups(self, platform: str) -> tuple[str, ...]:
         """Return the groups of a platform whose members may answer."""
-        who = self.given.get(platform)
+        who = self.by_platform.get(platform)
         return () if who is None else who.groups
 
 
-class Audience(Value):
+class Addressees(Value):
     """The people who may answer in one conversation."""
 
-    who: Who | None = None
+    audience: Who | None = None
     """None means nobody; `problem` says why."""
     people: tuple[Actor, ...] = ()
     """People of the thread who may answer; the model can address these."""
@@ -52,24 +52,24 @@ class Audience(Value):
     within: Who | None = None
     """See `Policy.within`."""
 
-    def of(self, policy: Policy, names: Sequence[str]) -> Policy:
+    def to_policy(self, policy: Policy, names: Sequence[str]) -> Policy:
         """Return the policy for a question to the people with these names; without names, to all who may answer.
 
         Raises `ModelError` if nobody can answer here, or if a name matches nobody or several people.
         """
-        if self.who is None:
+        if self.audience is None:
             raise ModelError(f"Nobody was asked, since nobody can answer here: {self.problem}.")
         if not names:
-            return policy.evolve(who=self.who, within=self.within)
-        return policy.evolve(who=Who.only(*addressed(names, self.people)), within=self.within or self.who)
+            return policy.evolve(who=self.audience, within=self.within)
+        return policy.evolve(who=Who.only(*find_people(names, self.people)), within=self.within or self.audience)
 
 
-NOBODY = Audience(problem="nobody is asked")
+NO_ADDRESSEES = Addressees(problem="nobody is asked")
 
 
-def audience(
-    answerers: Answerers, conversation: Conversation, people: tuple[Actor, ...], alone: Actor | None
-) -> Audience:
+def resolve_addressees(
+    answerers: Answerers, conversation: Conversation, people: tuple[Actor, ...], sole_viewer: Actor | None
+) -> Addressees:
     """Return the people who may answer in a conversation.
 
     `people` is everyone who has written in it, each with the setting's groups that they are in. `alone` is the only
@@ -77,29 +77,29 @@ def audience(
     """
     who, within = _who(answerers, conversation), None
     if who is None:
-        return Audience(problem=f"the setting `answerers` names nobody on {conversation.place.platform}")
-    if alone is not None:
+        return Addressees(problem=f"the setting `answerers` names nobody on {conversation.place.platform}")
+    if sole_viewer is not None:
         if answerers.kind == "given":
-            if not who.includes(alone):
-                return Audience(problem=UNSEEN)
+            if not who.includes(sole_viewer):
+                return Addressees(problem=NOT_VISIBLE_TEXT)
             within = who
         who = Who.only(conversation.starter)
     # Access to the bot is checked when people act, so it is taken for granted here.
     reachable = (one for one in people if who.includes(one, people, admitted=True))
-    return Audience(who=who, people=tuple(reachable), within=within)
+    return Addressees(audience=who, people=tuple(reachable), within=within)
 
 
 def _who(answerers: Answerers, conversation: Conversation) -> Who | None:
     match answerers.kind:
         case "given":
-            return answerers.given.get(conversation.place.platform)
+            return answerers.by_platform.get(conversation.place.platform)
         case "starter":
             return Who.only(conversation.starter)
         case "participants" | "allowed" as open_to:
             return Who(people=(conversation.starter,), open_to=open_to)
 
 
-def addressed(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, ...]:
+def find_people(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, ...]:
     """Return the people with these names, each once. Raises `ModelError`, which lists the candidates.
 
     A name is an id, a display name, or one word of a display name. Case does not matter, and neither do spaces and
@@ -112,7 +112,7 @@ def addressed(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, ...
         if not matches:
             raise ModelError(f"Nobody was asked: nobody called {name!r} can be asked here. {_listed(known.values())}")
         if len(matches) > 1:
-            several = ", ".join(f"{one.called} ({one.id})" for one in matches.values())
+            several = ", ".join(f"{one.display_name} ({one.id})" for one in matches.values())
             raise ModelError(f"Nobody was asked: {name!r} could be several people: {several}. Write the id in `to`.")
         found |= matches
     return tuple(found.values())
@@ -165,5 +165,5 @@ def _listed(persons: Iterable[Sequence[Actor]]) -> str:
     newest = [known[-1] for known in persons]
     if not newest:
         return "Nobody in this thread can be addressed: leave `to` out."
-    more = f" and {len(newest) - LISTED} more" if len(newest) > LISTED else ""
-    return f"You can ask {', '.join(one.called for one in newest[:LISTED])}{more}, or leave `to` out."
+    more = f" and {len(newest) - MAX_LISTED_PEOPLE} more" if len(newest) > MAX_LISTED_PEOPLE else ""
+    return f"You can ask {', '.join(one.display_name for one in newest[:MAX_LISTED_PEOPLE])}{more}, or leave `to` out."

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["CHARACTERS", "LEAST", "ROUNDS", "Budget", "Grant"]
+__all__ = ["CHARACTERS_PER_TOKEN", "MAX_ROUNDS", "MIN_OUTPUT_TOKENS", "Budget", "Grant"]
 
 from typing import Final
 
 from pydantic import Field
 
-from askback.domain.conversation import Spent
+from askback.domain.conversation import TokenUsage
 from askback.internal.values import Value
 
-ROUNDS = 25
+MAX_ROUNDS = 25
 """Most calls of the model without a message from a person, before it rests."""
-CHARACTERS: Final = 2
+CHARACTERS_PER_TOKEN: Final = 2
 """Characters of JSON per token, an estimate on the low side for any language."""
-LEAST: Final = 1024
+MIN_OUTPUT_TOKENS: Final = 1024
 """Output tokens that every call may use, however little is left. With fewer, the model cannot finish a sentence and a
 call."""
 
@@ -25,7 +25,7 @@ class Grant(Value):
 
     tokens: int = 0
     """Tokens that the call may use, input and output. 0 means no call now."""
-    write: int = 0
+    output_tokens: int = 0
     """The part of `tokens` that is for output."""
     problem: str | None = None
     """The reason for no call, in words for people. None if running calls may still return enough tokens."""
@@ -42,13 +42,14 @@ class Budget(Value):
     def is_set(self) -> bool:
         return self.conversation is not None or self.day is not None
 
-    def grant(self, spent: Spent, read: int, write: int) -> Grant:
+    def grant(self, spent: TokenUsage, read: int, output_tokens: int) -> Grant:
         """Decide about a call that reads about `read` tokens and would write at most `write`.
 
-        The call is granted while any budget is left. It may write only what is left, but at least `LEAST`. Running
-        calls count as spent, so the total exceeds the budget by one call at most: its input and `LEAST`.
+        The call is granted while any budget is left. It may write only what is left, but at least `MIN_OUTPUT_TOKENS`.
+        Running calls count as spent, so the total exceeds the budget by one call at most: its input and
+        `MIN_OUTPUT_TOKENS`.
         """
-        left = read + write
+        left = read + output_tokens
         if self.conversation is not None:
             here = self.conversation - spent.conversation
             if here <= 0:
@@ -67,5 +68,5 @@ class Budget(Value):
                     "write again after midnight UTC, or ask whoever runs me for more."
                 )
             left = min(left, today)
-        write = min(write, max(left - read, LEAST))
-        return Grant(tokens=read + write, write=write)
+        output_tokens = min(output_tokens, max(left - read, MIN_OUTPUT_TOKENS))
+        return Grant(tokens=read + output_tokens, output_tokens=output_tokens)

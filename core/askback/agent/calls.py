@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Calls", "refused"]
+__all__ = ["ToolCallHandler", "fail_excess_questions"]
 
 import asyncio
 import logging
@@ -11,35 +11,33 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from askback.agent.approvals import ApprovalRules, asked
-from askback.agent.audience import Audience
-from askback.agent.names import Namer
+from askback.agent.approvals import ApprovalRules, request_approval
+from askback.agent.audience import Addressees
+from askback.agent.names import NameFormatter
 from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.conversation import ApprovalContext, Blocks, Call, Conversation, ToolCall
 from askback.errors import ModelError
+from askback.manager import new_ask, new_policy
 from askback.tools import QuestionTool, ToolInput
 
 if TYPE_CHECKING:
     from askback.agent.tool_runner import ToolRunner
-    from askback.manager import QuestionManager
 
 log = logging.getLogger("askback.agent")
 
 
-class Calls:
+class ToolCallHandler:
     """The question tools of the settings and the operator's own tools."""
 
     def __init__(
         self,
-        manager: QuestionManager,
         questions: Iterable[QuestionTool[ToolInput]],
         toolbox: ToolRunner,
         approvals: ApprovalRules,
         timeout: float | None,
     ) -> None:
         """`timeout` is in seconds and applies to questions. None means no deadline."""
-        self._manager = manager
         self._questions = {tool.name: tool for tool in questions}
         self._toolbox = toolbox
         self._approvals = approvals
@@ -48,41 +46,47 @@ class Calls:
             {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
             for tool in self._questions.values()
         )
-        self.offered = definitions + toolbox.definitions
+        self.definitions = definitions + toolbox.definitions
         """The tool definitions that the model gets."""
 
     def need_approval(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
         """Return True if people have to approve any of these calls."""
         return any(self._toolbox.needs_approval(str(block["name"])) for block in blocks)
 
-    def ask_people(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
+    def has_questions(self, blocks: Iterable[Mapping[str, JsonValue]]) -> bool:
         """Return True if any of these calls asks a question."""
         return any(str(block["name"]) in self._questions for block in blocks)
 
-    async def wrong(self, conversation: Conversation, blocks: Iterable[Mapping[str, JsonValue]]) -> dict[str, str]:
+    async def find_input_errors(
+        self, conversation: Conversation, blocks: Iterable[Mapping[str, JsonValue]]
+    ) -> dict[str, str]:
         """Return error texts, by call id, for calls that need approval but could not run with their input."""
         calls = [one for one in map(_call, blocks) if self._toolbox.needs_approval(one.tool)]
-        found = await asyncio.gather(*(self._toolbox.refusal(conversation, call) for call in calls))
+        found = await asyncio.gather(*(self._toolbox.check_input(conversation, call) for call in calls))
         return {call.tool_use_id: why for call, why in zip(calls, found, strict=True) if why is not None}
 
-    def called(
-        self, conversation: Conversation, block: Mapping[str, JsonValue], requested: ApprovalContext, audience: Audience
+    def prepare_call(
+        self,
+        conversation: Conversation,
+        block: Mapping[str, JsonValue],
+        requested: ApprovalContext,
+        addressees: Addressees,
     ) -> ToolCall:
         """Turn a call of the model into one with an ask, one to run, or a failed one with its result."""
         call = _call(block)
         question = self._questions.get(call.tool)
         if question is not None:
-            return self._question(question, conversation, call, audience)
+            return self._question(question, conversation, call, addressees)
         if call.tool not in self._toolbox.names:
             known = ", ".join((*self._questions, *self._toolbox.names))
             return call.evolve(result=f"There is no tool {call.tool!r}. There are: {known}.", is_error=True)
         if call.tool_use_id in requested.wrong:
             return call.evolve(result=requested.wrong[call.tool_use_id], is_error=True)
         if self._toolbox.needs_approval(call.tool):
-            return asked(self._manager, self._approvals, conversation, call, requested)
+            return request_approval(self._approvals, conversation, call, requested)
         return call
 
-    def unread(self, block: Mapping[str, JsonValue], why: str) -> ToolCall:
+    def fail_unreadable_call(self, block: Mapping[str, JsonValue], why: str) -> ToolCall:
         """Return a failed call for an unreadable input. Its result tells the model how to call properly."""
         call = _call(block)
         log.warning(
@@ -97,27 +101,27 @@ class Calls:
         question = self._questions.get(call.tool)
         if question is None:
             return call.evolve(result=f"{problem}. Call it again like that.", is_error=True)
-        refusal = question.refusal(ModelError(problem, example=question.example))
+        refusal = question.error_result(ModelError(problem, example=question.example))
         return call.evolve(result=refusal.text, is_error=True)
 
     def _question(
-        self, tool: QuestionTool[ToolInput], conversation: Conversation, call: ToolCall, audience: Audience
+        self, tool: QuestionTool[ToolInput], conversation: Conversation, call: ToolCall, addressees: Addressees
     ) -> ToolCall:
-        if audience.who is None:
-            why = f"Nobody can answer my questions here: {audience.problem}."
+        if addressees.audience is None:
+            why = f"Nobody can answer my questions here: {addressees.problem}."
             return call.evolve(result=f"Nobody was asked. {why}", is_error=True, notice=why)
         try:
             form = tool.parse(call.input)
-            alike = self._manager.policy(audience.who, self._timeout)
-            policy = audience.of(alike, tool.addressees(call.input))
+            alike = new_policy(addressees.audience, self._timeout)
+            policy = addressees.to_policy(alike, tool.addressees(call.input))
         except ModelError as error:
-            refusal = tool.refusal(error)
+            refusal = tool.error_result(error)
             log.warning(
                 "A question of the model could not be understood.",
                 extra={"action": "question_refused", "tool": tool.name, "conversation_id": conversation.id},
             )
             return call.evolve(result=refusal.text, is_error=refusal.is_error)
-        ask = self._manager.new_ask(
+        ask = new_ask(
             form,
             to=conversation.place,
             policy=policy,
@@ -127,7 +131,7 @@ class Calls:
         )
         return call.evolve(ask=ask)
 
-    def result(self, call: Call, ask: Ask | None, namer: Namer) -> dict[str, JsonValue]:
+    def to_result_block(self, call: Call, ask: Ask | None, namer: NameFormatter) -> dict[str, JsonValue]:
         """Return the `tool_result` block of a call that ended, from its own result or its ask's outcome."""
         text, is_error = self._told(call, ask, namer)
         content: JsonValue = [*call.blocks] if call.blocks else text or ""
@@ -136,7 +140,7 @@ class Calls:
             block["is_error"] = True
         return block
 
-    def _told(self, call: Call, ask: Ask | None, namer: Namer) -> tuple[str | None, bool]:
+    def _told(self, call: Call, ask: Ask | None, namer: NameFormatter) -> tuple[str | None, bool]:
         """Return the text of a result, and True if it is an error."""
         outcome = None if ask is None else ask.outcome
         if ask is None or outcome is None:
@@ -145,7 +149,7 @@ class Calls:
             # An approved call has run and has its own result.
             if call.result is not None:
                 return call.result, call.is_error
-            return approval.refusal(call.tool, outcome, namer.name), True
+            return approval.describe_refusal(call.tool, outcome, namer.format_name), True
         question = self._questions.get(call.tool)
         if question is None:
             # Asked under another setting of ASKBACK_TOOLS. The model still gets the answer.
@@ -158,7 +162,7 @@ def _call(block: Mapping[str, JsonValue]) -> ToolCall:
     return ToolCall(tool_use_id=str(block["id"]), tool=str(block["name"]), input=block.get("input"))
 
 
-def refused(calls: tuple[ToolCall, ...], limit: int, free: int) -> tuple[ToolCall, ...]:
+def fail_excess_questions(calls: tuple[ToolCall, ...], limit: int, free: int) -> tuple[ToolCall, ...]:
     """Return the calls with all questions after the first `free` ones failed. The error names `limit`.
 
     These questions are not kept for later, since the answers to the others may make them unnecessary.

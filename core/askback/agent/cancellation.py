@@ -6,7 +6,7 @@ still tries to commit, so it does not matter how far the step got.
 
 from __future__ import annotations
 
-__all__ = ["Cancellation"]
+__all__ = ["CancellableRunner"]
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,10 +20,10 @@ class _Running:
     """One running step of one conversation."""
 
     task: asyncio.Task[bool]
-    look: asyncio.Event = field(default_factory=asyncio.Event)
+    check_requested: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Cancellation:
+class CancellableRunner:
     """Runs steps, one at a time for each conversation."""
 
     def __init__(self, store: Store) -> None:
@@ -54,18 +54,18 @@ class Cancellation:
 
     async def _ended(self, running: _Running) -> bool:
         """Wait until the step ends or `recheck` reports a possible stop. Return True if the step has ended."""
-        looking = asyncio.create_task(running.look.wait(), name="askback look for a stop")
+        looking = asyncio.create_task(running.check_requested.wait(), name="askback look for a stop")
         try:
             await asyncio.wait({running.task, looking}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
-        running.look.clear()
+        running.check_requested.clear()
         return running.task.done()
 
-    def recheck(self, conversation_id: str | None = None) -> None:
+    def check_for_stop(self, conversation_id: str | None = None) -> None:
         """Make running steps check for a stop that may have been made, here or in another process. None means all of
         them."""
         for running_id, running in self._running.items():
             if conversation_id in (None, running_id):
-                running.look.set()
+                running.check_requested.set()

@@ -5,18 +5,25 @@ The import takes longer than anything else at a start.
 
 from __future__ import annotations
 
-__all__ = ["Client", "ModelClient"]
+__all__ = ["Client", "ModelClient", "require_agent"]
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from askback.internal.extras import require
+
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 Client = Callable[[], Awaitable["AsyncAnthropic"]]
 """Returns the client once it is loaded."""
+
+
+def require_agent() -> None:
+    """Raise `OperatorError` if the package is not installed. This does not import it."""
+    require("anthropic", "agent", "The agent")
 
 
 class ModelClient:

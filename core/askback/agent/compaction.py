@@ -7,14 +7,14 @@ everything, so no call is ever separated from its result.
 
 from __future__ import annotations
 
-__all__ = ["BETA", "COMPACT_AT", "LEAST", "characters", "edits", "is_wanted"]
+__all__ = ["BETA", "COMPACT_AT", "LEAST", "build_context_management", "count_characters", "is_wanted"]
 
 import json
 from typing import Final
 
 from pydantic import JsonValue
 
-from askback.agent.budget import CHARACTERS
+from askback.agent.budget import CHARACTERS_PER_TOKEN
 
 BETA: Final = "compact-2026-01-12"
 COMPACT_AT: Final = 150_000
@@ -30,15 +30,15 @@ def is_wanted(messages: tuple[dict[str, JsonValue], ...], at: int | None) -> boo
     """
     if any(_is_compacted(message) for message in messages):
         return True
-    return at is not None and characters(messages) >= at * CHARACTERS
+    return at is not None and count_characters(messages) >= at * CHARACTERS_PER_TOKEN
 
 
-def characters(parts: tuple[dict[str, JsonValue], ...]) -> int:
+def count_characters(parts: tuple[dict[str, JsonValue], ...]) -> int:
     """Return the number of characters of parts of a request, as JSON."""
     return sum(len(json.dumps(part)) for part in parts)
 
 
-def edits(at: int | None) -> dict[str, JsonValue]:
+def build_context_management(at: int | None) -> dict[str, JsonValue]:
     """Return the parameter `context_management`. Without a size, the API still understands earlier compactions."""
     if at is None:
         return {"edits": []}

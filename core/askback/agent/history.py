@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CHARACTERS", "MESSAGES", "NOTHING", "Earlier", "newest"]
+__all__ = ["EMPTY_HISTORY", "MAX_CHARACTERS", "MAX_MESSAGES", "ThreadHistory", "select_newest"]
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,28 +10,28 @@ from typing import Final
 from askback.domain.conversation import HistoryMessage
 from askback.internal.values import Value
 
-MESSAGES: Final = 100
-CHARACTERS: Final = 30_000
+MAX_MESSAGES: Final = 100
+MAX_CHARACTERS: Final = 30_000
 
 
-class Earlier(Value):
+class ThreadHistory(Value):
     """The earlier messages, or the reason they cannot be read."""
 
-    said: tuple[HistoryMessage, ...] = ()
+    messages: tuple[HistoryMessage, ...] = ()
     problem: str | None = None
-    left_out: int = 0
+    omitted_count: int = 0
     """Number of messages left out because their authors may not talk to the bot."""
 
 
-NOTHING: Final = Earlier()
+EMPTY_HISTORY: Final = ThreadHistory()
 
 
-def newest(said: Iterable[HistoryMessage]) -> tuple[HistoryMessage, ...]:
-    """Return the last messages, oldest first, within `MESSAGES` and `CHARACTERS`. Cut the last one if it is too
+def select_newest(messages: Iterable[HistoryMessage]) -> tuple[HistoryMessage, ...]:
+    """Return the last messages, oldest first, within `MAX_MESSAGES` and `MAX_CHARACTERS`. Cut the last one if it is too
     long."""
     kept: list[HistoryMessage] = []
-    left = CHARACTERS
-    for one in reversed(tuple(said)[-MESSAGES:]):
+    left = MAX_CHARACTERS
+    for one in reversed(tuple(messages)[-MAX_MESSAGES:]):
         if len(one.text) > left:
             if not kept:
                 kept.append(one.evolve(text=f"{one.text[:left]}…"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["Meter"]
+__all__ = ["TokenMeter"]
 
 from typing import TYPE_CHECKING, Any, cast
 
-from askback.agent.budget import CHARACTERS
+from askback.agent.budget import CHARACTERS_PER_TOKEN
 
 # Importing it is the slowest part of a start (`askback.agent.client`).
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ _NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "Proxy
 """Names of transport errors after which nothing has reached the service, whichever package raises them."""
 
 
-class Meter:
+class TokenMeter:
     """Counts tokens as the service bills them. It estimates what the service has not reported yet, on the high side."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, input_estimate: int) -> None:
         """`most` is a high estimate of the tokens that a request reads."""
-        self.most = most
+        self.input_estimate = input_estimate
         self._lost = 0
         """Attempts that may have reached the service but got no answer. The client retries them automatically."""
         self._answered = False
@@ -35,31 +35,31 @@ class Meter:
         self._is_compacting = False
         self._compactions: tuple[int, int] | None = None
         """Tokens that compactions read and wrote, once the service has reported them."""
-        self.cached = 0
+        self.cached_tokens = 0
         """Tokens read from the cache."""
 
     @property
-    def read(self) -> int:
+    def input_tokens(self) -> int:
         """Input tokens, without those read from the cache."""
         read = 0
         if self._answered:
-            read = self._fresh + self._stored if self._told else self.most
+            read = self._fresh + self._stored if self._told else self.input_estimate
         if self._compactions is not None:
             read += self._compactions[0]
         elif self._is_compacting:
-            read += self.most
-        return read + self._lost * self.most
+            read += self.input_estimate
+        return read + self._lost * self.input_estimate
 
     @property
-    def written(self) -> int:
+    def output_tokens(self) -> int:
         """Output tokens."""
         compacted = 0 if self._compactions is None else self._compactions[1]
-        return self._written + compacted + -(-self._characters // CHARACTERS)
+        return self._written + compacted + -(-self._characters // CHARACTERS_PER_TOKEN)
 
     @property
-    def tokens(self) -> int:
+    def total_tokens(self) -> int:
         """All tokens so far, read and written."""
-        return self.read + self.cached + self.written
+        return self.input_tokens + self.cached_tokens + self.output_tokens
 
     async def attempt(self, request: APIRequest, call_next: AsyncCallNext) -> AsyncAPIResponse[Any]:
         """Count one attempt of the client, as middleware of the SDK."""
@@ -72,7 +72,7 @@ class Meter:
         self._answered = response.status_code < 400
         return response
 
-    def hear(self, event: Any) -> None:
+    def add_event(self, event: Any) -> None:
         """Count the tokens and characters that an event of the stream reports."""
         if event.type == "message_start":
             self._use(event.message.usage)
@@ -95,7 +95,7 @@ class Meter:
         )
         self._fresh = self._fresh if fresh is None else fresh
         self._stored = self._stored if stored is None else stored
-        self.cached = self.cached if cached is None else cached
+        self.cached_tokens = self.cached_tokens if cached is None else cached
         self._written = usage.output_tokens
         # The totals do not include a compaction's tokens; `iterations` reports them separately.
         rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])

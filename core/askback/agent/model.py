@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ModelTurn", "Request", "stream_turn"]
+__all__ = ["ModelRequest", "ModelResponse", "stream_response"]
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from pydantic import Field, JsonValue
 
-from askback.agent.answer import Answer
-from askback.agent.budget import CHARACTERS
-from askback.agent.compaction import BETA, characters, edits, is_wanted
-from askback.agent.meter import Meter
+from askback.agent.answer import ResponseAccumulator
+from askback.agent.budget import CHARACTERS_PER_TOKEN
+from askback.agent.compaction import BETA, build_context_management, count_characters, is_wanted
+from askback.agent.meter import TokenMeter
+from askback.domain.conversation import get_text
 from askback.internal.values import Value
 from askback.observability import telemetry
-from askback.observability.telemetry import ModelCall
+from askback.observability.telemetry import ModelCallSpan
 from askback.store.errors import StoreError
 
 # Importing it is the slowest part of a start (`askback.agent.client`). A client exists only after the import.
@@ -28,18 +29,18 @@ log = logging.getLogger("askback.model")
 
 Blocks = tuple[dict[str, JsonValue], ...]
 
-TOO_LONG = (
+TOO_LONG_MESSAGE = (
     "This conversation has become longer than the model can read. I have set the earlier part aside: "
     "please say in a few words where we were."
 )
 
-OUT_OF_BUDGET = "The answer was cut off, since the budget is used up. Ask whoever runs me for more."
-NOT_ACCEPTED = (
+OUT_OF_BUDGET_MESSAGE = "The answer was cut off, since the budget is used up. Ask whoever runs me for more."
+REQUEST_REJECTED_MESSAGE = (
     "The model's service did not accept my request. Whoever runs me: the log has its id. You can go on writing here."
 )
 
 
-class Request(Value):
+class ModelRequest(Value):
     """The parameters of one call of the model."""
 
     model: str
@@ -49,20 +50,22 @@ class Request(Value):
     tools: tuple[dict[str, JsonValue], ...]
     compact_at: int | None = None
     """Number of tokens at which the API replaces the beginning of the conversation with a summary. None means never."""
-    patience: float = 120.0
+    silence_timeout: float = 120.0
     """Seconds of silence after which the stream counts as broken. A working service sends keep-alive events
     meanwhile."""
     is_rationed: bool = False
     """True if `max_tokens` is what is left of a budget."""
 
     @property
-    def most_read(self) -> int:
+    def input_estimate(self) -> int:
         """An estimate of the input tokens, on the high side. A compaction reads the input twice."""
-        read = -(-(characters(self.messages) + characters(self.tools) + len(self.system)) // CHARACTERS)
+        read = -(
+            -(count_characters(self.messages) + count_characters(self.tools) + len(self.system)) // CHARACTERS_PER_TOKEN
+        )
         return 2 * read if is_wanted(self.messages, self.compact_at) else read
 
 
-class ModelTurn(Value):
+class ModelResponse(Value):
     """The result of one call of the model."""
 
     content: Blocks = ()
@@ -73,7 +76,7 @@ class ModelTurn(Value):
     """A sentence for people about the failure, if any."""
     forget: Literal["nothing", "last", "all"] = "nothing"
     paused: bool = False
-    unreadable: Mapping[int, str] = Field(default_factory=dict[int, str])
+    parse_errors: Mapping[int, str] = Field(default_factory=dict[int, str])
     """Parse errors of inputs, by index in `calls`. Such an input is an empty object in `content`."""
 
     @property
@@ -88,7 +91,7 @@ class _Stream(Protocol):
     async def close(self) -> None: ...
 
 
-async def _opened(client: AsyncAnthropic, request: Request) -> _Stream:
+async def _opened(client: AsyncAnthropic, request: ModelRequest) -> _Stream:
     import anthropic
 
     parameters: dict[str, Any] = {
@@ -98,44 +101,44 @@ async def _opened(client: AsyncAnthropic, request: Request) -> _Stream:
         "messages": list(request.messages),
         "tools": list(request.tools),
         "cache_control": {"type": "ephemeral"},
-        "timeout": anthropic.Timeout(request.patience, connect=min(request.patience, 10.0)),
+        "timeout": anthropic.Timeout(request.silence_timeout, connect=min(request.silence_timeout, 10.0)),
         "stream": True,
     }
     if is_wanted(request.messages, request.compact_at):
-        parameters |= {"betas": [BETA], "context_management": edits(request.compact_at)}
+        parameters |= {"betas": [BETA], "context_management": build_context_management(request.compact_at)}
         return cast("_Stream", await client.beta.messages.create(**parameters))
     return cast("_Stream", await client.messages.create(**parameters))
 
 
-async def stream_turn(
-    client: AsyncAnthropic, request: Request, follow: Callable[[str], Awaitable[None]], meter: Meter
-) -> ModelTurn:
+async def stream_response(
+    client: AsyncAnthropic, request: ModelRequest, on_text: Callable[[str], Awaitable[None]], meter: TokenMeter
+) -> ModelResponse:
     """Call the model once. `follow` receives its text while it streams, and `meter` counts its tokens.
 
     A failure of the model or its service never raises; the result's `problem` describes it. Raises `StoreError` if
     `follow` does.
     """
-    with telemetry.calling_model(request.model) as call:
-        return await _stream(client.with_middleware(meter.attempt), request, follow, meter, call)
+    with telemetry.trace_model_call(request.model) as call:
+        return await _stream(client.with_middleware(meter.attempt), request, on_text, meter, call)
 
 
 async def _stream(
     client: AsyncAnthropic,
-    request: Request,
+    request: ModelRequest,
     follow: Callable[[str], Awaitable[None]],
-    meter: Meter,
-    call: ModelCall,
-) -> ModelTurn:
+    meter: TokenMeter,
+    call: ModelCallSpan,
+) -> ModelResponse:
     import anthropic
 
     written: list[str] = []
-    answer = Answer()
+    answer = ResponseAccumulator()
     try:
         stream = await _opened(client, request)
         try:
             async for event in stream:
-                meter.hear(event)
-                text = answer.hear(event)
+                meter.add_event(event)
+                text = answer.add_event(event)
                 if text is not None:
                     written.append(text)
                     await follow(text)
@@ -156,7 +159,9 @@ async def _stream(
     return _said(call, request, answer, answer.stop_reason, meter)
 
 
-def _said(call: ModelCall, request: Request, answer: Answer, stop_reason: str, meter: Meter) -> ModelTurn:
+def _said(
+    call: ModelCallSpan, request: ModelRequest, answer: ResponseAccumulator, stop_reason: str, meter: TokenMeter
+) -> ModelResponse:
     blocks = tuple(map(_block, answer.blocks))
     content = tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
     log.info(
@@ -165,44 +170,40 @@ def _said(call: ModelCall, request: Request, answer: Answer, stop_reason: str, m
         extra={
             "action": "model_turn",
             "stop_reason": stop_reason,
-            "input_tokens": meter.read,
-            "output_tokens": meter.written,
+            "input_tokens": meter.input_tokens,
+            "output_tokens": meter.output_tokens,
         },
     )
-    call.said(stop_reason, read=meter.read, cached=meter.cached, written=meter.written)
+    call.record_result(stop_reason, read=meter.input_tokens, cached=meter.cached_tokens, written=meter.output_tokens)
     calls = [index for index, block in enumerate(blocks) if block.get("type") == "tool_use"]
-    unreadable = {calls.index(index): why for index, why in answer.unreadable.items() if index in calls}
+    unreadable = {calls.index(index): why for index, why in answer.parse_errors.items() if index in calls}
     return _turn(request, stop_reason, content, unreadable)
 
 
-def _turn(request: Request, stop_reason: str, content: Blocks, unreadable: Mapping[int, str]) -> ModelTurn:
-    text = _text(content)
+def _turn(request: ModelRequest, stop_reason: str, content: Blocks, unreadable: Mapping[int, str]) -> ModelResponse:
+    text = get_text(content)
     uncalled = tuple(block for block in content if block.get("type") != "tool_use")
     match stop_reason:
         case "refusal":
-            return ModelTurn(
+            return ModelResponse(
                 text=text,
                 problem="The model declined to answer this. I have set that message aside: please put it differently.",
                 forget="last",
             )
         case "max_tokens":
-            return ModelTurn(
+            return ModelResponse(
                 content=uncalled,
-                text=_text(uncalled),
-                problem=OUT_OF_BUDGET
+                text=get_text(uncalled),
+                problem=OUT_OF_BUDGET_MESSAGE
                 if request.is_rationed
                 else "The answer was cut off at its greatest length. Write “go on” and I continue.",
             )
         case "model_context_window_exceeded":
-            return ModelTurn(text=text, problem=TOO_LONG, forget="all")
+            return ModelResponse(text=text, problem=TOO_LONG_MESSAGE, forget="all")
         case "pause_turn" | "compaction":
-            return ModelTurn(content=uncalled, text=text, paused=True)
+            return ModelResponse(content=uncalled, text=text, paused=True)
         case _:
-            return ModelTurn(content=content, text=text, unreadable=unreadable)
-
-
-def _text(content: Blocks) -> str:
-    return "\n\n".join(str(block["text"]).strip() for block in content if block.get("type") == "text")
+            return ModelResponse(content=content, text=text, parse_errors=unreadable)
 
 
 def _block(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -220,12 +221,12 @@ def _is_about_compaction(error: anthropic.BadRequestError) -> bool:
     return any(word in str(error) for word in ("context_management", "compact", "anthropic-beta"))
 
 
-def _broken(call: ModelCall, error: Exception, written: str) -> ModelTurn:
+def _broken(call: ModelCallSpan, error: Exception, written: str) -> ModelResponse:
     """Return the turn of a failed call. Text that people have read stays in the transcript, unless all of it is
     forgotten."""
     import anthropic
 
-    call.failed(error)
+    call.record_error(error)
     content: Blocks = ({"type": "text", "text": written},) if written else ()
     problem, forget = _problem(error)
     status = error.status_code if isinstance(error, anthropic.APIStatusError) else None
@@ -237,8 +238,8 @@ def _broken(call: ModelCall, error: Exception, written: str) -> ModelTurn:
         exc_info=status is None,
     )
     if forget == "all":
-        return ModelTurn(text=written, problem=problem, forget=forget)
-    return ModelTurn(content=content, text=written, problem=problem)
+        return ModelResponse(text=written, problem=problem, forget=forget)
+    return ModelResponse(content=content, text=written, problem=problem)
 
 
 def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
@@ -255,7 +256,7 @@ def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
         return "The model's service does not know this model. Whoever runs me: check ASKBACK_MODEL.", "nothing"
     if isinstance(error, anthropic.APIStatusError):
         if error.status_code == 413 or (error.status_code == 400 and "too long" in str(error)):
-            return TOO_LONG, "all"
+            return TOO_LONG_MESSAGE, "all"
         # An error in the middle of a stream has the stream's status, so its kind decides.
         kind = _kind(error)
         if error.status_code == 429 or kind == "rate_limit_error":
@@ -264,7 +265,7 @@ def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
             return f"The model is overloaded at the moment. Please wait a little. {again}", "nothing"
         if error.status_code >= 500 or kind in {"api_error", "timeout_error"}:
             return f"The model's service has a fault at the moment. {again}", "nothing"
-        return NOT_ACCEPTED, "nothing"
+        return REQUEST_REJECTED_MESSAGE, "nothing"
     if isinstance(error, (anthropic.APITimeoutError, TimeoutError)) or "Timeout" in type(error).__name__:
         # In the middle of a stream, the transport raises its own error, whichever package it comes from.
         return f"The model did not answer in time. {again}", "nothing"

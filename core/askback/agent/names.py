@@ -6,15 +6,15 @@ their id, so the id follows the name wherever the name alone may mislead.
 
 from __future__ import annotations
 
-__all__ = ["Namer", "body"]
+__all__ = ["NameFormatter", "indent_body"]
 
 import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from askback.domain.identity import Actor, each
-from askback.text.literal import one_line
+from askback.domain.identity import Actor, unique_accounts
+from askback.text.literal import to_single_line
 
 LONGEST: Final = 80
 """Most characters of a name; a longer one is cut."""
@@ -29,7 +29,7 @@ _ALIKE: Final = str.maketrans("аеорсухіјѕһԁԛԝкмтвнοανρτ�
 """Maps letters and digits to the Latin letters that they look like, after case and marks are removed."""
 
 
-class Namer:
+class NameFormatter:
     """Names the people of one conversation."""
 
     def __init__(self, people: Iterable[Actor]) -> None:
@@ -38,9 +38,9 @@ class Namer:
         for person in people:
             self._accounts.setdefault(_look(person.name), set()).add((person.platform, person.id))
 
-    def name(self, person: Actor) -> str:
+    def format_name(self, person: Actor) -> str:
         """Return the name, followed by the id if the name alone may mislead."""
-        name = one_line(person.name)
+        name = to_single_line(person.name)
         if not name:
             return person.id
         if len(name) > LONGEST:
@@ -48,12 +48,12 @@ class Namer:
         alike = self._accounts.get(_look(person.name), set()) - {(person.platform, person.id)}
         return f"{name} ({person.id})" if alike or _is_misleading(person.name) else name
 
-    def names(self, people: Iterable[Actor]) -> str:
+    def format_names(self, people: Iterable[Actor]) -> str:
         """Return several names, separated by commas, each person once."""
-        return ", ".join(map(self.name, each(people)))
+        return ", ".join(map(self.format_name, unique_accounts(people)))
 
 
-def body(text: str) -> str:
+def indent_body(text: str) -> str:
     """Return a person's text. Indent its further lines if one of them could pass for another person's message."""
     first, *more = _BREAKS.split(text)
     if not any(map(_SPEAKING.match, more)):

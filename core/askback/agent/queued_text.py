@@ -7,24 +7,27 @@ __all__ = ["QueuedTextStream"]
 from collections.abc import Awaitable, Callable
 
 from askback.internal import clock
-from askback.ports.platform import Messages, RetryableError, TextStream
+from askback.ports.platform import Messages, Remainder, RetryableError, TextStream
 
 LOOK_SECONDS = 0.5
 """Seconds between two checks for an earlier text that is not posted yet."""
-EARLIER = "an earlier text of this conversation is still to be said."
+EARLIER_TEXT_PENDING_TEXT = "an earlier text of this conversation is still to be said."
 
 
 class QueuedTextStream:
     """A text that begins once no earlier text is pending. See `askback.ports.platform.TextStream`."""
 
-    def __init__(self, waits: Callable[[], Awaitable[bool]], begin: Callable[[], TextStream]) -> None:
-        self._waits = waits
-        self._begin = begin
-        self._prose: TextStream | None = None
+    def __init__(
+        self, is_waiting: Callable[[], Awaitable[bool]], open_stream: Callable[[], TextStream], *, waiting: bool
+    ) -> None:
+        """`waiting` is True if an earlier text is pending now."""
+        self._waits = is_waiting
+        self._begin = open_stream
+        self._prose: TextStream | None = None if waiting else open_stream()
         self._text = ""
-        self._look_at = 0.0
+        self._look_at = clock.monotonic() + LOOK_SECONDS
 
-    async def start(self) -> TextStream | None:
+    async def _start(self) -> TextStream | None:
         """Begin the text if no earlier one is pending. Return None if one is."""
         self._look_at = clock.monotonic() + LOOK_SECONDS
         if not await self._waits():
@@ -38,7 +41,7 @@ class QueuedTextStream:
             return
         self._text += text
         if clock.monotonic() >= self._look_at:
-            begun = await self.start()
+            begun = await self._start()
             if begun is not None:
                 await begun.append(self._text)
 
@@ -47,16 +50,16 @@ class QueuedTextStream:
         order."""
         if self._prose is None:
             if await self._waits():
-                raise RetryableError(EARLIER)
+                raise RetryableError(EARLIER_TEXT_PENDING_TEXT)
             self._prose = self._begin()
         elif not self._prose.messages and await self._waits():
-            raise RetryableError(EARLIER)
+            raise RetryableError(EARLIER_TEXT_PENDING_TEXT)
         return await self._prose.finish(text)
 
-    async def abandon(self) -> None:
+    async def abandon(self, keep: Remainder = "text") -> None:
         """Accept no further text."""
         if self._prose is not None:
-            await self._prose.abandon()
+            await self._prose.abandon(keep)
 
     @property
     def messages(self) -> Messages:

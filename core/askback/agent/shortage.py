@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["Shortage", "of"]
+__all__ = ["Shortage", "find_shortage"]
 
 from collections.abc import Mapping
 
-from askback.domain.identity import Actor, each
+from askback.domain.identity import Actor, unique_accounts
 from askback.domain.policy import Approval, Policy
 from askback.internal.values import Value
 
@@ -18,7 +18,7 @@ class Shortage(Value):
     """The reason a call cannot be decided, no matter who is asked."""
 
     needed: int
-    left: int
+    available: int
     verb: str
     """The action that too few people can take: "agree" or "refuse"."""
     starter: Actor | None = None
@@ -28,28 +28,28 @@ class Shortage(Value):
     can_restart: bool = False
     """True if a new conversation of the same person would leave enough approvers."""
 
-    def told(self, acted_on: str) -> str:
+    def describe(self, acted_on: str) -> str:
         """Return the reason in sentences. `acted_on` is "I act on", or "you act on" towards the model."""
-        if self.left == 0:
+        if self.available == 0:
             said = "nobody is left to decide."
         else:
             people, have = ("person", "has") if self.needed == 1 else ("people", "have")
-            said = f"{self.needed} {people} {have} to {self.verb}, but only {self.left} can."
+            said = f"{self.needed} {people} {have} to {self.verb}, but only {self.available} can."
         if self.starter is not None:
-            said += f" {self.starter.called} asked for this."
+            said += f" {self.starter.display_name} asked for this."
         if self.authors:
             said += f" {_names(self.authors)} wrote what {acted_on}."
         return f"{said} People do not decide about their own requests." if self.starter or self.authors else said
 
     @property
-    def cure(self) -> str:
+    def advice(self) -> str:
         """Return advice for people, in a sentence or two."""
         settings = "`approvers` and `approval_own`" if self.starter or self.authors else "`approvers`"
         said = f"Whoever runs me can change that: the settings are {settings}."
         return f"{said} Or write “new”, and ask me again without their words." if self.can_restart else said
 
 
-def of(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]]) -> Shortage | None:
+def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]]) -> Shortage | None:
     """Return the shortage of approvers, escalations included. None means that enough are left, or that it is unknown.
 
     `members` maps groups to the people in them; a missing group may have any number.
@@ -58,7 +58,7 @@ def of(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]])
     everybody = policy.everybody
     if everybody.anyone or any(group not in members for group in everybody.groups):
         return None
-    known = each((*everybody.people, *(person for group in everybody.groups for person in members[group])))
+    known = unique_accounts((*everybody.people, *(person for group in everybody.groups for person in members[group])))
     requesters = () if approval.own else approval.requesters
     left = _without(known, requesters)
     for needed, verb in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
@@ -67,7 +67,7 @@ def of(policy: Policy, starter: Actor, members: Mapping[str, tuple[Actor, ...]])
             others = tuple(one for one in concerned if not one.is_same_account(starter))
             return Shortage(
                 needed=needed,
-                left=len(left),
+                available=len(left),
                 verb=verb,
                 starter=starter if len(others) < len(concerned) else None,
                 authors=others,
@@ -81,7 +81,7 @@ def _without(people: tuple[Actor, ...], others: tuple[Actor, ...]) -> tuple[Acto
 
 
 def _names(people: tuple[Actor, ...]) -> str:
-    names = [person.called for person in people[:NAMED]]
+    names = [person.display_name for person in people[:NAMED]]
     more = len(people) - len(names)
     if more:
         names.append(f"{more} more")

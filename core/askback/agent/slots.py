@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AT_ONCE", "EACH", "Closed", "Slot", "Slots", "person_of"]
+__all__ = ["MAX_SLOTS", "MAX_SLOTS_PER_PERSON", "Slot", "SlotPool", "SlotsClosed", "person_key"]
 
 import asyncio
 from collections import Counter, deque
@@ -11,20 +11,20 @@ from contextlib import asynccontextmanager
 
 from askback.domain.identity import Actor
 
-AT_ONCE = 16
+MAX_SLOTS = 16
 """Slots of one pool. Turns of the model have one pool in a process, and running tool calls another."""
-EACH = AT_ONCE // 2
+MAX_SLOTS_PER_PERSON = MAX_SLOTS // 2
 """Most slots that one person's conversations hold. It is half of them, so that no single person blocks all others."""
 
 
-class Closed(Exception):
+class SlotsClosed(Exception):
     """Raised because no further slot is given: the process is shutting down."""
 
 
-class Slots:
+class SlotPool:
     """A fixed number of slots. The next free one goes to the person who holds the fewest."""
 
-    def __init__(self, most: int = AT_ONCE, each: int = EACH) -> None:
+    def __init__(self, most: int = MAX_SLOTS, each: int = MAX_SLOTS_PER_PERSON) -> None:
         self._free = most
         self._each = each
         self._held: Counter[str] = Counter()
@@ -33,28 +33,28 @@ class Slots:
         self._is_closed = False
 
     @asynccontextmanager
-    async def held(self, person: str) -> AsyncGenerator[Slot]:
-        """Hold a slot until the block ends. Raises `Closed`."""
+    async def hold(self, person: str) -> AsyncGenerator[Slot]:
+        """Hold a slot until the block ends. Raises `SlotsClosed`."""
         slot = Slot(self, person)
-        await self.take(person)
+        await self.acquire(person)
         try:
             yield slot
         finally:
-            slot.leave()
+            slot.release()
 
     def close(self) -> None:
-        """Give no further slot, and make all waiters raise `Closed`. Held slots stay held."""
+        """Give no further slot, and make all waiters raise `SlotsClosed`. Held slots stay held."""
         self._is_closed = True
         for waiting in self._waiting.values():
             for future in waiting:
                 if not future.done():
-                    future.set_exception(Closed())
+                    future.set_exception(SlotsClosed())
         self._waiting.clear()
 
-    async def take(self, person: str) -> None:
-        """Wait for a slot for a person. Raises `Closed`."""
+    async def acquire(self, person: str) -> None:
+        """Wait for a slot for a person. Raises `SlotsClosed`."""
         if self._is_closed:
-            raise Closed
+            raise SlotsClosed
         if self._free and self._held[person] < self._each:
             self._give(person)
             return
@@ -64,10 +64,10 @@ class Slots:
             await future
         except asyncio.CancelledError:
             if not future.cancelled() and future.exception() is None:
-                self.give_back(person)
+                self.release(person)
             raise
 
-    def give_back(self, person: str) -> None:
+    def release(self, person: str) -> None:
         """Release a person's slot and pass it to the next waiter."""
         self._free += 1
         self._held[person] -= 1
@@ -99,25 +99,25 @@ class Slots:
 class Slot:
     """A slot that a person holds."""
 
-    def __init__(self, slots: Slots | None = None, person: str = "") -> None:
+    def __init__(self, slots: SlotPool | None = None, person: str = "") -> None:
         """Without `slots`, nothing is held; this is for work that runs alone."""
         self._slots = slots
         self._person = person
         self._is_held = slots is not None
 
-    async def take(self) -> None:
-        """Take the slot again after `leave`. Does nothing if it is held. Raises `Closed`."""
+    async def acquire(self) -> None:
+        """Take the slot again after `leave`. Does nothing if it is held. Raises `SlotsClosed`."""
         if not self._is_held and self._slots is not None:
-            await self._slots.take(self._person)
+            await self._slots.acquire(self._person)
             self._is_held = True
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the slot for others. Does nothing if it is not held."""
         if self._is_held and self._slots is not None:
             self._is_held = False
-            self._slots.give_back(self._person)
+            self._slots.release(self._person)
 
 
-def person_of(actor: Actor) -> str:
+def person_key(actor: Actor) -> str:
     """Return the key under which a person's slots are counted."""
     return f"{actor.platform}:{actor.id}"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["read_earlier"]
+__all__ = ["fetch_thread_history"]
 
 import asyncio
 import logging
 
-from askback.agent.history import Earlier
-from askback.domain.access import Access
+from askback.agent.history import ThreadHistory
 from askback.domain.conversation import HistoryMessage
-from askback.domain.identity import Place, each
-from askback.ports.platform import DeliveryError, MessageNotFound, Platform, RetryableError
+from askback.domain.identity import Place, unique_accounts
+from askback.manager import AccessControl
+from askback.ports.platform import DeliveryError, HistoryReader, MessageNotFound, RetryableError
+from askback.ports.retries import call_again
 
 log = logging.getLogger("askback.agent")
 
@@ -21,32 +22,34 @@ PAUSE = 1.0
 """Seconds between two attempts if the platform gives no Retry-After."""
 
 
-async def read_earlier(platform: Platform, place: Place, access: Access | None) -> Earlier:
+async def fetch_thread_history(reader: HistoryReader, place: Place, access: AccessControl) -> ThreadHistory:
     """Return the earlier messages of the bot and of people who may talk to it.
 
-    A failure is logged, and `Earlier.problem` reports it to the model. `access` None means that everyone may talk.
+    A failure is logged, and `ThreadHistory.problem` reports it to the model.
     """
     try:
         async with asyncio.timeout(SECONDS):
-            said = await _patiently(platform, place)
-            return Earlier(said=said) if access is None else await _without_strangers(platform, place, access, said)
+            said = await call_again(lambda: reader.read(place), within=SECONDS, pause=PAUSE)
+            return await _without_strangers(place, access, said)
     except (DeliveryError, MessageNotFound, RetryableError, TimeoutError) as error:
         why = str(error) or "the platform does not answer."
         log.warning("What was said earlier cannot be read: %s", why, extra={"action": "no_earlier"})
-        return Earlier(problem=why)
+        return ThreadHistory(problem=why)
 
 
-async def _without_strangers(
-    platform: Platform, place: Place, access: Access, said: tuple[HistoryMessage, ...]
-) -> Earlier:
-    """Leave out messages of people who may not talk to the bot, and of programs that are not allowed."""
-    if not access.judges_people:
-        return Earlier(said=said)
-    authors = each(one.author for one in said if not one.ours)
-    if access.groups:
-        unlisted = tuple(author for author in authors if author.id not in access.people)
-        authors = (*authors, *await platform.grouped(place, unlisted, access.groups))
-    allowed = {author.id for author in authors if not access.is_stranger(author)}
+async def _without_strangers(place: Place, access: AccessControl, said: tuple[HistoryMessage, ...]) -> ThreadHistory:
+    """Leave out messages of people who may not talk to the bot, and of programs that are not allowed.
+
+    On a platform without access rules, everyone may talk.
+    """
+    rules = access.rules(place.platform)
+    if rules is None or not rules.judges_people:
+        return ThreadHistory(messages=said)
+    authors = unique_accounts(one.author for one in said if not one.ours)
+    if rules.groups:
+        unlisted = tuple(author for author in authors if author.id not in rules.people)
+        authors = (*authors, *await access.refresh(place, unlisted, rules.groups))
+    allowed = {author.id for author in authors if not rules.is_stranger(author)}
     kept = tuple(one for one in said if one.ours or one.author.id in allowed)
     left_out = len(said) - len(kept)
     if left_out:
@@ -55,17 +58,4 @@ async def _without_strangers(
             left_out,
             extra={"action": "left_out", "platform": place.platform},
         )
-    return Earlier(said=kept, left_out=left_out)
-
-
-async def _patiently(platform: Platform, place: Place) -> tuple[HistoryMessage, ...]:
-    loop = asyncio.get_running_loop()
-    end = loop.time() + SECONDS
-    while True:
-        try:
-            return await platform.earlier(place)
-        except RetryableError as later:
-            pause = PAUSE if later.seconds is None else later.seconds
-            if loop.time() + pause >= end:
-                raise
-            await asyncio.sleep(pause)
+    return ThreadHistory(messages=kept, omitted_count=left_out)

@@ -7,7 +7,7 @@ tool's exception goes to the model and into the log, never into a channel.
 
 from __future__ import annotations
 
-__all__ = ["State", "ToolRunner"]
+__all__ = ["ToolRunner", "ToolRunnerState"]
 
 import asyncio
 import inspect
@@ -21,7 +21,7 @@ from typing import Self, TypeVar, cast
 
 from pydantic import JsonValue
 
-from askback.agent.slots import Slots, person_of
+from askback.agent.slots import SlotPool, person_key
 from askback.domain import approval
 from askback.domain.conversation import Call, CallsToRun, Conversation, OutgoingMessage, ToolCall
 from askback.domain.policy import Who
@@ -30,16 +30,16 @@ from askback.store.store import Store
 from askback.user_tools import event_loops
 from askback.user_tools.decorator import ToolContext
 from askback.user_tools.event_loops import AsyncCall, ToolLoops
-from askback.user_tools.function import OwnTool
-from askback.user_tools.results import ToolOutput, told, told_error
-from askback.user_tools.threads import NoThread, Threads
+from askback.user_tools.function import UserTool
+from askback.user_tools.results import ToolOutput, error_to_output, to_output
+from askback.user_tools.threads import NoCapacityError, ToolThreadPool
 
 log = logging.getLogger("askback.toolbox")
 
 T = TypeVar("T")
 
 THREADS = 32
-"""Threads for functions that are not coroutines. Twice `AT_ONCE`, so that as many may hang as run at the same time."""
+"""Threads for functions that are not coroutines. Twice `MAX_SLOTS`, so that as many may hang as run at once."""
 TIMEOUT = 60.0
 CHECK_SECONDS = 5.0
 """Most seconds for checking an input before people are asked about it."""
@@ -50,20 +50,20 @@ RESULT_LIMIT = 100_000
 class _Ended:
     """The end of a call."""
 
-    told: ToolOutput
+    output: ToolOutput
     error: BaseException | None = None
     """The exception that the tool raised."""
-    refused: bool = False
+    is_invalid_input: bool = False
     """True if the input was wrong, so that the tool was not called."""
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ToolRunnerState:
     """The state of a process's tools, in words for the operator."""
 
-    refused: str | None = None
+    refusal_reason: str | None = None
     """The reason calls are refused; None if they are not."""
-    hung: tuple[str, ...] = ()
+    blocked_loops: tuple[str, ...] = ()
     """The activity of each blocked event loop."""
 
 
@@ -81,7 +81,7 @@ class ToolRunner:
     def __init__(
         self,
         store: Store,
-        tools: Sequence[OwnTool] = (),
+        tools: Sequence[UserTool] = (),
         *,
         timeout: float = TIMEOUT,
         result_limit: int = RESULT_LIMIT,
@@ -92,9 +92,9 @@ class ToolRunner:
         self._tools = {tool.name: tool for tool in tools}
         self._timeout = timeout
         self._limit = result_limit
-        self._threads = Threads(threads)
+        self._threads = ToolThreadPool(threads)
         self._loops = ToolLoops(self._threads)
-        self._slots = Slots()
+        self._slots = SlotPool()
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -125,7 +125,7 @@ class ToolRunner:
         """The tool definitions that the model gets."""
         return tuple(dict(tool.definition) for tool in self._tools.values())
 
-    async def refusal(self, conversation: Conversation, call: ToolCall) -> str | None:
+    async def check_input(self, conversation: Conversation, call: ToolCall) -> str | None:
         """Return the reason a call could not run with its input, in words for the model. None means that it could.
 
         It does not run the tool, only the code of its parameters' types, such as the operator's validators.
@@ -139,14 +139,14 @@ class ToolRunner:
             else:
                 future = self._threads.submit(_checked_in_thread, tool, data, context, self._limit)
                 ended = await _within(asyncio.wrap_future(future), seconds)
-        except NoThread as error:
+        except NoCapacityError as error:
             return f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
         if isinstance(ended, _Late):
             return f"{tool.name} was not run: its input could not be checked within {seconds:g} s."
         if ended is None:
             return None
         _log(ended, {"tool": tool.name, "conversation_id": conversation.id})
-        return ended.told.text or "\n".join(str(block.get("text")) for block in ended.told.blocks)
+        return ended.output.text or "\n".join(str(block.get("text")) for block in ended.output.blocks)
 
     async def finish(self, seconds: float) -> None:
         """Start no further call, and wait at most `seconds` for running ones to end. Used at shutdown."""
@@ -199,7 +199,7 @@ class ToolRunner:
             why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
             await self._record(work, call, ToolOutput(text=why, is_error=True))
         else:
-            async with self._slots.held(person_of(work.conversation.starter)):
+            async with self._slots.hold(person_key(work.conversation.starter)):
                 if self._closing:
                     await asyncio.Event().wait()
                 with self._counted():
@@ -235,7 +235,7 @@ class ToolRunner:
             "please look what it has done."
         )
         ask = call.approved
-        voters = () if ask is None else approval.voters(ask)
+        voters = () if ask is None else approval.list_approvers(ask)
         await self._store.end_call(
             work.conversation.id,
             work.seq,
@@ -252,7 +252,7 @@ class ToolRunner:
             ),
         )
 
-    async def _run(self, tool: OwnTool, call: Call, work: CallsToRun) -> ToolOutput:
+    async def _run(self, tool: UserTool, call: Call, work: CallsToRun) -> ToolOutput:
         conversation = work.conversation
         context = _context(conversation, call)
         fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
@@ -265,7 +265,7 @@ class ToolRunner:
             else:
                 future = self._threads.submit(_contained_in_thread, tool, data, context, self._limit)
                 ended = await _within(asyncio.wrap_future(future), seconds)
-        except NoThread as error:
+        except NoCapacityError as error:
             log.error(
                 "%s Restart this program, and repair the tools that hang.",
                 error,
@@ -283,31 +283,31 @@ class ToolRunner:
             return ToolOutput(text=why, is_error=True)
         fields["seconds"] = round(time.monotonic() - begun, 3)
         _log(ended, fields)
-        return ended.told
+        return ended.output
 
     async def _in_loop(
-        self, tool: OwnTool, work: Callable[[], Coroutine[object, object, T]], seconds: float
+        self, tool: UserTool, work: Callable[[], Coroutine[object, object, T]], seconds: float
     ) -> T | _Late:
-        """Run a coroutine outside this event loop, for at most `seconds`. Raises `NoThread`."""
+        """Run a coroutine outside this event loop, for at most `seconds`. Raises `NoCapacityError`."""
         call = AsyncCall(tool.name, getattr(inspect.unwrap(tool.function), "__code__", None), work)
         self._loops.submit(call)
         end = time.monotonic() + seconds
         try:
-            while not call.done.done() and (left := end - time.monotonic()) > 0:
-                await asyncio.wait({call.done}, timeout=min(left, event_loops.WATCH_SECONDS))
-                self._loops.watch()
+            while not call.future.done() and (left := end - time.monotonic()) > 0:
+                await asyncio.wait({call.future}, timeout=min(left, event_loops.WATCH_SECONDS))
+                self._loops.check_loops()
         except asyncio.CancelledError:
-            call.give_up()
+            call.cancel()
             raise
-        return call.done.result() if call.done.done() else _Late(call.give_up())
+        return call.future.result() if call.future.done() else _Late(call.cancel())
 
-    def state(self) -> State:
+    def state(self) -> ToolRunnerState:
         """Check for tools that are blocked or hang."""
-        self._loops.watch()
-        hung = self._loops.hung
+        self._loops.check_loops()
+        hung = self._loops.blocked_loops
         if self._threads.is_full:
-            return State(f"all {self._threads.taken} threads for tools are taken", hung)
-        return State("all event loops of async tools are blocked" if self._loops.is_full else None, hung)
+            return ToolRunnerState(f"all {self._threads.taken} threads for tools are taken", hung)
+        return ToolRunnerState("all event loops of async tools are blocked" if self._loops.is_full else None, hung)
 
 
 async def _within(future: asyncio.Future[T], seconds: float) -> T | _Late:
@@ -332,13 +332,13 @@ def _log(ended: _Ended, fields: dict[str, object]) -> None:
     if ended.error is not None:
         what = (type(ended.error), ended.error, ended.error.__traceback__)
         log.error("A tool failed.", exc_info=what, extra={"action": "tool_failed", **fields})
-    elif ended.refused:
+    elif ended.is_invalid_input:
         log.warning("A tool was called with a wrong input.", extra={"action": "tool_refused", **fields})
     else:
         log.info("A tool ran.", extra={"action": "tool_ran", **fields})
 
 
-def _is_unapproved(tool: OwnTool, call: Call) -> bool:
+def _is_unapproved(tool: UserTool, call: Call) -> bool:
     """Return True if a call needs approval and has none."""
     return tool.approval and call.approved is None
 
@@ -348,21 +348,21 @@ def _is_unapproved(tool: OwnTool, call: Call) -> bool:
 # loop.
 
 
-async def _contained(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended:
+async def _contained(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
     task = cast("asyncio.Task[object]", asyncio.current_task())
     try:
         arguments = _arguments(tool, data, context, limit)
         if isinstance(arguments, _Ended):
             return arguments
         function = cast("Callable[..., Coroutine[object, object, object]]", tool.function)
-        return _Ended(told(await function(**arguments), limit))
+        return _Ended(to_output(await function(**arguments), limit))
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and task.cancelling():
             raise  # cancelled by us, not by the tool
-        return _Ended(told_error(error, limit), error=error)
+        return _Ended(error_to_output(error, limit), error=error)
 
 
-def _contained_in_thread(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended:
+def _contained_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
     try:
         arguments = _arguments(tool, data, context, limit)
         if isinstance(arguments, _Ended):
@@ -371,28 +371,28 @@ def _contained_in_thread(tool: OwnTool, data: object, context: ToolContext, limi
         if inspect.isawaitable(value):
             if inspect.iscoroutine(value):
                 value.close()
-            raise TypeError("The tool returned something to await, not a result. Whoever wrote it: make it async def.")
-        return _Ended(told(value, limit))
+            raise TypeError("The tool returned something to await, not a result. Its author should make it async def.")
+        return _Ended(to_output(value, limit))
     except BaseException as error:  # noqa: BLE001 - see above
-        return _Ended(told_error(error, limit), error=error)
+        return _Ended(error_to_output(error, limit), error=error)
 
 
-async def _checked(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
+async def _checked(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
     return _checked_in_thread(tool, data, context, limit)
 
 
-def _checked_in_thread(tool: OwnTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
+def _checked_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
     """Return how the call would end because its input is wrong; None if the input is right."""
     try:
         arguments = _arguments(tool, data, context, limit)
     except BaseException as error:  # noqa: BLE001 - see above
-        return _Ended(told_error(error, limit), error=error)
+        return _Ended(error_to_output(error, limit), error=error)
     return arguments if isinstance(arguments, _Ended) else None
 
 
-def _arguments(tool: OwnTool, data: object, context: ToolContext, limit: int) -> dict[str, object] | _Ended:
+def _arguments(tool: UserTool, data: object, context: ToolContext, limit: int) -> dict[str, object] | _Ended:
     """Return the arguments, or the end of a call whose input is wrong."""
     try:
-        return tool.arguments(data, context)
+        return tool.parse_arguments(data, context)
     except ModelError as error:
-        return _Ended(told(str(error), limit).evolve(is_error=True), refused=True)
+        return _Ended(to_output(str(error), limit).evolve(is_error=True), is_invalid_input=True)

@@ -8,12 +8,12 @@ the API gets them.
 from __future__ import annotations
 
 __all__ = [
-    "merged",
-    "rounds_alone",
-    "sendable",
-    "spoken",
-    "spoken_earlier",
-    "stopped",
+    "count_rounds_alone",
+    "render_history",
+    "render_message",
+    "render_stop_note",
+    "to_api_blocks",
+    "to_api_messages",
     "with_new_ids",
 ]
 
@@ -23,23 +23,25 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from askback.agent.history import Earlier
-from askback.agent.model import ModelTurn
-from askback.agent.names import Namer, body
-from askback.domain.conversation import Blocks, Halt, HistoryMessage, InboxMessage, Message
-from askback.text.literal import fit
+from askback.agent.history import ThreadHistory
+from askback.agent.model import ModelResponse
+from askback.agent.names import NameFormatter, indent_body
+from askback.domain.conversation import Blocks, HistoryMessage, InboxMessage, Message, StopRecord
+from askback.text.literal import fit_line
 
 # https://docs.anthropic.com/en/api/messages describes valid ids and names of calls.
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME: Final = 64
-BEFORE: Final = 2_000
+MAX_PREVIOUS_CHARACTERS: Final = 2_000
 """Most characters of the version of an edited message that the model has read before."""
 
-LEFT_OUT: Final = "Of what was written in this thread before, {} by others who may not talk with you were left out."
+OMITTED_MESSAGES_TEXT: Final = (
+    "Of what was written in this thread before, {} by others who may not talk with you were left out."
+)
 
 
-def with_new_ids(said: ModelTurn, history: tuple[Message, ...]) -> ModelTurn:
+def with_new_ids(said: ModelResponse, history: tuple[Message, ...]) -> ModelResponse:
     """Return the turn with new ids for calls whose ids occurred before or are invalid.
 
     The API refuses such ids, and with them the whole conversation from then on.
@@ -55,7 +57,7 @@ def with_new_ids(said: ModelTurn, history: tuple[Message, ...]) -> ModelTurn:
     return said.evolve(content=tuple(content))
 
 
-def sendable(content: Blocks) -> Blocks:
+def to_api_blocks(content: Blocks) -> Blocks:
     """Return the model's blocks as the API accepts them back. It refuses inputs that are not objects, and some
     names."""
     return tuple(_sendable_call(block) if block.get("type") == "tool_use" else block for block in content)
@@ -68,7 +70,7 @@ def _sendable_call(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return {**block, "name": name, "input": wrapped}
 
 
-def merged(history: tuple[Message, ...]) -> tuple[dict[str, JsonValue], ...]:
+def to_api_messages(history: tuple[Message, ...]) -> tuple[dict[str, JsonValue], ...]:
     """Return the history in the format of the API. Consecutive messages to the model become one, with results first."""
     turns: list[tuple[str, list[dict[str, JsonValue]]]] = []
     for message in history:
@@ -83,35 +85,41 @@ def _results_first(content: list[dict[str, JsonValue]]) -> Blocks:
     return tuple(sorted(content, key=lambda block: block.get("type") != "tool_result"))
 
 
-def spoken(written: InboxMessage, namer: Namer) -> dict[str, JsonValue]:
+def render_message(written: InboxMessage, namer: NameFormatter) -> dict[str, JsonValue]:
     """Return a person's message as a text block, with the author's name."""
     edit = ""
     if written.before is not None:
-        edit = f"[edited a message that you have read. Before: “{fit(written.before, BEFORE)}”. Now:] "
-    return {"type": "text", "text": f"{namer.name(written.author)}: {edit}{body(written.text)}{_files(written)}"}
+        before = fit_line(written.before, MAX_PREVIOUS_CHARACTERS)
+        edit = f"[edited a message that you have read. Before: “{before}”. Now:] "
+    return {
+        "type": "text",
+        "text": f"{namer.format_name(written.author)}: {edit}{indent_body(written.text)}{_files(written)}",
+    }
 
 
-def spoken_earlier(earlier: Earlier, namer: Namer) -> dict[str, JsonValue] | None:
+def render_history(earlier: ThreadHistory, namer: NameFormatter) -> dict[str, JsonValue] | None:
     """Return the thread's earlier messages as a text block; None if there are none."""
     if earlier.problem is not None:
         return _note("People wrote in this thread before. You cannot read that: " + earlier.problem)
-    left_out = LEFT_OUT.format(_messages(earlier.left_out)) if earlier.left_out else ""
-    if not earlier.said:
+    left_out = OMITTED_MESSAGES_TEXT.format(_messages(earlier.omitted_count)) if earlier.omitted_count else ""
+    if not earlier.messages:
         return _note(left_out) if left_out else None
-    lines = "\n".join(f"{namer.name(one.author)}: {_line(f'{one.text}{_files(one)}')}" for one in earlier.said)
+    lines = "\n".join(
+        f"{namer.format_name(one.author)}: {_line(f'{one.text}{_files(one)}')}" for one in earlier.messages
+    )
     return _note(
         f"What was written in this thread before, for you to know; oldest first:\n{lines}\nEnd of what was before."
         f"{left_out and ' '}{left_out}"
     )
 
 
-def stopped(halt: Halt, namer: Namer) -> dict[str, JsonValue]:
+def render_stop_note(halt: StopRecord, namer: NameFormatter) -> dict[str, JsonValue]:
     """Return a note that someone stopped a turn, so that the model does not resume that work on its own."""
-    by = "Whoever runs you" if halt.by is None else namer.name(halt.by)
+    by = "Whoever runs you" if halt.by is None else namer.format_name(halt.by)
     return _note(f"{by} stopped you here. What was asked before is off, unless they ask for it again.")
 
 
-def rounds_alone(history: tuple[Message, ...]) -> int:
+def count_rounds_alone(history: tuple[Message, ...]) -> int:
     """Count the model's messages since a person last wrote something."""
     rounds = 0
     for message in reversed(history):

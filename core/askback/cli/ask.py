@@ -173,17 +173,17 @@ async def _told(asking: Coroutine[object, object, AskOutcome], telling: Telling)
 
 
 def _print(outcome: AskOutcome) -> None:
-    from askback.text.terminal import json_line
+    from askback.text.terminal import to_json_line
 
-    sys.stdout.write(json_line(outcome.model_dump(mode="json")) + "\n")
+    sys.stdout.write(to_json_line(outcome.model_dump(mode="json")) + "\n")
     sys.stdout.flush()
 
 
 def _say(sentence: str) -> None:
-    from askback.text.terminal import harmless
+    from askback.text.terminal import to_terminal_text
 
     try:
-        print(f"askback: {harmless(sentence, lines=True)}", file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+        print(f"askback: {to_terminal_text(sentence, lines=True)}", file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
     except OSError:
         return  # standard error is closed, but the outcome counts
 
@@ -216,7 +216,7 @@ def _details(file: Path) -> str:
     except OSError as error:
         raise CallerError(f"--details {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise CallerError(f"--details {file} is no text in UTF-8.") from None
+        raise CallerError(f"--details {file} is not valid UTF-8 text.") from None
     if not text.strip():
         raise CallerError(f"--details {file} is empty: leave it out.")
     return text

@@ -19,7 +19,7 @@ from rich.console import Console
 from askback.domain.policy import Limits
 from askback.errors import OperatorError
 from askback.observability.logs import configure_logging
-from askback.ports.bot import Bot, bots
+from askback.ports.bot import Bot, load_bots
 from askback.runtime.app import running
 from askback.settings.core import Settings
 from askback.settings.loader import load
@@ -88,7 +88,7 @@ async def run_demo(
             # Ignore the settings file of a bot on this machine, unless it is named.
             os.environ.setdefault("ASKBACK_CONFIG", os.devnull)
             os.environ["ASKBACK_DATABASE_URL"] = str(database or Path(folder) / "demo.db")
-            chosen = bots()
+            chosen = load_bots()
             if play:
                 chosen = _playing(services, file, platform)
                 if named := [known[name] for name in services.tools(file) if name in known]:
@@ -115,7 +115,7 @@ def _playing(services: Services, file: Path | None, platform: str | None) -> dic
     wanted = [name for name in services.platforms(file) if platform in (None, name)]
     if not wanted:
         raise OperatorError(f"This scenario is not played on {platform}: leave --platform out, or change its platform.")
-    installed = bots()
+    installed = load_bots()
     found = {name: installed[name] for name in wanted if name in installed}
     if not found or (platform is not None and platform not in found):
         lacking = ",".join(name for name in wanted if name not in found)
@@ -136,7 +136,7 @@ async def _listening(stack: AsyncExitStack, port: int) -> Services:
             raise OperatorError(
                 f"Port {port} cannot be used ({os.strerror(error.errno or 0)}): choose another with --port."
             ) from None
-    raise OperatorError("The services for the demo are not installed: install askback anew.")
+    raise OperatorError("The services for the demo are not installed. Install askback again.")
 
 
 def _welcome(console: Console, url: str, platforms: Sequence[str], model: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["app", "main"]
+__all__ = ["app", "command_line", "main"]
 
 import contextlib
 import errno
@@ -37,10 +37,6 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _bot_names() -> list[str]:
-    return [entry.name for entry in entry_points(group="askback.bots")]
 
 
 def _lines(*lines: str) -> str:
@@ -111,13 +107,15 @@ def demo(
     With ANTHROPIC_API_KEY set, the real model answers; else a scripted one that needs no account.
     """
     from askback.cli.demo import run_demo
+    from askback.ports.bot import list_bot_names
 
     if port is not None and not 0 <= port <= 65535:
         raise typer.BadParameter(f"{port} is no port: --port takes 0 (any free one) to 65535.")
     if file is not None and not play:
         raise typer.BadParameter(f"To play {file}, write: askback demo --play {file}")
-    if platform not in ("both", *_bot_names()):
-        raise typer.BadParameter(f"There is no platform {platform!r}: take one of {', '.join(_bot_names())}, or both.")
+    if platform not in ("both", *list_bot_names()):
+        names = ", ".join(list_bot_names())
+        raise typer.BadParameter(f"There is no platform {platform!r}: take one of {names}, or both.")
     if platform != "both" and not play:
         raise typer.BadParameter(f"--platform goes with --play: askback demo --play --platform {platform}")
 
@@ -165,7 +163,7 @@ def _stdin() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise typer.BadParameter("Standard input is no text in UTF-8.") from None
+        raise typer.BadParameter("Standard input is not valid UTF-8 text.") from None
 
 
 def _read(file: Path) -> str:
@@ -174,7 +172,7 @@ def _read(file: Path) -> str:
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise typer.BadParameter(f"{file} is no text in UTF-8.") from None
+        raise typer.BadParameter(f"{file} is not valid UTF-8 text.") from None
 
 
 @app.command(
@@ -186,27 +184,23 @@ def run(config: Config = None) -> None:
     Settings come from the environment and from the settings file. SIGINT, SIGTERM and SIGHUP end it; open questions
     are kept.
     """
-    from askback.ports.bot import configured_bots
+    from askback.ports.bot import load_configured_bots
     from askback.runtime.serve import serve
     from askback.settings.untrusted_files import check_file
 
     check_file("askback run")
-    raise typer.Exit(run_to_end(serve(configured_bots())))
+    raise typer.Exit(run_to_end(serve(load_configured_bots())))
 
 
 def _chosen(name: str, http: str | None, shard: str | None) -> Bot:
-    from askback.ports.bot import bot_named
+    from askback.ports.bot import BotOptions, get_bot
     from askback.settings.address import Address
 
-    bot = bot_named(name)
-    if shard is not None:
-        bot = bot.of_shard(shard)
-    if http is not None:
-        try:
-            bot = bot.over_http(str(Address.read(http)))
-        except ValueError:
-            raise typer.BadParameter(f"{http} is no address: --http takes HOST:PORT, such as 127.0.0.1:3000.") from None
-    return bot
+    try:
+        address = None if http is None else str(Address.read(http))
+    except ValueError:
+        raise typer.BadParameter(f"{http} is not an address. Give HOST:PORT, such as 127.0.0.1:3000.") from None
+    return get_bot(name, BotOptions(http=address, shard=shard))
 
 
 def _serve(bot: Bot) -> None:
@@ -218,9 +212,9 @@ def _serve(bot: Bot) -> None:
 
 
 async def _invite(name: str) -> int:
-    from askback.ports.bot import bot_named
+    from askback.ports.bot import get_bot
 
-    invitation = await bot_named(name).invite()
+    invitation = await get_bot(name).setup.invite()
     typer.echo(invitation.address)
     if invitation.remark:
         typer.echo(invitation.remark, err=True)  # a script reads only the address
@@ -231,15 +225,13 @@ app.add_typer(asking)
 app.add_typer(commands)
 
 
-def main() -> None:
-    """Run the command `askback`."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            # The caller closed it, as `2>&-` does. Otherwise `print` would write to the other stream.
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-    quiet_interrupt()
+def command_line() -> typer.Typer:
+    """Return the whole command line, with one command for each installed bot."""
+    known = {command.name for command in app.registered_commands}
     # Use only the names: loading every platform's library would slow each command down.
     for bot in entry_points(group="askback.bots"):
+        if bot.name in known:
+            continue
         title = bot.name.title()
         app.command(
             name=bot.name,
@@ -249,8 +241,18 @@ def main() -> None:
             short_help=f"Run the bot in {title}.",
             epilog=_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {bot.name}[/]"),
         )(_command(bot.name))
+    return app
+
+
+def main() -> None:
+    """Run the command `askback`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # The caller closed it, as `2>&-` does. Otherwise `print` would write to the other stream.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    quiet_interrupt()
     try:
-        app()
+        command_line()()
     except AskbackError as error:
         _complain(*str(error).splitlines())
         sys.exit(2)
@@ -267,11 +269,11 @@ def main() -> None:
 
 
 def _complain(*lines: str) -> None:
-    from askback.text.terminal import harmless
+    from askback.text.terminal import to_terminal_text
 
     with contextlib.suppress(OSError):  # standard error is closed, but the exit code is clear
         for line in lines:
-            print(f"askback: {harmless(line, lines=True)}", file=sys.stderr)  # noqa: T201 - this is the command line
+            print(f"askback: {to_terminal_text(line, lines=True)}", file=sys.stderr)  # noqa: T201 - this is the command line
 
 
 def _write_no_more() -> None:
@@ -309,7 +311,7 @@ def _command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | 
             tell_unread(f"askback {name} --invite")
             raise typer.Exit(run_to_end(_invite(name)))
         if manifest:
-            typer.echo(_chosen(name, http, shard).manifest(), nl=False)
+            typer.echo(_chosen(name, http, shard).setup.manifest(), nl=False)
             return
         _serve(_chosen(name, http, shard))
 

@@ -12,14 +12,14 @@ from typing import TextIO, cast
 from pydantic import JsonValue
 
 from askback.domain.actions import Action, Next
-from askback.domain.card import draw
+from askback.domain.card import build_card
 from askback.domain.identity import Actor
-from askback.domain.interview import Interview, start, step
+from askback.domain.interview import Interview, apply_action, start_interview
 from askback.domain.policy import Policy, Who
 from askback.errors import ModelError
-from askback.ports.bot import Bot, bot_named
-from askback.text.terminal import json_line
-from askback.tools import tool_named
+from askback.ports.bot import Bot, get_bot
+from askback.text.terminal import to_json_line
+from askback.tools import get_tool
 
 ASK_ID = "preview-preview-previe"
 """Replaces the random id of a real ask, and has the same length."""
@@ -27,19 +27,19 @@ ASK_ID = "preview-preview-previe"
 
 def preview_lines(text: str, platform: str, tool_name: str, *, all_steps: bool, out: TextIO) -> int:
     """Write one line for each input. Return the exit code."""
-    bot, tool = bot_named(platform), tool_named(tool_name)
+    bot, tool = get_bot(platform), get_tool(tool_name)
     code = 0
     for data in _inputs(text):
         line: JsonValue
         try:
             if isinstance(data, _NoJson):
                 raise ModelError(data.reason)
-            interview = start(tool.parse(data))
+            interview = start_interview(tool.parse(data))
             line = [message for one in _steps(interview, all_steps) for message in _messages(bot, one)]
         except ModelError as error:
             line = {"error": str(error)}
             code = 1
-        out.write(json_line(line) + "\n")
+        out.write(to_json_line(line) + "\n")
     out.flush()
     return code
 
@@ -71,7 +71,7 @@ def _parsed(text: str) -> object:
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError) as error:
-        return _NoJson(f"This is no JSON: {error}")
+        return _NoJson(f"This is not JSON: {error}")
 
 
 def _is_begun(line: str) -> bool:
@@ -88,7 +88,7 @@ def _is_begun(line: str) -> bool:
 def _messages(bot: Bot, interview: Interview) -> list[JsonValue]:
     who = Who(people=(Actor(platform=bot.name, id="U0PREVIEW", name="you"),), open_to="participants")
     policy = Policy(who=who)
-    return list(bot.preview(draw(ASK_ID, interview, policy)))
+    return list(bot.setup.preview(build_card(ASK_ID, interview, policy)))
 
 
 def _steps(interview: Interview, all_steps: bool) -> Iterator[Interview]:
@@ -97,7 +97,7 @@ def _steps(interview: Interview, all_steps: bool) -> Iterator[Interview]:
         return
     nobody = Actor(platform="preview", id="preview")
     while interview.phase == "asking":
-        interview = step(
+        interview = apply_action(
             interview,
             Action(ask_id=ASK_ID, actor=nobody, at=datetime.now(UTC), turn=interview.turn, deed=Next()),
         )

@@ -16,7 +16,7 @@ from askback.client.waiting import Progress
 from askback.domain.ask import Ask
 from askback.domain.form import Vote
 from askback.internal.clock import utc_now
-from askback.text.terminal import harmless
+from askback.text.terminal import to_terminal_text
 
 
 class Telling(Progress):
@@ -38,11 +38,11 @@ class Telling(Progress):
         was = "This was asked before, and is still open" if again else "Asked"
         self._say(f"{was}. To come back to it: askback ask --key {quote(ask.key or '')}")
         asked = None if prepared is None else prepared.asked
-        self._place = where(ask) if prepared is None else harmless(prepared.found.name)
+        self._place = where(ask) if prepared is None else to_terminal_text(prepared.found.name)
         self._say(f"Waiting for {_awaited(ask, asked)} {_until(ask.policy.deadline)}.")
         approval, options = ask.policy.approval, ask.interview.form.questions[0].options
         if approval is not None and approval.refusing and not approving(ask):
-            others = " and ".join(harmless(one.label) for one in options if not approval.refuses(one))
+            others = " and ".join(to_terminal_text(one.label) for one in options if not approval.refuses(one))
             self._say(f"Nothing says which is a “yes”: {others} end with 0 alike. --yes names those that approve.")
 
     def changed(self, ask: Ask) -> None:
@@ -51,8 +51,8 @@ class Telling(Progress):
             self._say(f"The question stands in {self._place} now.")
         for vote in ask.interview.votes:
             if vote not in self._votes:
-                why = "" if not vote.reason else f" — {harmless(vote.reason)}"
-                self._say(f"{harmless(vote.by.name or vote.by.id)}: {harmless(vote.choice.label)}{why}")
+                why = "" if not vote.reason else f" — {to_terminal_text(vote.reason)}"
+                self._say(f"{to_terminal_text(vote.by.name or vote.by.id)}: {to_terminal_text(vote.choice.label)}{why}")
         self._votes = ask.interview.votes
 
     def note(self, sentence: str) -> None:
@@ -72,7 +72,7 @@ class Telling(Progress):
 
 
 def _awaited(ask: Ask, asked: str | None) -> str:
-    who = people(ask.policy.who) if asked is None else harmless(asked)
+    who = people(ask.policy.who) if asked is None else to_terminal_text(asked)
     quorum = 1 if ask.policy.approval is None else ask.policy.approval.quorum
     return who if quorum == 1 else f"{quorum} of {who}"
 

@@ -24,8 +24,6 @@ from askback.ports.platform import DeliveryError, MessageNotFound, RetryableErro
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from askback.manager import QuestionManager
-
 NO: Final = frozenset({"no", "nope", "deny", "reject", "refuse", "decline", "veto", "abort"})
 """Options that count as "no" if the caller names none, in upper or lower case."""
 YES: Final = frozenset({"yes", "yep", "ok", "okay", "approve", "allow", "accept", "agree", "confirm"})
@@ -69,7 +67,7 @@ class AskRequest(Value):
             if not option.strip():
                 raise CallerError("An option is empty: write what people choose, or leave it out.")
             if self.options.count(option) > 1:
-                raise CallerError(f"The option {option} stands more than once: make each different.")
+                raise CallerError(f"The option {option} is given more than once: make each different.")
         if not self.options:
             for given, name in (
                 (self.quorum > 1, "quorum"), (self.refusals > 1, "refusals"), (self.no, "no"), (self.yes, "yes"),
@@ -166,10 +164,13 @@ class Prepared:
     asked: str
     """The people and groups that are asked, in words."""
 
-    def ask(self, manager: QuestionManager) -> Ask:
+    def new_ask(self) -> Ask:
         """Return the ask; its times count from now. Raises `CallerError` if no one could decide it."""
-        policy = manager.policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
-        return manager.new_ask(self.form, to=self.found.place, policy=policy, key=self.key)
+        # Imported here because it loads the store, which a wrong argument does not need.
+        from askback.manager import new_ask, new_policy
+
+        policy = new_policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
+        return new_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
 def address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:

@@ -12,7 +12,7 @@ from askback.domain.ask import Ask
 from askback.domain.form import Outcome, Vote
 from askback.domain.identity import Actor
 from askback.internal.values import Value
-from askback.text.terminal import harmless
+from askback.text.terminal import to_terminal_text
 
 Status = Literal["answered", "refused", "declined", "cancelled", "timed_out", "undeliverable"]
 
@@ -86,13 +86,13 @@ def exit_code(outcome: AskOutcome) -> int:
 
 def sentence(outcome: AskOutcome) -> str:
     """Return the outcome in words, for a person at a terminal."""
-    by = "" if outcome.by is None else f" by {harmless(outcome.by)}"
-    why = "" if not outcome.reason else f": {harmless(outcome.reason)}"
+    by = "" if outcome.by is None else f" by {to_terminal_text(outcome.by)}"
+    why = "" if not outcome.reason else f": {to_terminal_text(outcome.reason)}"
     match outcome.status:
         case "answered":
-            return f"Answered{by}: {harmless(outcome.answer or '')}"
+            return f"Answered{by}: {to_terminal_text(outcome.answer or '')}"
         case "refused":
-            return f"Refused{by} ({harmless(outcome.answer or '')}){why}"
+            return f"Refused{by} ({to_terminal_text(outcome.answer or '')}){why}"
         case "timed_out":
             return "Nobody answered in time."
         case "undeliverable":

@@ -15,11 +15,11 @@ from askback.domain.ask import Ask
 from askback.domain.identity import Actor
 from askback.domain.policy import Who
 from askback.domain.vote_summary import OPEN_TO
-from askback.domain.voting import VoteCount, tally
+from askback.domain.voting import VoteCount, count_votes
 from askback.errors import OperatorError
 from askback.store import asks, audit
-from askback.text.literal import fit
-from askback.text.terminal import harmless
+from askback.text.literal import fit_line
+from askback.text.terminal import to_terminal_text
 
 GIST = 70
 LONGEST_ID = 22
@@ -27,16 +27,16 @@ LONGEST_ID = 22
 
 def one_beginning(connection: Connection, prefix: str) -> Ask:
     """Return the ask whose id begins with `prefix`. Raises `OperatorError` if there is none, or more than one."""
-    found = audit.ids_beginning(connection, prefix) if prefix else ()
+    found = audit.find_ids_by_prefix(connection, prefix) if prefix else ()
     ask = asks.get(connection, found[0]) if len(found) == 1 else None
     if ask is not None:
         return ask
     if found:
         raise OperatorError(
-            f"More than one question has an id that begins with {harmless(prefix)!r}: {', '.join(found)}. "
+            f"More than one question has an id that begins with {to_terminal_text(prefix)!r}: {', '.join(found)}. "
             "Write more of the one that you mean."
         )
-    shown = harmless(prefix[: LONGEST_ID * 2])
+    shown = to_terminal_text(prefix[: LONGEST_ID * 2])
     raise OperatorError(
         f"There is no question whose id begins with {shown!r}. The open ones are listed by: askback pending"
     )
@@ -46,7 +46,7 @@ def gist(ask: Ask) -> str:
     """Return the question in one line."""
     first, *others = ask.interview.form.questions
     more = f" (and {len(others)} more)" if others else ""
-    return harmless(fit(first.prompt, GIST)) + more
+    return to_terminal_text(fit_line(first.prompt, GIST)) + more
 
 
 def where(ask: Ask) -> str:
@@ -57,7 +57,7 @@ def where(ask: Ask) -> str:
         parts.append(f"thread {place.thread}")
     if place.tenant is not None:
         parts.append(f"in {place.tenant}")
-    return harmless(" ".join(parts))
+    return to_terminal_text(" ".join(parts))
 
 
 def people(who: Who) -> str:
@@ -66,12 +66,12 @@ def people(who: Who) -> str:
         return "anyone"
     named = [name_of(person) for person in who.people]
     others = [] if who.open_to is None else [f"or {OPEN_TO[who.open_to]}"]
-    return ", ".join([*named, *(f"group {harmless(group)}" for group in who.groups), *others])
+    return ", ".join([*named, *(f"group {to_terminal_text(group)}" for group in who.groups), *others])
 
 
 def name_of(person: Actor) -> str:
     """Return a person's name and id: the name alone proves nothing."""
-    return harmless(f"{person.name} ({person.id})" if person.name else person.id)
+    return to_terminal_text(f"{person.name} ({person.id})" if person.name else person.id)
 
 
 def when(moment: datetime) -> str:
@@ -104,7 +104,7 @@ def _span(span: timedelta) -> str:
 def standing(ask: Ask) -> VoteCount | None:
     """Return the tally of the votes. None means that the first answer decides."""
     approval = ask.policy.approval
-    return None if approval is None else tally(ask.interview, ask.policy, approval)
+    return None if approval is None else count_votes(ask.interview, ask.policy, approval)
 
 
 def deciding(tally: VoteCount) -> str:

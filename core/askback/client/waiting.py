@@ -19,17 +19,27 @@ from askback.client.terms import PYTHON, Terms
 from askback.domain.ask import Ask
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.manager import QuestionManager
-from askback.ports.bot import Bot, bot_named, bot_names, bots
+from askback.ports.bot import Bot, get_bot, list_bot_names, load_bots
 from askback.runtime.app import running
-from askback.runtime.wakeup import nudge
+from askback.runtime.wakeup import wake_worker
 from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.settings.untrusted_files import unread_database, unread_file
 from askback.store import asks
-from askback.store.external_access import NoDatabase, NotReady, Older, Where, look, served_beside, worker_of, writing
+from askback.store.events import AskSettled, Event
+from askback.store.external_access import (
+    DatabaseLocation,
+    DatabaseNotFound,
+    DatabaseNotReady,
+    OutdatedDatabase,
+    find_worker_pid,
+    open_for_writing,
+    read_snapshot,
+    worker_platforms,
+)
 from askback.store.notifications import LISTENING_BESIDE, Signal
 from askback.store.postgres.address import PostgresAddress
-from askback.store.sqlite.lockfile import ASKING, InUse
+from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
 from askback.store.store import Store
 from askback.store.url import database_of
 
@@ -111,40 +121,44 @@ async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> N
 
 
 async def _prepared(request: AskRequest, key: str, *, again: bool = False) -> Prepared:
-    platform, place = address(request.to, bot_names(), request.terms)
-    bot = _only_bot(request.terms) if platform is None else bot_named(platform)
+    platform, place = address(request.to, list_bot_names(), request.terms)
+    bot = _only_bot(request.terms) if platform is None else get_bot(platform)
     async with bot.directory() as directory:
         return await prepare(request, place, directory, key, again=again)
 
 
 def _only_bot(terms: Terms) -> Bot:
-    configured = [bot for bot in bots().values() if bot.is_configured()]
+    configured = [bot for bot in load_bots().values() if bot.is_configured()]
     if len(configured) != 1:
-        names = " or ".join(terms.given("to", f"{name}:#channel") for name in sorted(bot_names()))
+        names = " or ".join(terms.given("to", f"{name}:#channel") for name in sorted(list_bot_names()))
         raise CallerError(f"Say on which platform: {names}.")
     return configured[0]
 
 
-def _by_key(where: Where, key: str, *, alone: bool) -> Ask | None:
+def _by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | None:
     """Return the ask with this key, or None. `alone` means that the request has no question to ask instead.
 
-    If `alone`, this raises `Older` for a database of an earlier release, since the ask may be in it. Otherwise the key
-    is looked up again once the database is up to date.
+    If `alone`, this raises `OutdatedDatabase` for a database of an earlier release, since the ask may be in it.
+    Otherwise the key is looked up again once the database is up to date.
     """
     try:
-        return look(where, lambda connection: asks.by_key(connection, key))
-    except Older as older:
+        return read_snapshot(where, lambda connection: asks.get_by_key(connection, key))
+    except OutdatedDatabase as older:
         if alone:
-            raise Older(f"{older} Or write the question as well, which does the same where no bot runs.") from None
+            raise OutdatedDatabase(
+                f"{older} Or write the question as well, which does the same where no bot runs."
+            ) from None
         return None
-    except (NoDatabase, NotReady):
+    except (DatabaseNotFound, DatabaseNotReady):
         return None
 
 
 class _Waiting:
     """Wait for one question, next to other processes or alone, as the situation allows."""
 
-    def __init__(self, settings: Settings, where: Where, subject: Prepared | Ask, progress: Progress) -> None:
+    def __init__(
+        self, settings: Settings, where: DatabaseLocation, subject: Prepared | Ask, progress: Progress
+    ) -> None:
         # Health checks and retention are for the bot to handle.
         self._settings = settings.model_copy(update={"health": None, "retention": None})
         self._where = where
@@ -176,17 +190,17 @@ class _Waiting:
         platforms.
         """
         if not isinstance(self._where, PostgresAddress):
-            return worker_of(self._where) is not None and self._serves_it(self._where)
+            return find_worker_pid(self._where) is not None and self._serves_it(self._where)
         from askback.store.postgres.external_access import processes
 
         try:
-            there = look(self._where, processes)
+            there = read_snapshot(self._where, processes)
         except OperatorError:
             return False  # nothing exists yet, or opening the database reports the error
         return there.serve(self._platform) if surely else there.may_serve(self._platform)
 
     def _serves_it(self, path: Path) -> bool:
-        served = served_beside(path)
+        served = worker_platforms(path)
         if served is None or self._platform in served:
             return True
         if not served:
@@ -203,8 +217,8 @@ class _Waiting:
         """Store the ask, or return the one that was asked with the same key."""
         subject = self._subject
         if isinstance(subject, Prepared):
-            wanted = subject.ask(manager)
-            stored = await manager.put(wanted)
+            wanted = subject.new_ask()
+            stored = await manager.submit(wanted)
             again, prepared = stored.id != wanted.id, subject
             if again:
                 check_question(stored, wanted.interview.form, wanted.policy.approval, self._progress.terms)
@@ -223,15 +237,15 @@ class _Waiting:
 
     async def _alone(self) -> AskOutcome | None:
         """Run the bot here until the question is settled. Return None if another process takes over."""
-        bot = bot_named(self._platform)
+        bot = get_bot(self._platform)
         bot.check()
         serving = [bot]
         if not isinstance(self._where, PostgresAddress):
             # No other process can open the file. So serve the open questions of the other platforms, too.
-            serving += [other for other in bots().values() if other.name != bot.name and _is_whole(other)]
+            serving += [other for other in load_bots().values() if other.name != bot.name and _is_whole(other)]
         try:
             async with running(serving, self._settings, agent=False, holder=ASKING) as host:
-                host.manager.on_settled(lambda _: self._told.set())
+                host.store.subscribe(self._on_event)
                 ask = await self._put(host.manager)
                 newest = await self._watch(ask.id, host.manager.get, self._has_company)
                 if newest is None:
@@ -239,8 +253,12 @@ class _Waiting:
                     return None
                 await self._drawn(newest, host.manager.get)
                 return outcome_of(newest)
-        except InUse:
+        except DatabaseInUse:
             return None  # another process was faster
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, AskSettled):
+            self._told.set()
 
     async def _has_company(self) -> bool:
         """Return True if a bot has started meanwhile (PostgreSQL only): two would share the messages of people."""
@@ -262,10 +280,10 @@ class _Waiting:
     async def _beside(self) -> AskOutcome | None:
         """Wait while another process serves the question. Return None if none does any more."""
         await self._ready()
-        async with writing(self._where) as database:
+        async with open_for_writing(self._where) as database:
             ask = await self._put(QuestionManager(Store(database), self._settings.limits))
         if not isinstance(self._where, PostgresAddress):
-            nudge(self._where)
+            wake_worker(self._where)
         alone_since: float | None = None
 
         async def deserted() -> bool:
@@ -279,7 +297,7 @@ class _Waiting:
             return time.monotonic() - alone_since >= GRACE_SECONDS
 
         async def get(ask_id: str) -> Ask | None:
-            return await asyncio.to_thread(look, self._where, lambda connection: asks.get(connection, ask_id))
+            return await asyncio.to_thread(read_snapshot, self._where, lambda connection: asks.get(connection, ask_id))
 
         async with self._hearing(ask.id):
             newest = await self._watch(ask.id, get, deserted)
@@ -305,8 +323,8 @@ class _Waiting:
         until = time.monotonic() + READY_SECONDS
         while True:
             try:
-                return await asyncio.to_thread(look, self._where, lambda _: None)
-            except (NoDatabase, NotReady):
+                return await asyncio.to_thread(read_snapshot, self._where, lambda _: None)
+            except (DatabaseNotFound, DatabaseNotReady):
                 if time.monotonic() > until:
                     raise
             await asyncio.sleep(LOOK_SECONDS)

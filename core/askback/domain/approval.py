@@ -10,14 +10,14 @@ __all__ = [
     "ALWAYS",
     "APPROVE",
     "DENY",
-    "allows",
-    "always",
+    "build_form",
+    "describe_refusal",
     "digest",
-    "form",
-    "granted",
+    "is_allowed",
     "is_approval",
-    "refusal",
-    "voters",
+    "is_approved",
+    "list_approvers",
+    "list_standing_approvers",
 ]
 
 import hashlib
@@ -32,7 +32,7 @@ from askback.domain.ask import Ask
 from askback.domain.form import Form, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
 from askback.errors import CallerError
-from askback.text.literal import breaking
+from askback.text.literal import find_break
 
 APPROVE: Final = "approve"
 DENY: Final = "deny"
@@ -54,7 +54,7 @@ _DENY: Final = Option(value=DENY, label="Deny")
 _ALWAYS: Final = Option(value=ALWAYS, label="Always in this conversation")
 
 
-def form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
+def build_form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
     """Return the question that asks if a tool may run with this input. `always` adds an option for all later calls.
 
     Raises `CallerError` if the arguments cannot be shown in full, because nobody should approve what they cannot see.
@@ -64,7 +64,7 @@ def form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
         raise CallerError(f"Its arguments have {len(whole):,} characters, and people can be shown {LONGEST:,}.")
     shown = whole
     if len(whole) > SHOWN:
-        at = breaking(whole, SHOWN)
+        at = find_break(whole, SHOWN)
         shown = f"{whole[:at].rstrip()}\n… and {len(whole) - at:,} more characters."
     question = Question(
         # The tool's name as the id shows later which tool an answer for further calls is about.
@@ -89,34 +89,34 @@ def is_approval(ask: Ask) -> bool:
     return ask.policy.approval is not None and ask.policy.approval.subject is not None
 
 
-def granted(ask: Ask) -> bool:
+def is_approved(ask: Ask) -> bool:
     """Return True if people approved the call."""
     return is_approval(ask) and not _refused(ask) and _chosen(ask) in (APPROVE, ALWAYS)
 
 
-def allows(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
+def is_allowed(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
     """Return True if people approved this call.
 
     `own` says that the ask was about this very call, so the digests must match. Otherwise the ask was about an earlier
     call, and must allow the tool for the rest of the conversation.
     """
     approval = ask.policy.approval
-    if approval is None or not granted(ask) or ask.interview.form.questions[0].id != tool:
+    if approval is None or not is_approved(ask) or ask.interview.form.questions[0].id != tool:
         return False
     return approval.subject == digest(tool, data) if own else _chosen(ask) == ALWAYS
 
 
-def voters(ask: Ask) -> tuple[Actor, ...]:
+def list_approvers(ask: Ask) -> tuple[Actor, ...]:
     """Return the people who voted to run the call."""
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value != DENY)
 
 
-def always(ask: Ask) -> tuple[Actor, ...]:
+def list_standing_approvers(ask: Ask) -> tuple[Actor, ...]:
     """Return the people who voted to allow the tool for the rest of the conversation."""
     return () if ask.outcome is None else tuple(vote.by for vote in ask.outcome.votes if vote.choice.value == ALWAYS)
 
 
-def refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:
+def describe_refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) -> str:
     """Return the reason why a call did not run, in words for a model. `name` returns a person's name for the model."""
     match outcome.status:
         case "answered":

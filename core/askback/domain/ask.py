@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Literal
 
-from askback.domain.card import Card, draw
+from askback.domain.card import Card, build_card
 from askback.domain.form import Outcome, OutcomeStatus
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import Interview
@@ -75,7 +75,7 @@ class Ask(Value):
         admitted = self.policy.is_admission_needed and admits(actor, self.place)
         return self.policy.denial(actor, self.participants, admitted=admitted)
 
-    def joined_by(self, author: Actor) -> Ask:
+    def with_participant(self, author: Actor) -> Ask:
         """Return the same ask after this person wrote in its conversation."""
         if not self.policy.is_for_participants:
             return self
@@ -86,24 +86,24 @@ class Ask(Value):
         """The time from which deadline, reminders and escalations count: its posting, or `post_after` until then."""
         return self.post_after if self.posted_at is None else self.posted_at
 
-    def shifted(self, by: timedelta) -> Ask:
+    def shift(self, by: timedelta) -> Ask:
         """Return it with all its times moved, to convert from the clock of one process to that of another."""
         return self.evolve(
-            created_at=self.created_at + by, post_after=self.post_after + by, policy=self.policy.shifted(by)
+            created_at=self.created_at + by, post_after=self.post_after + by, policy=self.policy.shift(by)
         )
 
-    def postponed(self, until: datetime) -> Ask:
+    def postpone(self, until: datetime) -> Ask:
         """Return it with `until` as the earliest posting time. The times of its policy move later by the difference."""
-        return self.evolve(post_after=until, policy=self.policy.later(until - self.post_after))
+        return self.evolve(post_after=until, policy=self.policy.postpone(until - self.post_after))
 
-    def posted(self, at: datetime) -> Ask:
+    def mark_posted(self, at: datetime) -> Ask:
         """Return it as first posted at that time, so that people get all the time that the caller gave them.
 
         Until it is posted, its deadline counts from `post_after` and limits how long posting is retried.
         """
         if self.messages or self.posted_at is not None or self.outcome is not None:
             return self
-        return self.evolve(posted_at=at, policy=self.policy.later(at - self.post_after))
+        return self.evolve(posted_at=at, policy=self.policy.postpone(at - self.post_after))
 
     @property
     def status(self) -> Literal["open"] | OutcomeStatus:
@@ -119,14 +119,14 @@ class Ask(Value):
         return self.drawn_revision >= self.interview.revision
 
     @property
-    def next_moment(self) -> datetime | None:
+    def next_due_at(self) -> datetime | None:
         """The next time at which it needs work without a click. None means never.
 
         Reminders do not count until its card is posted.
         """
         policy = self.policy
-        return policy.next_moment if self.messages or not policy.reminders else policy.evolve(reminders=()).next_moment
+        return policy.next_due_at if self.messages or not policy.reminders else policy.evolve(reminders=()).next_due_at
 
     def card(self) -> Card:
         """Return its card in the current state."""
-        return draw(self.id, self.interview, self.policy)
+        return build_card(self.id, self.interview, self.policy)

@@ -16,10 +16,10 @@ __all__ = [
     "ReviewLine",
     "Tab",
     "TextField",
-    "draw",
-    "reason_field",
-    "text_field",
-    "vote_field",
+    "build_card",
+    "build_reason_field",
+    "build_text_field",
+    "build_vote_field",
 ]
 
 from itertools import takewhile
@@ -31,9 +31,9 @@ from askback.domain.form import OutcomeStatus, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Interview
 from askback.domain.policy import Denied, Policy, Who
-from askback.domain.voting import VoteCount, tally
+from askback.domain.voting import VoteCount, count_votes
 from askback.internal.values import Value
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 
 LONGEST_NAMED = 60
 """Most characters of an option's label in a sentence about it."""
@@ -205,7 +205,7 @@ class Details(Value):
 Response = Redraw | AskText | FieldErrors | Notice | Details
 
 
-def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
+def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
     """Return the card for the current state of an interview."""
     asking = interview.phase == "asking"
     shown = asking or interview.form.is_single
@@ -247,7 +247,7 @@ def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
         can_go_on=several_questions and asking,
         can_cancel=approval is None or bool(approval.requesters),
         can_decline=approval is None,
-        tally=None if approval is None else tally(interview, policy, approval),
+        tally=None if approval is None else count_votes(interview, policy, approval),
         details=_rest(question) if shown and outcome is None else None,
         ending=None
         if outcome is None
@@ -255,7 +255,7 @@ def draw(ask_id: str, interview: Interview, policy: Policy) -> Card:
     )
 
 
-def text_field(ask_id: str, interview: Interview) -> TextField:
+def build_text_field(ask_id: str, interview: Interview) -> TextField:
     """Return the field for a written answer to the current question, prefilled with the earlier text."""
     question, draft = interview.question, interview.draft
     return TextField(
@@ -270,7 +270,7 @@ def text_field(ask_id: str, interview: Interview) -> TextField:
     )
 
 
-def reason_field(ask_id: str, interview: Interview) -> TextField:
+def build_reason_field(ask_id: str, interview: Interview) -> TextField:
     """Return the field in which a person says why they cannot answer for now, or when they will."""
     single = interview.form.is_single
     return TextField(
@@ -286,7 +286,7 @@ def reason_field(ask_id: str, interview: Interview) -> TextField:
     )
 
 
-def vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") -> TextField:
+def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") -> TextField:
     """Return the field for a person's reason to choose an option."""
     question = interview.form.questions[0]
     return TextField(
@@ -295,7 +295,7 @@ def vote_field(ask_id: str, interview: Interview, index: int, reason: str = "") 
         header=question.header or "",
         # The card behind the field shows the excerpt already.
         prompt=question.prompt.partition("\n")[0] if _excerpt(question) else question.prompt,
-        placeholder=f"Why “{fit(question.options[index].label, LONGEST_NAMED)}”?",
+        placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
         value=reason,
         longest=LONGEST_REASON,
         multi=False,

@@ -11,28 +11,30 @@ __all__ = [
     "Call",
     "CallsToRun",
     "Conversation",
-    "Deleted",
-    "Edited",
-    "Halt",
+    "DeletedMessages",
+    "EditResult",
+    "EditedMessage",
     "HistoryMessage",
     "InboxMessage",
     "IncomingMessage",
     "Message",
-    "News",
-    "NotStopped",
+    "MessageResult",
+    "NextStep",
     "Offer",
     "OfferResult",
     "OutgoingMessage",
-    "Reading",
     "Received",
-    "Revised",
     "StartedOver",
     "Step",
+    "StopRecord",
+    "StopRefusal",
     "Stopped",
-    "Taken",
+    "TextReading",
     "ToolCall",
     "Turn",
     "TurnEnd",
+    "TurnInput",
+    "get_text",
 ]
 
 from collections.abc import Mapping
@@ -103,7 +105,7 @@ class IncomingMessage(Value):
     """The W3C traceparent under which it was received."""
 
 
-class Edited(Value):
+class EditedMessage(Value):
     """An edit of a message by its author."""
 
     heard: IncomingMessage
@@ -112,7 +114,7 @@ class Edited(Value):
     """The time of the edit by the platform's clock, because edits can arrive out of order."""
 
 
-class Deleted(Value):
+class DeletedMessages(Value):
     """Messages that were deleted together."""
 
     messages: tuple[MessageRef, ...]
@@ -120,7 +122,7 @@ class Deleted(Value):
     """The `IncomingMessage.dedupe_key` that each would have if a person wrote it."""
 
 
-class Revised(Value):
+class EditResult(Value):
     """The result of an edit."""
 
     how: Literal["ignored", "replaced", "heard", "answered", "too late"] = "ignored"
@@ -131,11 +133,9 @@ class Revised(Value):
     """
     ask: Ask | None = None
     """The question that it answers, or had answered, in its current state."""
-    settled: bool = False
-    """True if this edit settled the question."""
 
 
-class Taken(Value):
+class MessageResult(Value):
     """The result of receiving a message, for the bot that delivered it."""
 
     new: bool
@@ -180,8 +180,6 @@ class Received(Value):
     """True if people already know of these asks, or if the author was asked what the message is meant as."""
     answered: Ask | None = None
     """The ask that the message answered."""
-    settled: bool = False
-    """True if the message settled the ask."""
 
 
 class StartedOver(Value):
@@ -228,7 +226,7 @@ class OfferResult(Value):
     """False if the offer is not in this database. Another process of the app may still know it."""
 
 
-class NotStopped(Value):
+class StopRefusal(Value):
     """The reason why nothing was stopped."""
 
     notice: str
@@ -290,14 +288,14 @@ class Call(Value):
         return self.result is None and (self.ask_id is None or self.approved is not None)
 
 
-class Halt(Value):
+class StopRecord(Value):
     """A stop that the model has not been told about."""
 
     by: Actor | None = None
     """The person who stopped it. None means the operator."""
 
 
-class News(Value):
+class TurnInput(Value):
     """The content of the next message to the model."""
 
     calls: tuple[tuple[Call, Ask | None], ...] = ()
@@ -305,7 +303,7 @@ class News(Value):
     answering: tuple[Actor, ...] = ()
     """The authors of the words in the outcomes of these calls."""
     written: tuple[InboxMessage, ...] = ()
-    halt: Halt | None = None
+    halt: StopRecord | None = None
     known: tuple[Actor, ...] = ()
     """The authors of all earlier messages."""
 
@@ -317,6 +315,18 @@ class CallsToRun(Value):
     seq: int
     """The transcript row of the model's message that contains them."""
     calls: tuple[Call, ...]
+
+
+class NextStep(Value):
+    """The work that the agent finds at the beginning of a step."""
+
+    calls: CallsToRun | None = None
+    """The calls of tools to run first. None if there are none."""
+    history_place: Place | None = None
+    """The place in which people may have written before the conversation began.
+
+    None if that cannot be, or if the model has read something in it already.
+    """
 
 
 class ApprovalContext(Value):
@@ -370,7 +380,7 @@ class Step(Value):
     action: Action
 
 
-class Reading(Value):
+class TextReading(Value):
     """The effect of a message on the open questions of its thread or channel."""
 
     steps: tuple[Step, ...] = ()
@@ -386,9 +396,11 @@ class Turn(Value):
     history: tuple[Message, ...]
     resumed: bool = False
     """True if an earlier process may have begun it and ended in the middle."""
+    has_earlier_text: bool = False
+    """True if an earlier text of the conversation is still to be posted."""
 
 
-class Spent(Value):
+class TokenUsage(Value):
     """Tokens that the model used, input and output, including the reservations of running calls."""
 
     conversation: int
@@ -422,3 +434,8 @@ class TurnEnd(Value):
     """The tokens that the model used, input and output."""
     reservation: str | None = None
     """The id that `Store.reserve` returned for the model call. None if nothing was reserved."""
+
+
+def get_text(content: Blocks) -> str:
+    """Return the text that people read of a message of the model."""
+    return "\n\n".join(str(block["text"]).strip() for block in content if block.get("type") == "text")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decided"]
+__all__ = ["NOT_TO_CANCEL", "UNKNOWN", "decide"]
 
 from askback.domain import late_answers
 from askback.domain.actions import Action, Cancel, OpenDecline, OpenTextField, ShowDetails, SubmitText
@@ -14,13 +14,13 @@ from askback.domain.card import (
     Notice,
     Redraw,
     Response,
-    reason_field,
-    text_field,
-    vote_field,
+    build_reason_field,
+    build_text_field,
+    build_vote_field,
 )
 from askback.domain.identity import MessageRef
-from askback.domain.interview import Closed, step
-from askback.domain.voting import ReasonRequired, vote
+from askback.domain.interview import Closed, apply_action
+from askback.domain.voting import ReasonRequired, apply_vote
 from askback.errors import PersonError
 
 NOT_TO_CANCEL = "Only whoever asked for this can take it back. To refuse it, choose that option."
@@ -31,7 +31,7 @@ UNKNOWN = (
 """Text for an unknown ask. It must hold even if another process, with another database, accepts the same click."""
 
 
-def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = False) -> tuple[Ask | None, Response]:
+def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = False) -> tuple[Ask | None, Response]:
     """Return the ask to store and the response to the person. The ask is None if it is unknown or the person refused.
 
     No I/O; runs inside the commit, on the newest state. `admits` returns True for people who may talk to the bot.
@@ -47,26 +47,31 @@ def decided(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool =
         return adopted, _whole(ask)
     approval = ask.policy.approval
     try:
-        interview = step(ask.interview, action) if approval is None else vote(ask.interview, approval, action)
+        interview = (
+            apply_action(ask.interview, action) if approval is None else apply_vote(ask.interview, approval, action)
+        )
     except ReasonRequired as missing:
-        field = vote_field(ask.id, ask.interview, missing.index, missing.reason)
+        field = build_vote_field(ask.id, ask.interview, missing.index, missing.reason)
         asked = str(missing)
         return adopted, FieldErrors(message=asked, field=field) if asked else AskText(field=field)
     except Closed:
         return adopted, Notice(
-            text=late_answers.notice(ask) if late_answers.text(action) else late_answers.over(ask), card=ask.card()
+            text=late_answers.get_late_text_notice(ask)
+            if late_answers.get_text(action)
+            else late_answers.get_closed_notice(ask),
+            card=ask.card(),
         )
     except PersonError as error:
         return adopted, Notice(text=str(error), card=ask.card())
     after = adopted.evolve(interview=interview)
     if isinstance(action.deed, OpenTextField):
-        return after, AskText(field=text_field(ask.id, interview))
+        return after, AskText(field=build_text_field(ask.id, interview))
     if isinstance(action.deed, OpenDecline):
-        return after, AskText(field=reason_field(ask.id, interview))
+        return after, AskText(field=build_reason_field(ask.id, interview))
     stayed = interview.turn == ask.interview.turn
     if stayed and isinstance(action.deed, SubmitText) and interview.draft.unsent is not None:
         message = interview.question.rules.problem(interview.draft.unsent) or ""
-        return after, FieldErrors(message=message, field=text_field(ask.id, interview))
+        return after, FieldErrors(message=message, field=build_text_field(ask.id, interview))
     return after, Redraw()
 
 

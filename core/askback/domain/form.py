@@ -59,7 +59,7 @@ def _text(what: str, longest: int) -> AfterValidator:
 
 def _https(value: str) -> str:
     if not re.match(r"https://[^\s<>|\"]+\Z", value) or len(value) > 3000:
-        raise ValueError("is no https address: give a full https:// URL of at most 3,000 characters")
+        raise ValueError("is not an https address: give a full https:// URL of at most 3,000 characters")
     return value
 
 
@@ -67,7 +67,7 @@ def _repeats(what: str, ids: Sequence[str]) -> str | None:
     if len(ids) == len(set(ids)):
         return None
     repeated = [one for one, times in Counter(ids).items() if times > 1]
-    return f"{what} {', '.join(map(repr, repeated))} stands more than once: make each different"
+    return f"{what} {', '.join(map(repr, repeated))} is given more than once: make each different"
 
 
 # A rule about several fields belongs to the validator of the last of them. So the error names that field, and one
@@ -113,7 +113,7 @@ class TextRules(Value):
         try:
             re.compile(value or "")
         except (re.error, OverflowError, RecursionError) as error:
-            raise ValueError(f"is no regular expression ({error}): mend it") from error
+            raise ValueError(f"is not a regular expression ({error}): correct it") from error
         return value
 
     def problem(self, text: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Actor", "Id", "MessageRef", "Place", "each"]
+__all__ = ["Actor", "Id", "MessageRef", "Place", "unique_accounts"]
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from pydantic import Field, field_validator
 
 from askback.internal.values import PersonText, Value
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 
 LONGEST_CALLED = 80
 """Most characters of a name in a sentence. The platforms' own limits for names are lower."""
@@ -37,9 +37,9 @@ class Actor(Value):
     """True for a bot or a webhook, which cannot answer."""
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The name, or else the id, for a sentence. The name is one line that cannot reorder or hide other text."""
-        return fit(self.name, LONGEST_CALLED) or self.id
+        return fit_line(self.name, LONGEST_CALLED) or self.id
 
     def is_same_person(self, other: Actor) -> bool:
         """Return True if platform and id are equal and the tenants do not contradict each other.
@@ -89,7 +89,7 @@ class MessageRef(Value):
     id: Id
 
 
-def each(people: Iterable[Actor]) -> tuple[Actor, ...]:
+def unique_accounts(people: Iterable[Actor]) -> tuple[Actor, ...]:
     """Return each account once, in order of first appearance."""
     found: dict[tuple[str, str], Actor] = {}
     for person in people:

@@ -17,11 +17,11 @@ __all__ = [
     "Phase",
     "SelectionSnapshot",
     "Stale",
-    "counted",
-    "has_counted",
+    "apply_action",
+    "is_click_recorded",
+    "record_click",
     "settle",
-    "start",
-    "step",
+    "start_interview",
 ]
 
 from typing import Literal
@@ -171,7 +171,7 @@ class Interview(Value):
         return any(options[i].value in any_of for i in draft.chosen)
 
 
-def start(form: Form) -> Interview:
+def start_interview(form: Form) -> Interview:
     """Return the interview of a form at the start, with the defaults chosen."""
     drafts = tuple(
         Draft(
@@ -183,19 +183,19 @@ def start(form: Form) -> Interview:
     return Interview(form=form, drafts=drafts)
 
 
-def step(interview: Interview, action: Action) -> Interview:
+def apply_action(interview: Interview, action: Action) -> Interview:
     """Return the interview after one action.
 
     Raises `Closed`, `Stale`, `Incomplete` or `NotPossible` if the action changes nothing. The text of the error is for
     the person who acted. A written text that breaks the rules raises nothing: `unsent` keeps it, and `rules.problem`
     gives the reason. A click that counted already changes nothing and raises nothing.
     """
-    if has_counted(interview, action):
+    if is_click_recorded(interview, action):
         return interview
-    return counted(_stepped(interview, action), action)
+    return record_click(_stepped(interview, action), action)
 
 
-def counted(interview: Interview, action: Action) -> Interview:
+def record_click(interview: Interview, action: Action) -> Interview:
     """Return the interview with this click recorded as applied."""
     if action.delivery is None or isinstance(action.deed, OpenTextField | OpenDecline | ShowDetails):
         return interview
@@ -204,7 +204,7 @@ def counted(interview: Interview, action: Action) -> Interview:
     return interview.evolve(deliveries=(*interview.deliveries, action.delivery)[-kept:])
 
 
-def has_counted(interview: Interview, action: Action) -> bool:
+def is_click_recorded(interview: Interview, action: Action) -> bool:
     """Return True if this very click was applied before."""
     return action.delivery is not None and action.delivery in interview.deliveries
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["heard", "notice", "over", "text"]
+__all__ = ["get_closed_notice", "get_late_text_notice", "get_text", "to_message"]
 
 import hashlib
 
 from askback.domain.actions import Action, Choose, Decline, SubmitText
 from askback.domain.ask import Admits, Ask
 from askback.domain.conversation import IncomingMessage
-from askback.domain.interview import has_counted
-from askback.text.literal import fit
+from askback.domain.interview import is_click_recorded
+from askback.text.literal import fit_line
 
 PROMPT = 100
 """Most characters of the question in the message to the agent."""
@@ -19,7 +19,7 @@ KEPT = "I have kept what you wrote as a message, which the agent reads."
 LOST = "What you wrote reached nobody."
 
 
-def text(action: Action) -> str:
+def get_text(action: Action) -> str:
     """Return the text that a person wrote to an ask; empty if they wrote nothing."""
     match action.deed:
         case SubmitText(text=written):
@@ -30,18 +30,18 @@ def text(action: Action) -> str:
             return ""
 
 
-def heard(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | None:
+def to_message(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | None:
     """Return the message to keep from a late action: a text by a person who had the right to answer. None if none.
 
     The same text by the same person is one message, however often it is delivered or sent.
     """
-    written = text(action)
-    if has_counted(ask.interview, action):
+    written = get_text(action)
+    if is_click_recorded(ask.interview, action):
         return None  # the click was applied as the answer, or as a part of it
     if ask.outcome is None or ask.conversation_id is None or not written or ask.refusal(action.actor, admits):
         return None
     interview = ask.interview
-    prompt = f"“{fit(interview.question.prompt, PROMPT)}”" if interview.form.is_single else "your questions"
+    prompt = f"“{fit_line(interview.question.prompt, PROMPT)}”" if interview.form.is_single else "your questions"
     digest = hashlib.sha256(f"{action.actor.id}\0{written}".encode("utf-8", "surrogatepass")).hexdigest()
     return IncomingMessage(
         place=ask.place,
@@ -52,12 +52,12 @@ def heard(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | None:
     )
 
 
-def over(ask: Ask) -> str:
+def get_closed_notice(ask: Ask) -> str:
     """Return the notice for a click on a closed ask."""
     return f"{_how(ask)} Your click changed nothing."
 
 
-def notice(ask: Ask, *, kept: bool = False) -> str:
+def get_late_text_notice(ask: Ask, *, kept: bool = False) -> str:
     """Return the notice for a text that came too late."""
     return f"{_how(ask)} {KEPT if kept else LOST}"
 

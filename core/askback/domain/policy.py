@@ -14,7 +14,7 @@ from typing import Literal, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 from askback.domain.form import Form, Option
-from askback.domain.identity import Actor, Id, each
+from askback.domain.identity import Actor, Id, unique_accounts
 from askback.errors import CallerError
 from askback.internal.values import Value
 
@@ -86,7 +86,7 @@ class Who(Value):
     @property
     def distinct(self) -> tuple[Actor, ...]:
         """The named people, each account once."""
-        return each(self.people)
+        return unique_accounts(self.people)
 
     def with_others(self, others: Who) -> Who:
         """Return these people and the others together."""
@@ -104,7 +104,7 @@ class Who(Value):
             return None
         return self.evolve(people=left)
 
-    def besides(self, others: Who) -> Who | None:
+    def excluding(self, others: Who) -> Who | None:
         """Return these without the people and groups that `others` names too. None if that leaves nothing."""
         people = tuple(person for person in self.people if not _among(person, others.people))
         groups = tuple(group for group in self.groups if group not in others.groups)
@@ -147,11 +147,11 @@ class Approval(Value):
         others = [other for other in options if not self.refuses(other)]
         return others == [option]
 
-    def counted_for(self, value: str) -> tuple[str, ...]:
+    def counted_options(self, value: str) -> tuple[str, ...]:
         """Return the option values that a vote for this option counts for, that option first."""
         return (value, *(narrower for wider, narrower in self.wider if wider == value))
 
-    def wants_reason(self, option: Option) -> bool:
+    def requires_reason(self, option: Option) -> bool:
         """Return True if a person who chooses this option must give a reason."""
         return self.reasons in (("no", "both") if self.refuses(option) else ("yes", "both"))
 
@@ -259,16 +259,16 @@ class Policy(Value):
         return tuple(dict.fromkeys((*self.everybody.groups, *within)))
 
     @property
-    def next_moment(self) -> datetime | None:
+    def next_due_at(self) -> datetime | None:
         """The next time at which the ask needs work without a click. None means never."""
         moments = (*self.reminders, *(escalation.at for escalation in self.escalations))
         return min((*moments, *(() if self.deadline is None else (self.deadline,))), default=None)
 
-    def later(self, by: timedelta) -> Policy:
+    def postpone(self, by: timedelta) -> Policy:
         """Return the policy with every time moved later; a negative `by` moves nothing."""
-        return self.shifted(max(by, timedelta()))
+        return self.shift(max(by, timedelta()))
 
-    def shifted(self, by: timedelta) -> Policy:
+    def shift(self, by: timedelta) -> Policy:
         """Return the policy with all its times moved."""
         return self.evolve(
             deadline=None if self.deadline is None else self.deadline + by,
@@ -324,8 +324,8 @@ class Policy(Value):
         ):
             if any(moment >= self.deadline for moment in moments):
                 raise CallerError(
-                    f"{'An' if what == 'escalation' else 'A'} {what} would come when the time is over: "
-                    "let it come earlier, or wait longer."
+                    f"{'An' if what == 'escalation' else 'A'} {what} would come after the deadline: "
+                    "make it earlier, or wait longer."
                 )
 
     def _check_numbers(self, approval: Approval) -> None:
@@ -379,7 +379,7 @@ def _wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
 
 def _only(who: Who) -> str:
     """Return a sentence that names the people who can answer, if they are few and their names are known."""
-    names = [person.called for person in who.distinct if person.name.strip()]
+    names = [person.display_name for person in who.distinct if person.name.strip()]
     if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):
         return NOT_ASKED
     return f"Only {' or '.join(f'@{name}' for name in names)} can answer this."

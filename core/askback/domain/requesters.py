@@ -11,17 +11,17 @@ A click on an option adds none, because its words are the model's. Texts that a 
 
 from __future__ import annotations
 
-__all__ = ["Past", "Words", "authors_of", "requesters_of"]
+__all__ = ["PastCall", "ReadMessage", "find_authors", "find_requesters"]
 
 from collections.abc import Iterable
 
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.identity import Actor, each
+from askback.domain.identity import Actor, unique_accounts
 from askback.internal.values import Value
 
 
-class Words(Value):
+class ReadMessage(Value):
     """One message to the model."""
 
     seq: int
@@ -31,7 +31,7 @@ class Words(Value):
     """False if an earlier release stored it, which kept only the authors of messages."""
 
 
-class Past(Value):
+class PastCall(Value):
     """One earlier call of the model."""
 
     seq: int
@@ -41,16 +41,20 @@ class Past(Value):
     """True if people approved this very call, and not an earlier one."""
 
 
-def requesters_of(tool: str, starter: Actor, words: Iterable[Words], past: Iterable[Past]) -> tuple[Actor, ...]:
+def find_requesters(
+    tool: str, starter: Actor, words: Iterable[ReadMessage], past: Iterable[PastCall]
+) -> tuple[Actor, ...]:
     """Return the requesters of a call of `tool` that the model makes after it read `words` and made the calls `past`.
 
     `starter` began the conversation, and comes first.
     """
     settled = _settled(tool, past)
-    return each((starter, *(author for message in words if message.seq > settled for author in message.authors)))
+    return unique_accounts(
+        (starter, *(author for message in words if message.seq > settled for author in message.authors))
+    )
 
 
-def _settled(tool: str, past: Iterable[Past]) -> int:
+def _settled(tool: str, past: Iterable[PastCall]) -> int:
     """Return the row of the newest message whose calls of the tool were all approved; -1 if there is none.
 
     If one of several calls was not approved, the model may make it again, so the words before it still count.
@@ -62,7 +66,7 @@ def _settled(tool: str, past: Iterable[Past]) -> int:
     return max((seq for seq, approved in rows.items() if approved), default=-1)
 
 
-def authors_of(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
+def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
     """Return the authors of the words that the model reads in the outcome of an ask.
 
     `writers` are all who wrote a text into its form, because one person may submit what another wrote.
@@ -74,14 +78,14 @@ def authors_of(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
         return () if outcome.by is None or not _said(outcome.reason) else (outcome.by,)
     if approval.is_approval(ask):
         # The model reads the reasons of a refusal. Reasons to approve stay among people.
-        return each(
+        return unique_accounts(
             vote.by
             for vote in outcome.votes
             if outcome.refused and vote.choice.value == approval.DENY and _said(vote.reason)
         )
     if not any(_said(answer.text) for answer in outcome.answers):
         return ()
-    return each((*(() if outcome.by is None else (outcome.by,)), *writers))
+    return unique_accounts((*(() if outcome.by is None else (outcome.by,)), *writers))
 
 
 def _said(text: str | None) -> bool:

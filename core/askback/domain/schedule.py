@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NOTHING_KNOWN", "due", "unclear"]
+__all__ = ["NOTHING_KNOWN", "apply_due", "find_groups_to_resolve"]
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,8 +14,8 @@ from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
 from askback.domain.policy import Policy, Who
-from askback.domain.voting import done, missing
-from askback.text.literal import fit
+from askback.domain.voting import find_missing_voters, list_done
+from askback.text.literal import fit_line
 
 PROMPT = 100
 """Most characters of a question that are quoted in a sentence about it."""
@@ -29,18 +29,18 @@ REMINDED = "Reminder: {question} still waits for you."
 ESCALATED = "This now waits for you, too: {question}"
 
 
-def unclear(ask: Ask, now: datetime) -> tuple[str, ...]:
+def find_groups_to_resolve(ask: Ask, now: datetime) -> tuple[str, ...]:
     """Return the groups to look up before calling `due`, so that people who are already done are not mentioned.
 
     Empty if nothing is due, or if no person is done yet.
     """
-    moment = ask.next_moment
+    moment = ask.next_due_at
     if ask.outcome is not None or not ask.messages or moment is None or moment > now:
         return ()
-    return ask.policy.groups if done(ask.interview, ask.policy.approval) else ()
+    return ask.policy.groups if list_done(ask.interview, ask.policy.approval) else ()
 
 
-def due(
+def apply_due(
     ask: Ask, now: datetime, members: Mapping[str, tuple[Actor, ...]] = NOTHING_KNOWN
 ) -> tuple[Ask | None, OutgoingMessage | None]:
     """Return the changed ask and the reminder for people. The ask is None if nothing is due.
@@ -50,7 +50,7 @@ def due(
     Reminders and escalations that passed together, such as during a downtime, lead to one message. A card that is not
     posted yet leads to no message. Once posted, it also names the people of the escalations, and reminders start.
     """
-    policy, moment = ask.policy, ask.next_moment
+    policy, moment = ask.policy, ask.next_due_at
     if ask.outcome is not None or moment is None or moment > now:
         return None, None
     if policy.deadline is not None and policy.deadline <= now:
@@ -70,18 +70,18 @@ def due(
 
 def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]) -> OutgoingMessage | None:
     reminded = len(after.reminders) != len(before.reminders)
-    told = missing(ask.interview, after, after.approval)
+    told = find_missing_voters(ask.interview, after, after.approval)
     if told is not None and not reminded:
-        told = told.besides(before.who)
+        told = told.excluding(before.who)
     if told is not None:
-        told = _by_name(told, members, done(ask.interview, after.approval))
+        told = _by_name(told, members, list_done(ask.interview, after.approval))
     if told is None:
         return None
     sentence = REMINDED if reminded else ESCALATED
     left = f"{len(after.reminders)}.{len(after.escalations)}"
     return OutgoingMessage(
         target=f"{REMINDER}{ask.id}:{left}",
-        text=sentence.format(question=f"“{fit(ask.interview.question.prompt, PROMPT)}”"),
+        text=sentence.format(question=f"“{fit_line(ask.interview.question.prompt, PROMPT)}”"),
         markdown=False,
         mention=told,
         reply_to=ask.messages[0],

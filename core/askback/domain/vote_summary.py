@@ -11,15 +11,15 @@ __all__ = [
     "REQUESTED_BY",
     "REST",
     "Verdict",
-    "agreeing",
-    "crowd",
-    "ended",
-    "not_deciding",
-    "progress",
-    "requesters",
-    "rule",
-    "side",
-    "verdict",
+    "describe_crowd",
+    "describe_exclusion",
+    "describe_progress",
+    "describe_result",
+    "describe_rule",
+    "get_agreeing_option",
+    "get_option_verdict",
+    "get_verdict",
+    "list_requesters",
 ]
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.identity import Actor
 from askback.domain.policy import OpenTo, Who
 from askback.domain.voting import VoteCount
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 
 Verdict = Literal["approved", "refused", "decided"]
 """The kind of a decision; "decided" is by an option that is neither a "yes" nor a "no"."""
@@ -50,30 +50,30 @@ LISTED = 10
 """Most missing people that are named. Beyond that they are counted, because the card names all who are asked."""
 
 
-def agreeing(card: Card) -> int | None:
+def get_agreeing_option(card: Card) -> int | None:
     """Return the number of the only "yes" option, wider ones excluded. None if there are several or none."""
     options = () if card.tally is None else _narrow(card.tally, card.tally.approving)
     return options[0] + 1 if len(options) == 1 else None
 
 
-def crowd(who: Who) -> str | None:
+def describe_crowd(who: Who) -> str | None:
     """Return the number of missing people in words, if they are too many to be named."""
     return f"{len(who.people)} people" if len(who.people) > LISTED and not who.anyone else None
 
 
-def requesters(tally: VoteCount) -> tuple[tuple[Actor, ...], str]:
+def list_requesters(tally: VoteCount) -> tuple[tuple[Actor, ...], str]:
     """Return the requesters to name, and the text after their names that counts the others."""
     shown = tally.requesters if len(tally.requesters) <= REQUESTERS else tally.requesters[: REQUESTERS - 1]
     more = len(tally.requesters) - len(shown)
     return shown, f" and {more} more" if more else ""
 
 
-def not_deciding(requesters: int) -> str:
+def describe_exclusion(requesters: int) -> str:
     """Return the text after the requesters' names."""
     return f", who {'does' if requesters == 1 else 'do'} not decide"
 
 
-def rule(card: Card, tally: VoteCount) -> str:
+def describe_rule(card: Card, tally: VoteCount) -> str:
     """Return the rule of the decision, such as "2 have to agree; one “No” ends it. “No” needs a reason."."""
     many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
     one = len(_others(card, tally)) == 1
@@ -89,7 +89,7 @@ def rule(card: Card, tally: VoteCount) -> str:
     return f"{said}. {_labels(card, tally.reasons)} needs a reason."
 
 
-def progress(card: Card, tally: VoteCount) -> str | None:
+def describe_progress(card: Card, tally: VoteCount) -> str | None:
     """Return the progress: "1 of 2 agree", or "1 of 2 agreed" once it has ended. None before the first vote."""
     if not tally.votes:
         return None
@@ -109,21 +109,21 @@ def progress(card: Card, tally: VoteCount) -> str | None:
     return ", ".join(said)
 
 
-def side(tally: VoteCount, index: int) -> Verdict:
+def get_option_verdict(tally: VoteCount, index: int) -> Verdict:
     """Return the kind of decision that choosing this option leads to."""
     return "refused" if index in tally.refusing else "approved" if index in tally.approving else "decided"
 
 
-def verdict(card: Card, tally: VoteCount) -> Verdict | None:
+def get_verdict(card: Card, tally: VoteCount) -> Verdict | None:
     """Return the decision. None if there is none, or none yet."""
     if card.ending is None or card.ending.status != "answered":
         return None
-    return next((side(tally, item.number - 1) for item in card.items if item.chosen), None)
+    return next((get_option_verdict(tally, item.number - 1) for item in card.items if item.chosen), None)
 
 
-def ended(card: Card, tally: VoteCount) -> str:
+def describe_result(card: Card, tally: VoteCount) -> str:
     """Return the result in a few words without a full stop."""
-    found = verdict(card, tally)
+    found = get_verdict(card, tally)
     if found is not None:
         word = {"approved": "Approved", "refused": "Refused", "decided": "Decided"}[found]
         chosen = tuple(item.number - 1 for item in card.items if item.chosen)
@@ -132,7 +132,7 @@ def ended(card: Card, tally: VoteCount) -> str:
         beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.votes_for(wider)]
         return f"{said}, but not {_labels(card, beyond)}" if beyond else said
     status = None if card.ending is None else card.ending.status
-    so_far = progress(card, tally)
+    so_far = describe_progress(card, tally)
     left = "" if so_far is None else f": {so_far}"
     match status:
         case "timed_out":
@@ -156,7 +156,7 @@ def _narrow(tally: VoteCount, indexes: Iterable[int]) -> tuple[int, ...]:
 
 
 def _labels(card: Card, indexes: Iterable[int]) -> str:
-    return " or ".join(f"“{fit(card.items[index].label, LONGEST_NAMED)}”" for index in indexes)
+    return " or ".join(f"“{fit_line(card.items[index].label, LONGEST_NAMED)}”" for index in indexes)
 
 
 def _count(number: int) -> str:

@@ -6,15 +6,24 @@ Each person has one vote: their newest.
 
 from __future__ import annotations
 
-__all__ = ["ReasonRequired", "VoteCount", "done", "missing", "tally", "vote"]
+__all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_missing_voters", "list_done"]
 
 from askback.domain.actions import Action, Cancel, Choose, ShowDetails
 from askback.domain.form import Answer, Choice, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
-from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, counted, has_counted, settle
+from askback.domain.interview import (
+    LONGEST_REASON,
+    Closed,
+    Interview,
+    NotPossible,
+    Stale,
+    is_click_recorded,
+    record_click,
+    settle,
+)
 from askback.domain.policy import Approval, Policy, Who
 from askback.internal.values import Value
-from askback.text.literal import literal
+from askback.text.literal import to_literal
 
 
 class ReasonRequired(NotPossible):
@@ -54,7 +63,7 @@ class VoteCount(Value):
         return sum(vote.choice.index in counted for vote in self.votes)
 
 
-def tally(interview: Interview, policy: Policy, approval: Approval) -> VoteCount:
+def count_votes(interview: Interview, policy: Policy, approval: Approval) -> VoteCount:
     """Return the state of the decision."""
     options = interview.question.options
     requesters = () if approval.own else approval.requesters
@@ -65,33 +74,33 @@ def tally(interview: Interview, policy: Policy, approval: Approval) -> VoteCount
         refusing=tuple(index for index, option in enumerate(options) if approval.refuses(option)),
         approving=tuple(index for index, option in enumerate(options) if approval.approves(option, options)),
         wider=tuple((places[wider], places[narrower]) for wider, narrower in approval.wider),
-        reasons=tuple(index for index, option in enumerate(options) if approval.wants_reason(option)),
+        reasons=tuple(index for index, option in enumerate(options) if approval.requires_reason(option)),
         votes=interview.votes,
-        missing=missing(interview, policy, approval),
+        missing=find_missing_voters(interview, policy, approval),
         begun=tuple(group for group in policy.who.groups if any(group in vote.by.groups for vote in interview.votes)),
         requesters=requesters,
         decided=interview.outcome is not None,
     )
 
 
-def missing(interview: Interview, policy: Policy, approval: Approval | None) -> Who | None:
+def find_missing_voters(interview: Interview, policy: Policy, approval: Approval | None) -> Who | None:
     """Return the people who may still decide and have not. None means nobody."""
-    return policy.who.without(done(interview, approval))
+    return policy.who.without(list_done(interview, approval))
 
 
-def done(interview: Interview, approval: Approval | None) -> tuple[Actor, ...]:
+def list_done(interview: Interview, approval: Approval | None) -> tuple[Actor, ...]:
     """Return the people who have voted, and the requesters who may not decide."""
     requesters = () if approval is None or approval.own else approval.requesters
     return (*(vote.by for vote in interview.votes), *requesters)
 
 
-def vote(interview: Interview, approval: Approval, action: Action) -> Interview:
+def apply_vote(interview: Interview, approval: Approval, action: Action) -> Interview:
     """Return the interview after one action of a person who may decide or may cancel.
 
     Raises `ReasonRequired` if a reason has to be given first, and `Closed`, `Stale` or `NotPossible` if the action
     changes nothing.
     """
-    if has_counted(interview, action):
+    if is_click_recorded(interview, action):
         return interview
     if interview.phase == "closed":
         raise Closed("This question is closed already. Your click changed nothing.")
@@ -99,11 +108,11 @@ def vote(interview: Interview, approval: Approval, action: Action) -> Interview:
         case ShowDetails():
             return interview
         case Cancel():
-            return counted(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
+            return record_click(settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor)), action)
         case Choose(index=index, reason=reason):
             if action.turn != interview.turn:
                 raise Stale("That step has passed: the card has moved on. Your click changed nothing.")
-            return counted(_voted(interview, approval, action, index, reason), action)
+            return record_click(_voted(interview, approval, action, index, reason), action)
         case _:
             raise NotPossible("People decide here by choosing one of the options.")
 
@@ -116,10 +125,10 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     before = next((vote for vote in interview.votes if vote.by.is_same_account(action.actor)), None)
     if before is not None and before.choice.index == index and reason is None:
         raise NotPossible(
-            f"Your vote is “{literal(option.label)}” already. {_needed(interview.votes, approval, question, option)}"
+            f"Your vote is “{to_literal(option.label)}” already. {_needed(interview.votes, approval, question, option)}"
         )
     why = (reason or "").strip()
-    if approval.wants_reason(option) and not why:
+    if approval.requires_reason(option) and not why:
         raise ReasonRequired(index, "" if reason is None else "Please say why: this decision needs a reason.")
     if len(why) > LONGEST_REASON:
         raise ReasonRequired(index, f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(why):,}.", why)
@@ -154,7 +163,7 @@ def _decided(votes: tuple[Vote, ...], approval: Approval, question: Question, ch
     """
     by_value = {option.value: option for option in question.options}
     wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
-    possible = (by_value[value] for value in approval.counted_for(chosen.value))
+    possible = (by_value[value] for value in approval.counted_options(chosen.value))
     return next((option for option in possible if _count(votes, approval, question, option) >= wanted), None)
 
 
@@ -162,12 +171,12 @@ def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, opti
     """Return the number of votes for this option. A vote for any "no" counts for every "no"."""
     if approval.refuses(option):
         return sum(approval.refuses(question.options[vote.choice.index]) for vote in votes)
-    return sum(option.value in approval.counted_for(vote.choice.value) for vote in votes)
+    return sum(option.value in approval.counted_options(vote.choice.value) for vote in votes)
 
 
 def _needed(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> str:
     by_value = {option.value: option for option in question.options}
     wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
-    counts = (_count(votes, approval, question, by_value[value]) for value in approval.counted_for(chosen.value))
+    counts = (_count(votes, approval, question, by_value[value]) for value in approval.counted_options(chosen.value))
     more = wanted - max(counts)
     return f"{more} more {'is' if more == 1 else 'are'} needed."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CardGone", "Cards"]
+__all__ = ["CardGone", "CardRecovery"]
 
 import asyncio
 import logging
@@ -35,7 +35,7 @@ class CardGone(MessageNotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class CardCheck:
     """The result of looking up a card."""
 
     posted_again: bool = False
@@ -43,7 +43,7 @@ class Sight:
     """The card's permalink; None if it could not be looked up."""
 
 
-class Cards:
+class CardRecovery:
     """Checks and restores the cards of open questions."""
 
     def __init__(self, store: Store, manager: QuestionManager, platforms: Mapping[str, Platform]) -> None:
@@ -51,35 +51,38 @@ class Cards:
         self._manager = manager
         self._platforms = platforms
 
-    async def lost(self, ask: Ask, messages: Messages | None = None) -> bool:
-        """Repost a card of which these messages are gone, by default the first. Return False if the ask has ended."""
+    async def repost_missing(self, ask: Ask, messages: Messages | None = None) -> bool:
+        """Repost a card of which these messages are gone, by default the first.
+
+        Return False if the ask has ended and no message of its card remains.
+        """
         messages = ask.messages[:1] if messages is None else messages
-        if await self._store.lost(ask.id, messages):
-            log.warning(
-                "Somebody deleted the card of an open question; it is posted again.",
-                extra={"action": "card_gone", "ask_id": ask.id},
-            )
-            self._manager.nudge()
+        if await self._store.mark_message_missing(ask.id, messages):
+            if ask.outcome is None:
+                log.warning(
+                    "Somebody deleted the card of an open question; it is posted again.",
+                    extra={"action": "card_gone", "ask_id": ask.id},
+                )
             return True
         now = await self._store.get(ask.id)
         if now is None or now.outcome is not None:
             return False
         # Another process has handled it.
-        await self._manager.hand_over(ask.id)
+        await self._manager.cards.leave_to_outbox(ask.id)
         return True
 
-    async def deleted(self, ask_id: str, messages: Messages) -> None:
+    async def handle_deletion(self, ask_id: str, messages: Messages) -> None:
         """Repost a card after the platform reported that messages of it were deleted."""
         ask = await self._store.get(ask_id)
         gone = () if ask is None else tuple(message for message in messages if message in ask.messages)
         if ask is not None and ask.outcome is None and gone:
-            await self.lost(ask, gone)
+            await self.repost_missing(ask, gone)
 
-    async def look(self, ask: Ask) -> Sight:
+    async def check_card(self, ask: Ask) -> CardCheck:
         """Check that a card exists, within `LOOK_SECONDS`, and repost it if it does not."""
         platform = self._platforms.get(ask.place.platform)
         if platform is None or not ask.messages:
-            return Sight()
+            return CardCheck()
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 missing = await platform.missing(ask.place, ask.messages)
@@ -89,28 +92,26 @@ class Cards:
         except (DeliveryError, RetryableError, TimeoutError) as error:
             why = str(error) or "the platform does not answer."
             log.warning("The link to a question is not to be had: %s", why, extra={"action": "no_link"})
-            return Sight()
+            return CardCheck()
         if missing:
-            return Sight(posted_again=await self.lost(ask, missing))
-        return Sight(link=link)
+            return CardCheck(posted_again=await self.repost_missing(ask, missing))
+        return CardCheck(link=link)
 
-    async def show(self, heard: IncomingMessage) -> bool:
+    async def show_open_questions(self, heard: IncomingMessage) -> bool:
         """Show the open questions of a place to a person who asks for them. Return False if none is open there."""
         asks = await self._open_in(heard.place)
         for ask in asks:
             if not ask.messages:
                 # Not posted yet, or waiting to be posted again.
-                await self._store.draw_again(ask.id)
+                await self._store.enqueue_redraw(ask.id)
                 continue
-            sight = await self.look(ask)
+            sight = await self.check_card(ask)
             if not sight.posted_again:
                 text = ABOVE if sight.link is None else HERE
                 say = OutgoingMessage(
                     target=f"show:{ask.id}:{heard.dedupe_key}", text=text, markdown=False, link=sight.link
                 )
-                await self._store.queue(say, ask_id=ask.id)
-        if asks:
-            self._manager.nudge()
+                await self._store.enqueue_message(say, ask_id=ask.id)
         return bool(asks)
 
     async def _open_in(self, place: Place) -> tuple[Ask, ...]:

@@ -7,20 +7,21 @@ __all__ = ["CardTextAnswers"]
 import logging
 from typing import TYPE_CHECKING
 
+from cachetools import FIFOCache
+
 from askback.domain.actions import Action, Deed
 from askback.domain.ask import Ask
 from askback.domain.card import Notice, Redraw
-from askback.domain.conversation import NO_TEXT, IncomingMessage, Taken
+from askback.domain.conversation import NO_TEXT, IncomingMessage, MessageResult
 from askback.inbound import typed_text
-from askback.inbound.commands import command_of
-from askback.inbound.quoting import quoted
+from askback.inbound.commands import parse_command
+from askback.inbound.quoting import quote_question
 from askback.inbound.typed_text import TypedReplies
-from askback.internal.bounded_cache import Recent
 from askback.internal.clock import utc_now
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 
 if TYPE_CHECKING:
-    from askback.inbound.card_recovery import Cards
+    from askback.inbound.card_recovery import CardRecovery
     from askback.manager import QuestionManager
     from askback.store.store import Store
 
@@ -41,7 +42,7 @@ class CardTextAnswers:
     """Takes typed labels as answers, and explains how to answer. A typed label counts like a click by its author."""
 
     def __init__(
-        self, store: Store, manager: QuestionManager, typed_replies: TypedReplies, cards: Cards, *, agent: bool
+        self, store: Store, manager: QuestionManager, typed_replies: TypedReplies, cards: CardRecovery, *, agent: bool
     ) -> None:
         """`agent` is True if an agent runs here and takes messages to the bot that are not answers."""
         self._store = store
@@ -49,17 +50,17 @@ class CardTextAnswers:
         self._typed = typed_replies
         self._cards = cards
         self._agent = agent
-        self._told: Recent[tuple[str, str], None] = Recent(REMEMBERED)
+        self._told: FIFOCache[tuple[str, str], None] = FIFOCache(REMEMBERED)
 
-    async def hear(self, heard: IncomingMessage, *, begin: bool) -> Taken | None:
+    async def receive(self, heard: IncomingMessage, *, begin: bool) -> MessageResult | None:
         """Take a message as an answer, or explain how to answer. None leaves the message to other listeners.
 
         The answer is committed when this returns. Raises `StoreError`.
         """
-        under = _under(await self._store.asked_near(heard.place), heard, begin=begin)
+        under = _under(await self._store.list_open_near(heard.place), heard, begin=begin)
         if not under:
             return None
-        conversation = await self._store.conversation(heard.place)
+        conversation = await self._store.find_conversation(heard.place)
         if conversation is not None:
             # Questions in the conversation's own place are read together with the message.
             under = tuple(ask for ask in under if ask.place != heard.place)
@@ -68,21 +69,26 @@ class CardTextAnswers:
             return await self._count(*exact[0], heard)
         if conversation is not None or (self._agent and begin) or not under:
             return None
-        may_answer = any(self._manager.refusal(ask, heard.author) is None for ask in under)
-        if may_answer and not heard.files and command_of(heard.text) == "show" and await self._cards.show(heard):
-            return Taken(new=False)
+        may_answer = any(ask.refusal(heard.author, self._manager.access.admits) is None for ask in under)
+        if (
+            may_answer
+            and not heard.files
+            and parse_command(heard.text) == "show"
+            and await self._cards.show_open_questions(heard)
+        ):
+            return MessageResult(new=False)
         ask = exact[0][0] if exact else under[-1]
-        return Taken(new=False, notice=self._once(ask, heard, WHICH if exact else self._how(ask, heard)))
+        return MessageResult(new=False, notice=self._once(ask, heard, WHICH if exact else self._how(ask, heard)))
 
     def _meant(self, ask: Ask, heard: IncomingMessage) -> tuple[Deed, ...]:
         """Return the deeds by which a message answers a question. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return ()
-        if self._manager.refusal(ask, heard.author) is not None:
+        if ask.refusal(heard.author, self._manager.access.admits) is not None:
             return ()
-        return typed_text.answer(ask.interview, heard.text)
+        return typed_text.parse_answer(ask.interview, heard.text)
 
-    async def _count(self, ask: Ask, deeds: tuple[Deed, ...], heard: IncomingMessage) -> Taken:
+    async def _count(self, ask: Ask, deeds: tuple[Deed, ...], heard: IncomingMessage) -> MessageResult:
         turn = ask.interview.turn
         for number, deed in enumerate(deeds):
             action = Action(
@@ -97,22 +103,22 @@ class CardTextAnswers:
                 case Redraw():
                     pass
                 case Notice(text=why):
-                    return Taken(new=False, notice=why)
+                    return MessageResult(new=False, notice=why)
                 case _:  # the answer needs a text field, such as for a reason
-                    return Taken(new=False, notice=NOT_COUNTED.format(question=quoted(ask)))
+                    return MessageResult(new=False, notice=NOT_COUNTED.format(question=quote_question(ask)))
         log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
-        return Taken(new=False)
+        return MessageResult(new=False)
 
     def _how(self, ask: Ask, heard: IncomingMessage) -> str:
-        refusal = self._manager.refusal(ask, heard.author)
+        refusal = ask.refusal(heard.author, self._manager.access.admits)
         if refusal is not None:
             return refusal
         options = ask.interview.question.options if ask.interview.phase == "asking" else ()
         if not options or self._typed == "off":
-            return BY_CARD.format(question=quoted(ask))
-        labels = [f"“{fit(option.label, LABEL)}”" for option in options[:LABELS]]
+            return BY_CARD.format(question=quote_question(ask))
+        labels = [f"“{fit_line(option.label, LABEL)}”" for option in options[:LABELS]]
         more = ["…"] if len(options) > LABELS else []
-        return BY_LABEL.format(question=quoted(ask), labels=", ".join([*labels, *more]))
+        return BY_LABEL.format(question=quote_question(ask), labels=", ".join([*labels, *more]))
 
     def _once(self, ask: Ask, heard: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Command", "command_of"]
+__all__ = ["Command", "parse_command"]
 
 import re
 from typing import Final, Literal, TypeAlias
@@ -13,7 +13,7 @@ _WORDS: Final[dict[str, Command]] = {"new": "new", "stop": "stop", "cancel": "st
 _SHOW: Final = re.compile(r"(?:show (?:me )?(?:the )?|where(?: is|'s|’s| are) the |the )?(?:questions?|card)")
 
 
-def command_of(text: str) -> Command | None:
+def parse_command(text: str) -> Command | None:
     """Return the command that makes up a whole message. "Stop!" is a command, "stop the server" is not."""
     words = text.strip().removeprefix("/").casefold()
     plain = " ".join(words.rstrip(".!? ").split())

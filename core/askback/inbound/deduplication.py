@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-__all__ = ["Once"]
+__all__ = ["Deduplicator"]
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-from askback.internal.bounded_cache import Recent
+from cachetools import FIFOCache
 
 REMEMBERED = 2000
 
 
-class Once:
+class Deduplicator:
     """Deduplicates by key, in this process only; rows deduplicate across processes. A failed attempt does not count."""
 
     def __init__(self) -> None:
-        self._done: Recent[str, None] = Recent(REMEMBERED)
+        self._done: FIFOCache[str, None] = FIFOCache(REMEMBERED)
         self._at_work: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def after(self, key: str) -> AsyncGenerator[None]:
+    async def wait_for(self, key: str) -> AsyncGenerator[None]:
         """Wait for current work on the key, and make later work on it wait until the block ends."""
         async with self._at_work.setdefault(key, asyncio.Lock()):
             yield
 
     @asynccontextmanager
-    async def entered(self, key: str) -> AsyncGenerator[bool]:
+    async def enter(self, key: str) -> AsyncGenerator[bool]:
         """Yield True for the first attempt. Others wait for it, and the next one gets True only if it failed."""
         async with self._at_work.setdefault(key, asyncio.Lock()):
             if key in self._done:

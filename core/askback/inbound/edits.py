@@ -7,14 +7,14 @@ __all__ = ["EditRouter"]
 import logging
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Deleted, Edited, Revised, Taken
+from askback.domain.conversation import DeletedMessages, EditedMessage, EditResult, MessageResult
 from askback.domain.identity import Place
-from askback.inbound.card_recovery import Cards
+from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.message_router import MessageRouter
 from askback.internal.throttle import Throttle
 from askback.manager import QuestionManager
 from askback.store.store import Store
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 
 log = logging.getLogger("askback.reception")
 
@@ -31,7 +31,9 @@ COUNTED = "Your message counted as an answer already. To change it, please use t
 class EditRouter:
     """Takes edits and deletions from the bots. Their effects are committed when a method returns."""
 
-    def __init__(self, store: Store, manager: QuestionManager, cards: Cards, reception: MessageRouter | None) -> None:
+    def __init__(
+        self, store: Store, manager: QuestionManager, cards: CardRecovery, reception: MessageRouter | None
+    ) -> None:
         """`reception` is None where no agent runs; then only cards matter."""
         self._store = store
         self._manager = manager
@@ -39,50 +41,50 @@ class EditRouter:
         self._reception = reception
         self._told: Throttle[str] = Throttle(TOLD_AGAIN_SECONDS)
 
-    async def is_kept(self, key: str) -> bool:
+    async def is_stored(self, key: str) -> bool:
         """Return True if an edit of this message can change anything. It costs one indexed query."""
-        return self._reception is not None and await self._store.is_kept(key)
+        return self._reception is not None and await self._store.is_stored(key)
 
-    async def talks_in(self, place: Place) -> bool:
+    async def has_conversation(self, place: Place) -> bool:
         """Return True if an agent has a conversation in a place, so that people's messages there are kept."""
-        return self._reception is not None and await self._store.conversation(place) is not None
+        return self._reception is not None and await self._store.find_conversation(place) is not None
 
-    async def edited(self, edited: Edited) -> Taken:
+    async def handle_edit(self, edited: EditedMessage) -> MessageResult:
         """Take the edit of a message. Its effect is committed when this returns."""
         reception, heard = self._reception, edited.heard
-        if reception is None or reception.refusal(heard) is not None:
-            return Taken(new=False)
+        if reception is None:
+            return MessageResult(new=False)
+        heard = heard.evolve(author=await self._manager.access.identify_author(heard.author, heard.place))
+        if reception.refusal(heard) is not None:
+            return MessageResult(new=False)
+        edited = edited.evolve(heard=heard)
         revised = await reception.replies.edit(edited)
         if revised.how == "ignored":
-            return Taken(new=False)
+            return MessageResult(new=False)
         log.info("A message was edited.", extra={"action": "message_edited", "how": revised.how})
-        self._manager.nudge()
-        if revised.how == "heard":
-            self._manager.heard()
-        return Taken(new=revised.how == "heard", notice=self._notice(revised, heard.dedupe_key))
+        return MessageResult(new=revised.how == "heard", notice=self._notice(revised, heard.dedupe_key))
 
-    async def deleted(self, deleted: Deleted) -> None:
+    async def handle_deletion(self, deleted: DeletedMessages) -> None:
         """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read."""
-        concerned = await self._store.concerned(deleted)
+        concerned = await self._store.find_deletion_targets(deleted)
         for ask_id in concerned.posting:
-            await self._store.note_deletion(ask_id, deleted.messages)
+            await self._store.record_deletion(ask_id, deleted.messages)
         for ask_id in (*concerned.asks, *concerned.posting):
-            await self._cards.deleted(ask_id, deleted.messages)
+            await self._cards.handle_deletion(ask_id, deleted.messages)
         count = 0
         for conversation_id in concerned.conversations:
-            count += await self._store.take_back(conversation_id, deleted.keys)
+            count += await self._store.withdraw_messages(conversation_id, deleted.keys)
         if count:
             log.info("A message that the agent had not read was deleted.", extra={"action": "message_taken_back"})
-            self._manager.nudge()
         elif not concerned.asks:
             log.debug("A deletion changes nothing here.", extra={"action": "deletion_ignored"})
 
-    def _notice(self, revised: Revised, key: str) -> str | None:
+    def _notice(self, revised: EditResult, key: str) -> str | None:
         if revised.how == "too late" and revised.ask is not None:
             return COUNTED if revised.ask.outcome is None else ANSWERED.format(answer=_answer(revised.ask))
         if revised.how != "heard":
             return None
-        return SEEN if self._told.allows(key) else None
+        return SEEN if self._told.try_allow(key) else None
 
 
 def _answer(ask: Ask) -> str:
@@ -91,4 +93,4 @@ def _answer(ask: Ask) -> str:
     if len(answers) != 1:
         return ""
     said = answers[0].text or ", ".join(answers[0].labels)
-    return f": “{fit(said, ANSWER)}”" if said else ""
+    return f": “{fit_line(said, ANSWER)}”" if said else ""

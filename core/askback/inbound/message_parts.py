@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["bring"]
+__all__ = ["sync_messages"]
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -13,7 +13,7 @@ from askback.ports.platform import DeliveryError, MessageNotFound, Messages
 P = TypeVar("P")
 
 
-async def bring(
+async def sync_messages(
     parts: Sequence[P],
     known: Messages,
     *,

@@ -8,11 +8,17 @@ import logging
 from collections.abc import Mapping
 
 from askback.agent.loop import Agent
-from askback.domain.access import Access
-from askback.domain.conversation import Conversation, IncomingMessage, NotStopped, OutgoingMessage, Received, Taken
+from askback.domain.conversation import (
+    Conversation,
+    IncomingMessage,
+    MessageResult,
+    OutgoingMessage,
+    Received,
+    StopRefusal,
+)
 from askback.domain.identity import Actor, Place
-from askback.inbound.card_recovery import Cards
-from askback.inbound.commands import command_of
+from askback.inbound.card_recovery import CardRecovery
+from askback.inbound.commands import parse_command
 from askback.inbound.text_answers import TextAnswers
 from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
@@ -21,7 +27,7 @@ from askback.manager import QuestionManager
 from askback.observability import telemetry
 from askback.ports.platform import Platform
 from askback.store.store import Store
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 
 log = logging.getLogger("askback.reception")
 
@@ -33,8 +39,8 @@ LONGEST_FILE = 80
 """Most characters of a file's name in a sentence, so that any name fits into a message."""
 
 NOTHING_TO_STOP = "There is nothing to stop here."
-NOT_STOPPED = NotStopped(notice=NOTHING_TO_STOP, nothing=True)
-NOT_HERE = NotStopped(
+NOT_STOPPED = StopRefusal(notice=NOTHING_TO_STOP, nothing=True)
+NOT_HERE = StopRefusal(
     notice="That went to a process of this app that only asks for a program. If the work does not end, try again.",
     known=False,
 )
@@ -51,69 +57,64 @@ class MessageRouter:
         manager: QuestionManager,
         agent: Agent,
         platforms: Mapping[str, Platform],
-        access: Mapping[str, Access] | None = None,
         typed: TypedReplies = "offer",
-        cards: Cards | None = None,
+        cards: CardRecovery | None = None,
     ) -> None:
-        """`access` maps platforms to access rules. On a platform without rules, anyone may talk to the bot."""
-        self.replies = TextAnswers(store, manager, typed)
+        self.replies = TextAnswers(store, manager.access, typed)
         self._store = store
-        self._manager = manager
         self._agent = agent
-        self._cards = cards or Cards(store, manager, platforms)
-        self._access: Mapping[str, Access] = access if access is not None else {}
+        self._cards = cards or CardRecovery(store, manager, platforms)
+        self._access = manager.access
         self._refused: Throttle[tuple[str, str]] = Throttle(REFUSED_AGAIN_SECONDS)
 
-    async def hear(self, heard: IncomingMessage, *, begin: bool) -> Taken:
+    async def receive(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
         """Take a message from a person. Its effect is committed when this returns. `begin` permits a new
         conversation."""
         refusal = self.refusal(heard)
         if refusal is not None:
-            return Taken(new=False, notice=self._once(heard, refusal) if begin else None)
-        hearing = telemetry.Hearing(heard.place.platform)
+            return MessageResult(new=False, notice=self._once(heard, refusal) if begin else None)
+        hearing = telemetry.MessageSpan(heard.place.platform)
         if hearing.trace is not None:
             heard = heard.evolve(trace=hearing.trace)
-        command = command_of(heard.text) if not heard.files else None
+        command = parse_command(heard.text) if not heard.files else None
         if command is not None and await self.replies.names_option(heard):
             command = None
         if command == "stop":
             return await self._stop_by_word(heard, begin=begin)
         if command == "new":
             return await self._start_over(heard, hearing, begin=begin)
-        if command == "show" and await self._cards.show(heard):
-            return Taken(new=False)
+        if command == "show" and await self._cards.show_open_questions(heard):
+            return MessageResult(new=False)
         received = await self.replies.receive(heard, begin=begin)
         if received is None or received.duplicate:
-            return Taken(new=False)
+            return MessageResult(new=False)
         if heard.files:
             await self._tell_files(received.conversation, heard)
         if received.waiting_for and not received.told:
             await self._tell_waiting(received, heard)
         hearing.end(received.conversation.trace)
-        self._manager.nudge()
-        return Taken(new=True)
+        return MessageResult(new=True)
 
-    async def _start_over(self, heard: IncomingMessage, hearing: telemetry.Hearing, *, begin: bool) -> Taken:
+    async def _start_over(
+        self, heard: IncomingMessage, hearing: telemetry.MessageSpan, *, begin: bool
+    ) -> MessageResult:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
-        before = await self._store.conversation(heard.place)
+        before = await self._store.find_conversation(heard.place)
         if before is not None and not self._may_stop(before, heard.author):
-            return Taken(new=False, notice=_not_yours(before, "begin anew here"))
+            return MessageResult(new=False, notice=_not_yours(before, "begin anew here"))
         received = await self._store.start_over(heard, NEW, begin=begin)
         if received is None or received.duplicate:
-            return Taken(new=False)
+            return MessageResult(new=False)
         hearing.end(received.conversation.trace)
-        self._manager.settled(received.asks)
-        if received.ended is not None:
-            self._agent.rests(received.ended)
-        return Taken(new=True)
+        return MessageResult(new=True)
 
-    async def stop(self, place: Place, by: Actor, *, key: str) -> NotStopped | None:
+    async def stop(self, place: Place, by: Actor, *, key: str) -> StopRefusal | None:
         """End the turn, tools and questions of a place. Return None, or the reason for this person that nothing was
         stopped.
 
         `key` is the platform's own name for this stop. It deduplicates repeated deliveries, also across processes.
         """
-        conversation = await self._store.conversation(place)
+        conversation = await self._store.find_conversation(place)
         if conversation is None:
             return NOT_STOPPED
         heard = IncomingMessage(
@@ -121,40 +122,40 @@ class MessageRouter:
         )
         return await self._stop(conversation, by, heard)
 
-    async def _stop(self, conversation: Conversation, by: Actor, heard: IncomingMessage) -> NotStopped | None:
+    async def _stop(self, conversation: Conversation, by: Actor, heard: IncomingMessage) -> StopRefusal | None:
         if not self._may_stop(conversation, by):
-            return NotStopped(notice=_not_yours(conversation, "stop it"))
+            return StopRefusal(notice=_not_yours(conversation, "stop it"))
         stopped = await self._store.stop(conversation.id, by, heard=heard)
         if stopped is None:
             return NOT_STOPPED
         if stopped.duplicate:
             return None  # the current work began after this stop
-        self._manager.settled(stopped.asks)
-        self._agent.rests(conversation)
         return None
 
-    async def _stop_by_word(self, heard: IncomingMessage, *, begin: bool) -> Taken:
-        conversation = await self._store.conversation(heard.place)
+    async def _stop_by_word(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
+        conversation = await self._store.find_conversation(heard.place)
         if conversation is None:
-            return Taken(new=False, notice=NOTHING_TO_STOP if begin else None)
+            return MessageResult(new=False, notice=NOTHING_TO_STOP if begin else None)
         refused = await self._stop(conversation, heard.author, heard)
-        return Taken(new=False, notice=None if refused is None else refused.notice)
+        return MessageResult(new=False, notice=None if refused is None else refused.notice)
 
     def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
-        access = self._access.get(by.platform)
-        return conversation.starter.is_same_person(by) or (access is not None and access.is_admin(by))
+        return conversation.starter.is_same_person(by) or self._access.is_admin(by)
 
     def refusal(self, heard: IncomingMessage) -> str | None:
-        """Return the reason this person may not talk to the bot there; None if they may."""
-        access = self._access.get(heard.place.platform)
-        return None if access is None else access.refusal(heard.author, heard.place, direct=heard.direct)
+        """Return the reason this person may not talk to the bot there; None if they may.
+
+        On a platform without access rules, anyone may talk to the bot.
+        """
+        rules = self._access.rules(heard.place.platform)
+        return None if rules is None else rules.refusal(heard.author, heard.place, direct=heard.direct)
 
     def _once(self, heard: IncomingMessage, refusal: str) -> str | None:
         """Return the refusal, or None if this person has received it lately."""
-        author, access = heard.author, self._access.get(heard.place.platform)
-        if not self._refused.allows((author.platform, author.id)):
+        author, rules = heard.author, self._access.rules(heard.place.platform)
+        if not self._refused.try_allow((author.platform, author.id)):
             return None
-        line = None if access is None else access.line(author, heard.place, direct=heard.direct)
+        line = None if rules is None else rules.line(author, heard.place, direct=heard.direct)
         extra = {"action": "stranger_refused", "platform": author.platform, "set": line}
         if line is not None:
             log.warning("Somebody was refused, since nobody may talk to the bot yet: set %s", line, extra=extra)
@@ -163,10 +164,10 @@ class MessageRouter:
         return refusal
 
     async def _tell_files(self, conversation: Conversation, heard: IncomingMessage) -> None:
-        names = ", ".join(fit(name, LONGEST_FILE) for name in heard.files[:NAMED])
+        names = ", ".join(fit_line(name, LONGEST_FILE) for name in heard.files[:NAMED])
         more = f" and {len(heard.files) - NAMED} more" if len(heard.files) > NAMED else ""
         say = OutgoingMessage(target=f"files:{heard.dedupe_key}", text=FILES.format(names=names + more), markdown=False)
-        await self._store.queue(say, conversation.id)
+        await self._store.enqueue_message(say, conversation.id)
 
     async def _tell_waiting(self, received: Received, heard: IncomingMessage) -> None:
         """Tell people once which answer the conversation waits for. Their messages are kept for later."""
@@ -176,7 +177,7 @@ class MessageRouter:
         whose = "your" if who.names(heard.author) else _whose(who.people if who.open_to is None else ())
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
-        sight = await self._cards.look(ask)
+        sight = await self._cards.check_card(ask)
         waiting = f"I am waiting for {whose} answer to"
         if sight.posted_again:
             text = (
@@ -185,15 +186,15 @@ class MessageRouter:
         else:
             text = f"I have noted that. {waiting} the question above{count} and go on after it."
         say = OutgoingMessage(target=f"wait:{ask.id}", text=text, markdown=False, link=sight.link)
-        await self._store.tell_waiting(received.conversation.id, say, ask.id)
+        await self._store.enqueue_waiting_notice(received.conversation.id, say, ask.id)
 
 
 def _not_yours(conversation: Conversation, what: str) -> str:
-    return f"Only {conversation.starter.called}, who began this, or an administrator may {what}."
+    return f"Only {conversation.starter.display_name}, who began this, or an administrator may {what}."
 
 
 def _whose(people: tuple[Actor, ...]) -> str:
     if len(people) > NAMED:
         return f"{len(people)} people's"
-    names = " or ".join(one.called for one in people)
+    names = " or ".join(one.display_name for one in people)
     return f"{names}'s" if names else "an"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["quoted"]
+__all__ = ["quote_question"]
 
 from askback.domain.ask import Ask
-from askback.text.literal import fit
+from askback.text.literal import fit_line
 
 LONGEST = 100
 """Most characters of a question that are quoted."""
 
 
-def quoted(ask: Ask) -> str:
+def quote_question(ask: Ask) -> str:
     """Return the current question in quotation marks."""
     if ask.interview.phase != "asking":
         return "the questions above"
-    return f"“{fit(ask.interview.question.prompt, LONGEST)}”"
+    return f"“{fit_line(ask.interview.question.prompt, LONGEST)}”"

@@ -14,26 +14,25 @@ from askback.domain.card import FieldErrors, Notice, Redraw
 from askback.domain.conversation import (
     NO_TEXT,
     OFFER,
-    Edited,
+    EditedMessage,
+    EditResult,
     IncomingMessage,
     Offer,
     OfferResult,
     OutgoingMessage,
-    Reading,
     Received,
-    Revised,
     Step,
+    TextReading,
 )
-from askback.domain.decision import decided
+from askback.domain.decision import decide
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
 from askback.inbound import typed_text
-from askback.inbound.quoting import quoted
+from askback.inbound.quoting import quote_question
 from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
-from askback.manager import QuestionManager
-from askback.store.errors import StoreError
-from askback.store.offers import Offered
+from askback.manager import AccessControl
+from askback.store.offers import StoredOffer
 from askback.store.store import Store
 
 log = logging.getLogger("askback.replies")
@@ -57,9 +56,9 @@ Kind = Literal["answer", "message"]
 class TextAnswers:
     """Handles people's messages in places with open questions."""
 
-    def __init__(self, store: Store, manager: QuestionManager, typed_replies: TypedReplies = "offer") -> None:
+    def __init__(self, store: Store, access: AccessControl, typed_replies: TypedReplies = "offer") -> None:
         self._store = store
-        self._manager = manager
+        self._access = access
         self._typed: TypedReplies = typed_replies
 
     async def receive(self, heard: IncomingMessage, *, begin: bool) -> Received | None:
@@ -70,20 +69,22 @@ class TextAnswers:
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return await self._store.receive(heard, begin=begin)
         received = await self._store.receive(
-            heard, begin=begin, read=lambda asks: read(heard, asks, self._typed, self._manager.admits)
+            heard, begin=begin, read=lambda asks: classify_text(heard, asks, self._typed, self._access.admits)
         )
         if received is not None and received.answered is not None:
-            self._counted(received.answered, settled=received.settled)
+            _log_answer(received.answered)
         return received
 
-    async def edit(self, edited: Edited) -> Revised:
+    async def edit(self, edited: EditedMessage) -> EditResult:
         """Store the new version of a message. It is the answer if it fits and the message was offered as one."""
         heard = edited.heard
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return await self._store.edit(edited)
-        revised = await self._store.edit(edited, lambda asks: read(heard, asks, self._typed, self._manager.admits))
+        revised = await self._store.edit(
+            edited, lambda asks: classify_text(heard, asks, self._typed, self._access.admits)
+        )
         if revised.how == "answered" and revised.ask is not None:
-            self._counted(revised.ask, settled=revised.settled)
+            _log_answer(revised.ask)
         return revised
 
     async def choose(self, offer_id: str, by: Actor, *, use: bool) -> OfferResult:
@@ -91,43 +92,29 @@ class TextAnswers:
 
         The choice is committed when this returns. Raises `StoreBusy` if it cannot be committed within 2 s.
         """
-        ask_id, counts = "", False
-
-        def decision(offered: Offered | None, ask: Ask | None) -> tuple[OfferResult, Kind | None, tuple[Step, ...]]:
-            nonlocal ask_id, counts
-            answer, kind, steps = chosen(offered, ask, by, self._manager.admits, use=use)
-            ask_id, counts = "" if ask is None else ask.id, bool(steps)
-            return answer, kind, steps
-
-        try:
-            answer, ask, settled = await self._store.choose(offer_id, decision)
-        except StoreError as error:
-            if error.in_doubt and ask_id:
-                self._manager.doubt(ask_id)
-            raise
-        if ask is not None and counts:
-            self._counted(ask, settled=settled)
-        else:
-            self._manager.nudge()
+        answer, ask = await self._store.choose(
+            offer_id, lambda offered, ask: decide_offer(offered, ask, by, self._access.admits, use=use)
+        )
+        if ask is not None:
+            _log_answer(ask)
         return answer
 
     async def names_option(self, heard: IncomingMessage) -> bool:
         """Return True if a message that could be a command is an option of a question that its author may answer."""
         if self._typed == "off":
             return False
-        asks = await self._store.pending(heard.place)
-        mine = (ask for ask in asks if _may_answer(ask.joined_by(heard.author), heard.author, self._manager.admits))
+        asks = await self._store.list_open(heard.place)
+        mine = (
+            ask for ask in asks if _may_answer(ask.with_participant(heard.author), heard.author, self._access.admits)
+        )
         return any(typed_text.names_option(ask.interview, heard.text) for ask in mine)
 
-    def _counted(self, ask: Ask, *, settled: bool) -> None:
-        log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
-        if settled:
-            self._manager.settled((ask,))
-        else:
-            self._manager.nudge()
+
+def _log_answer(ask: Ask) -> None:
+    log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
 
 
-def read(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> Reading:
+def classify_text(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admits: Admits) -> TextReading:
     """Classify a message by the open asks of its place, oldest first. Pure; runs inside the commit.
 
     By writing it, its author becomes a participant of the thread.
@@ -140,41 +127,41 @@ def read(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedReplies, admi
     counts. The same holds for people whom the card does not name, unless it asks for a text. Among several who may
     answer, one person's message is seldom the answer.
     """
-    asks = tuple(ask.joined_by(heard.author) for ask in asks)
+    asks = tuple(ask.with_participant(heard.author) for ask in asks)
     mine = tuple(ask for ask in asks if _may_answer(ask, heard.author, admits))
     exact = [
         steps
         for ask in mine
-        if (deeds := typed_text.answer(ask.interview, heard.text))
+        if (deeds := typed_text.parse_answer(ask.interview, heard.text))
         and _is_certain(ask, heard.text)
         and isinstance(steps := _steps(ask, deeds, heard.author, admits), tuple)
     ]
     if len(exact) == 1:
-        return Reading(steps=exact[0])
+        return TextReading(steps=exact[0])
     refused = None if exact else _refused_vote(mine, heard, admits)
     if refused is not None:
-        return Reading(say=refused)
+        return TextReading(say=refused)
     waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_mean(ask, heard.author))
     named = tuple(ask for ask in waited_for if ask.policy.who.names(heard.author))
     if mode == "answer" and len(named) == 1 and named[0].messages and not exact:
         (ask,) = named
         said = _meant(ask, heard.text, heard.author, admits)
         if isinstance(said, tuple) and _is_certain(ask, heard.text):
-            return Reading(steps=said)
+            return TextReading(steps=said)
         if isinstance(said, str):
-            why = NOT_TAKEN.format(question=quoted(ask), why=said)
-            return Reading(say=_told(heard, why, f"why:{heard.dedupe_key}"))
+            why = NOT_TAKEN.format(question=quote_question(ask), why=said)
+            return TextReading(say=_told(heard, why, f"why:{heard.dedupe_key}"))
     for ask in waited_for:
         if isinstance(_meant(ask, heard.text, heard.author, admits), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
-            asked = QUESTION.format(question=quoted(ask))
+            asked = QUESTION.format(question=quote_question(ask))
             say = _told(heard, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
-            return Reading(say=say.evolve(offer=offer))
-    return Reading()
+            return TextReading(say=say.evolve(offer=offer))
+    return TextReading()
 
 
-def chosen(
-    offered: Offered | None, ask: Ask | None, by: Actor, admits: Admits, *, use: bool
+def decide_offer(
+    offered: StoredOffer | None, ask: Ask | None, by: Actor, admits: Admits, *, use: bool
 ) -> tuple[OfferResult, Kind | None, tuple[Step, ...]]:
     """Return the response to a choice on an offer, the message's kind from then on, and the steps of an answer.
 
@@ -183,7 +170,7 @@ def chosen(
     if offered is None:
         return OfferResult(over=False, notice=UNKNOWN, known=False), None, ()
     if not offered.author.is_same_person(by):
-        return OfferResult(over=False, notice=NOT_YOURS.format(name=offered.author.called)), None, ()
+        return OfferResult(over=False, notice=NOT_YOURS.format(name=offered.author.display_name)), None, ()
     if not use or offered.state == "answer":
         return OfferResult(over=True), "message", ()
     problem: str | None = None
@@ -221,7 +208,7 @@ def _is_certain(ask: Ask, text: str) -> bool:
     if ask.is_drawn or interview.form.is_single:
         return True
     others = (index for index in interview.visible if interview.phase == "reviewing" or index != interview.current)
-    return not any(typed_text.answer(_at(interview, index), text) for index in others)
+    return not any(typed_text.parse_answer(_at(interview, index), text) for index in others)
 
 
 def _at(interview: Interview, index: int) -> Interview:
@@ -230,8 +217,8 @@ def _at(interview: Interview, index: int) -> Interview:
 
 def _meant(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ...] | str:
     """Return the steps that follow if this text is the answer, or the reason it cannot be one."""
-    exact = typed_text.answer(ask.interview, text)
-    return _steps(ask, exact or typed_text.written(ask.interview, text), author, admits)
+    exact = typed_text.parse_answer(ask.interview, text)
+    return _steps(ask, exact or typed_text.parse_written_answer(ask.interview, text), author, admits)
 
 
 def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
@@ -242,7 +229,7 @@ def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> 
     now = ask
     for deed in deeds:
         action = Action(ask_id=ask.id, actor=author, at=utc_now(), turn=now.interview.turn, deed=deed)
-        after, response = decided(now, action, admits=admits)
+        after, response = decide(now, action, admits=admits)
         match response:
             case Redraw() if after is not None:
                 pass
@@ -258,11 +245,11 @@ def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> 
 def _refused_vote(mine: tuple[Ask, ...], heard: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
-        deeds = () if ask.policy.approval is None else typed_text.answer(ask.interview, heard.text)
+        deeds = () if ask.policy.approval is None else typed_text.parse_answer(ask.interview, heard.text)
         if any(isinstance(deed, Choose) for deed in deeds):
             said = _steps(ask, deeds, heard.author, admits)
             if isinstance(said, str):
-                why = NOT_TAKEN.format(question=quoted(ask), why=said)
+                why = NOT_TAKEN.format(question=quote_question(ask), why=said)
                 return _told(heard, why, f"why:{heard.dedupe_key}")
     return None
 

@@ -6,7 +6,7 @@ answer; the bot asks its author.
 
 from __future__ import annotations
 
-__all__ = ["LONGEST", "TypedReplies", "answer", "names_option", "written"]
+__all__ = ["LONGEST", "TypedReplies", "names_option", "parse_answer", "parse_written_answer"]
 
 import re
 import unicodedata
@@ -44,7 +44,7 @@ _NOT_NOW: Final = re.compile(
 )
 
 
-def answer(interview: Interview, text: str) -> tuple[Deed, ...]:
+def parse_answer(interview: Interview, text: str) -> tuple[Deed, ...]:
     """Return the deeds by which a text answers the question on the card; empty if that is unclear."""
     if len(text) > LONGEST or interview.phase == "closed":
         return ()
@@ -52,15 +52,15 @@ def answer(interview: Interview, text: str) -> tuple[Deed, ...]:
         return (Submit(),) if _plain(text) == "submit" else _postponed(text, later=True)
     question = interview.question
     if question.options:
-        names = _Names.of(question.options)
-        chosen = names.several(text) if question.multi_select else names.one(text)
+        names = _LabelIndex.of(question.options)
+        chosen = names.find_all(text) if question.multi_select else names.find(text)
         if chosen:
             return _choosing(interview, chosen)
     # If the question asks for a text, "later" may be the answer, but "not now" hardly is.
     return _postponed(text, later=bool(question.options))
 
 
-def written(interview: Interview, text: str) -> tuple[Deed, ...]:
+def parse_written_answer(interview: Interview, text: str) -> tuple[Deed, ...]:
     """Return the deeds that give the text as a written answer, even if the card offers options."""
     return (SubmitText(text=text), *_onward(interview)) if interview.phase == "asking" else ()
 
@@ -97,7 +97,7 @@ def _postponed(text: str, *, later: bool) -> tuple[Deed, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _LabelIndex:
     """Indexes of a question's options by the names that people may type."""
 
     letters: Mapping[str, tuple[int, ...]]
@@ -111,7 +111,7 @@ class _Names:
     """True if a number can mean an option's position. False if a label is a number itself."""
 
     @classmethod
-    def of(cls, options: Sequence[Option]) -> _Names:
+    def of(cls, options: Sequence[Option]) -> _LabelIndex:
         labels = tuple(_plain(option.label) for option in options)
         return cls(
             letters=_indexed([[option.label.strip()] for option in options]),
@@ -122,9 +122,9 @@ class _Names:
             counts=not any(_NUMBER.fullmatch(label) for label in labels),
         )
 
-    def several(self, text: str) -> tuple[int, ...]:
+    def find_all(self, text: str) -> tuple[int, ...]:
         """Return the options that a text names, if every part of it names one."""
-        whole = self.one(text)
+        whole = self.find(text)
         if whole:
             return whole
         folded = _folded(text)
@@ -132,12 +132,12 @@ class _Names:
         if _DIGITS.fullmatch(folded):
             listed.append(folded.split())
         for parts in listed:
-            named = [self.one(part) for part in parts if part.strip()]
+            named = [self.find(part) for part in parts if part.strip()]
             if len(named) > 1 and all(named):
                 return tuple(sorted({index for found in named for index in found}))
         return ()
 
-    def one(self, text: str) -> tuple[int, ...]:
+    def find(self, text: str) -> tuple[int, ...]:
         """Return the option that a text names. Visible names take precedence: a label, then the number in front of
         it."""
         folded, plain = _folded(text), _plain(text)

@@ -8,27 +8,26 @@ import time
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from askback.internal.bounded_cache import Recent
+from cachetools import TTLCache
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
-REMEMBERED = 5000
+MAX_KEYS = 5000
 
 
 class Throttle(Generic[KeyT]):
-    """Remember when each key was last allowed: in this process only, and for at most `most` keys."""
+    """Remember which keys were allowed in the last `seconds`: in this process only, and at most `most` of them."""
 
-    def __init__(self, seconds: float, most: int = REMEMBERED) -> None:
-        self._seconds = seconds
-        self._last: Recent[KeyT, float] = Recent(most)
+    def __init__(self, seconds: float, most: int = MAX_KEYS) -> None:
+        self._allowed: TTLCache[KeyT, None] = TTLCache(most, seconds, time.monotonic)
 
     def is_recent(self, key: KeyT) -> bool:
         """Return True if the key was allowed less than `seconds` ago."""
-        return key in self._last and time.monotonic() - self._last[key] < self._seconds
+        return key in self._allowed
 
-    def allows(self, key: KeyT) -> bool:
+    def try_allow(self, key: KeyT) -> bool:
         """Allow the key and return True, unless it was allowed less than `seconds` ago."""
-        if self.is_recent(key):
+        if key in self._allowed:
             return False
-        self._last[key] = time.monotonic()
+        self._allowed[key] = None
         return True

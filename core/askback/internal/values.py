@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PersonText", "Value", "whole"]
+__all__ = ["PersonText", "Value", "repair_surrogates"]
 
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -40,7 +40,7 @@ else:
         pass
 
 
-def whole(text: str) -> str:
+def repair_surrogates(text: str) -> str:
     """Return the text with surrogate halves joined to pairs; replace a single half by U+FFFD.
 
     Programs that cut UTF-16 in the middle of an emoji send such halves. No database and no JSON accepts them.
@@ -59,7 +59,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _mended(value: object) -> object:
-    return whole(value) if isinstance(value, str) else value
+    return repair_surrogates(value) if isinstance(value, str) else value
 
 
 LONGEST = 1 << 31

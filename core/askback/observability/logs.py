@@ -9,7 +9,6 @@ from __future__ import annotations
 __all__ = ["FORMATS", "catch_crashes", "configure_logging"]
 
 import asyncio
-import json
 import logging
 import re
 import sqlite3
@@ -22,23 +21,26 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
 from types import TracebackType
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from opentelemetry import trace
 
 from askback.errors import AskbackError, InvalidValue, ModelError, PersonError
-from askback.observability.repeats import Repeats
+from askback.observability.repeats import RepeatFilter
 from askback.store.errors import StoreError
-from askback.store.outage_log import is_away
-from askback.text.redaction import redacted
+from askback.store.outage_log import is_outage_logged
+from askback.text.redaction import redact
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor
 
 log = logging.getLogger("askback.logs")
 
 FORMATS = ("text", "json")
-WITHHELD = "(its text is shown at DEBUG only)"
+WITHHELD_TEXT = "(its text is shown at DEBUG only)"
 LONGEST = 20_000
 """Maximum characters shown of one text."""
-READ = 4 * LONGEST
+MAX_SCANNED_LENGTH = 4 * LONGEST
 """Maximum characters of a text that are searched for secrets."""
 LONGEST_SECRET = 5000
 DEEPEST = 20
@@ -49,25 +51,33 @@ _WORDS_OF_CODE = (OSError, sqlite3.Error, AttributeError, NameError, ImportError
 """Errors that name parts of the program or the machine, never a person's text."""
 _QUOTING = (InvalidValue, ModelError, PersonError)
 """askback's own errors whose text may quote the model or a person."""
-_PLAIN = re.compile(r"""[^\s"'=\\]+""")
 _PAYLOAD = re.compile(r"[{\[].*|\b(?:exception|result)=.*", re.DOTALL)
 
 
-class _Line(logging.Formatter):
-    """The base of all formats: it decides which parts of a record may be shown."""
+class _Shown:
+    """The first processor of all formats: it decides which parts of a record may be shown."""
 
     def __init__(self, *, texts: bool) -> None:
-        super().__init__()
         self._texts = texts
         """True if people's texts may be shown."""
 
-    def _sentence(self, record: logging.LogRecord) -> str:
-        message = record.getMessage().rstrip()
-        error = record.exc_info[1] if record.exc_info else None
+    def __call__(self, logger: object, method: str, event: EventDict) -> EventDict:
+        del logger, method
+        record: logging.LogRecord = event["_record"]
+        error: BaseException | None = event["exc_info"][1] if "exc_info" in event else None
+        return {
+            "_record": record,
+            "message": self._sentence(record, str(event["event"]), error),
+            "exception": self._error(error, event.get("stack_info")),
+            "fields": self._fields(record),
+        }
+
+    def _sentence(self, record: logging.LogRecord, message: str, error: BaseException | None) -> str:
+        message = message.rstrip()
         if not self._texts and not _is_ours(record):
             # Libraries put payloads and the texts of errors into their messages.
             if error is not None and str(error) and not _may_be_shown(error):
-                message = message.replace(str(error), WITHHELD)
+                message = message.replace(str(error), WITHHELD_TEXT)
             message = _PAYLOAD.sub("…", message)
         return _safe(message)
 
@@ -80,17 +90,16 @@ class _Line(logging.Formatter):
             fields["logger"] = record.name
         return {key: _shown(value) for key, value in fields.items()}
 
-    def _error(self, record: logging.LogRecord) -> str:
+    def _error(self, error: BaseException | None, stack: str | None) -> str:
         """Return the traceback, similar to Python's own format."""
         lines: list[str] = []
-        error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, StoreError) and not self._texts:
             # The error's text is enough: the message says where it was caught, and the database is where it came from.
             lines.append(self._words(error))
         elif error is not None:
             lines += self._chain(error, set())
-        if record.stack_info:
-            lines += record.stack_info.splitlines()
+        if stack:
+            lines += stack.splitlines()
         return _safe("\n".join(lines))
 
     def _chain(self, error: BaseException, seen: set[int]) -> list[str]:
@@ -117,55 +126,67 @@ class _Line(logging.Formatter):
         if not words:
             return name
         # Escape the text: a line inside an error must not look like a line of the traceback or of the log.
-        return f"{name}: {_harmless(words) if self._texts or _may_be_shown(error) else WITHHELD}"
+        return f"{name}: {_harmless(words) if self._texts or _may_be_shown(error) else WITHHELD_TEXT}"
 
 
-class _Sentences(_Line):
-    """A sentence for people, then the fields for machines, then an indented traceback."""
+def _formatter(*, texts: bool, form: str) -> logging.Formatter:
+    # Most commands log nothing, and importing it would slow each of them down.
+    from structlog.processors import JSONRenderer, LogfmtRenderer
+    from structlog.stdlib import ProcessorFormatter
 
-    def format(self, record: logging.LogRecord) -> str:
+    rendered = LogfmtRenderer(bool_as_flag=False)
+
+    def line(logger: object, method: str, event: EventDict) -> str:
+        """Return a sentence for people, then the fields for machines, then an indented traceback."""
+        record: logging.LogRecord = event["_record"]
         moment = datetime.fromtimestamp(record.created).astimezone()
         time = f"{moment:%Y-%m-%d %H:%M:%S},{int(record.msecs):03d}"
-        fields = " ".join(f"{_harmless(key)}={_value(value)}" for key, value in self._fields(record).items())
-        line = f"{time} {record.levelname:<7} {_harmless(self._sentence(record))}{'  ' if fields else ''}{fields}"
-        return "\n".join([line, *(f"    {_harmless(one)}" for one in self._error(record).splitlines())])
+        fields = rendered(
+            logger, method, {_harmless(key).replace(" ", "_"): one for key, one in event["fields"].items()}
+        )
+        sentence = _harmless(f"{event['message']}{'  ' if fields else ''}{fields}")
+        error = (f"    {_harmless(one)}" for one in event["exception"].splitlines())
+        return "\n".join([f"{time} {record.levelname:<7} {sentence}", *error])
+
+    # ASCII output, so that no reader sees a line end in it.
+    last: list[Processor] = [_as_object, JSONRenderer()] if form == "json" else [line]
+    return ProcessorFormatter(processors=[_Shown(texts=texts), *last])
 
 
-class _Objects(_Line):
-    """One JSON object a line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        shown: dict[str, object] = {
-            "time": moment.replace("+00:00", "Z"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": self._sentence(record),
-        }
-        if error := self._error(record):
-            shown["exception"] = error
-        # The standard keys win over fields of the same name. ASCII output, so that no reader sees a line end in it.
-        return json.dumps({**shown, **{key: one for key, one in self._fields(record).items() if key not in shown}})
+def _as_object(logger: object, method: str, event: EventDict) -> EventDict:
+    """Return the parts of a record under their keys in JSON."""
+    del logger, method
+    record: logging.LogRecord = event["_record"]
+    moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    shown: EventDict = {
+        "time": moment.replace("+00:00", "Z"),
+        "level": record.levelname,
+        "logger": record.name,
+        "message": event["message"],
+    }
+    if event["exception"]:
+        shown["exception"] = event["exception"]
+    return {**shown, **event["fields"], **shown}  # the standard keys win over fields of the same name
 
 
 class _Output(logging.Handler):
     """Write to the current `sys.stderr`."""
 
-    def __init__(self, repeats: Repeats | None) -> None:
+    def __init__(self, repeats: RepeatFilter | None) -> None:
         """`repeats` leaves out records that repeat others. None means that nothing is left out."""
         super().__init__()
         self._repeats = repeats
 
     def emit(self, record: logging.LogRecord) -> None:
         now = time.monotonic()
-        for ended in () if self._repeats is None else self._repeats.ended(now):
+        for ended in () if self._repeats is None else self._repeats.pop_ended(now):
             self._emit(ended)
-        if self._repeats is None or self._repeats.shows(record, now):
+        if self._repeats is None or self._repeats.should_show(record, now):
             self._emit(record)
 
     def close(self) -> None:
         """Log at the end the number of records that were left out."""
-        for ended in () if self._repeats is None else self._repeats.ended(float("inf")):
+        for ended in () if self._repeats is None else self._repeats.pop_ended(float("inf")):
             self._emit(ended)
         super().close()
 
@@ -190,7 +211,7 @@ def _write(line: str) -> None:
         sys.stderr.flush()
 
 
-def configure_logging(level: str, form: str = "text") -> None:
+def configure_logging(level: str, log_format: str = "text") -> None:
     """Log to standard error in one of `FORMATS`: askback's records from `level` on, and the warnings of libraries.
 
     At DEBUG, all records of libraries are shown, and repeated records are not left out. Python's warnings are logged
@@ -198,7 +219,7 @@ def configure_logging(level: str, form: str = "text") -> None:
     """
     texts = level == "DEBUG"
     root = logging.getLogger()
-    root.handlers = [_handler(texts=texts, form=form)]
+    root.handlers = [_handler(texts=texts, form=log_format)]
     root.setLevel(logging.DEBUG if texts else max(logging.WARNING, logging.getLevelNamesMapping()[level]))
     logging.getLogger("askback").setLevel(level)
     logging.captureWarnings(True)
@@ -216,7 +237,7 @@ def catch_crashes() -> None:
 
 def _follows_outage(record: logging.LogRecord) -> bool:
     """Return True if a record only repeats that the database is down: everything that needs it fails meanwhile."""
-    if not is_away() or record.levelno >= logging.CRITICAL or not _is_ours(record):
+    if not is_outage_logged() or record.levelno >= logging.CRITICAL or not _is_ours(record):
         return False
     error = record.exc_info[1] if record.exc_info else None
     told = record.args if isinstance(record.args, tuple) else ()
@@ -224,10 +245,10 @@ def _follows_outage(record: logging.LogRecord) -> bool:
 
 
 def _handler(*, texts: bool, form: str) -> logging.Handler:
-    handler = _Output(None if texts else Repeats())
+    handler = _Output(None if texts else RepeatFilter())
     if not texts:
         handler.addFilter(lambda record: not _follows_outage(record))
-    handler.setFormatter(_Objects(texts=texts) if form == "json" else _Sentences(texts=texts))
+    handler.setFormatter(_formatter(texts=texts, form=form))
     return handler
 
 
@@ -282,8 +303,8 @@ def _shown(value: object) -> object:
 
 def _safe(text: str) -> str:
     """Return the text without secrets, and cut to a maximum length."""
-    shown = redacted(text[:READ])
-    if len(text) > READ:
+    shown = redact(text[:MAX_SCANNED_LENGTH])
+    if len(text) > MAX_SCANNED_LENGTH:
         # The end of the cut text may be half of a secret, which is not recognised.
         shown = shown[:-LONGEST_SECRET]
     elif len(shown) <= LONGEST:
@@ -303,12 +324,3 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 def _escaped(one: str) -> str:
     return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(one) or f"\\u{ord(one):04x}"
-
-
-def _value(value: object) -> str:
-    """Return a field's value as text: bare if it is one word, otherwise in quotes."""
-    text = str(value)
-    if _PLAIN.fullmatch(text):
-        return _harmless(text)
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{_harmless(quoted)}"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Repeats"]
+__all__ = ["RepeatFilter"]
 
 import logging
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class _Period:
     last: logging.LogRecord | None = None
 
 
-class Repeats:
+class RepeatFilter:
     """Count warnings and errors by their place in the code and by the type of their error.
 
     The text does not count: it can contain a stranger's input, and differ each time.
@@ -31,7 +31,7 @@ class Repeats:
     def __init__(self) -> None:
         self._periods: dict[_Place, _Period] = {}
 
-    def shows(self, record: logging.LogRecord, now: float) -> bool:
+    def should_show(self, record: logging.LogRecord, now: float) -> bool:
         """Return True if a record is shown. The last one shown in a period gets a field that announces the omission."""
         if record.levelno < logging.WARNING:
             return True
@@ -50,7 +50,7 @@ class Repeats:
             record.more_like_this = f"left out for {max(period.end - now, 0):.0f} s"
         return True
 
-    def ended(self, now: float) -> list[logging.LogRecord]:
+    def pop_ended(self, now: float) -> list[logging.LogRecord]:
         """Return the last record of each place whose period has ended with omissions; a field has their number."""
         over = [place for place, period in self._periods.items() if period.end <= now]
         told: list[logging.LogRecord] = []

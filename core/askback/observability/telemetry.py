@@ -8,8 +8,19 @@ row, and later events join the trace through that.
 from __future__ import annotations
 
 __all__ = [
-    "Hearing", "ModelCall", "acked", "asked", "calling_model", "clicked", "counting_open_asks", "delivered",
-    "delivering", "settled", "taking_turn", "told_result", "use",
+    "MessageSpan",
+    "ModelCallSpan",
+    "observe_open_asks",
+    "record_ack",
+    "record_delivery",
+    "record_settled",
+    "record_tool_result",
+    "set_providers",
+    "start_ask_trace",
+    "trace_click",
+    "trace_delivery",
+    "trace_model_call",
+    "trace_turn",
 ]  # fmt: skip
 
 import asyncio
@@ -35,7 +46,7 @@ Attributes: TypeAlias = dict[str, str | int | float | bool]
 Count: TypeAlias = Callable[[], Awaitable[int]]
 
 NAME = "askback"
-COUNT_SECONDS = 5.0
+COUNT_TIMEOUT_SECONDS = 5.0
 """Seconds that an export waits for the database."""
 _PEOPLE = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0, 604800.0, 2592000.0)
 """People take from seconds to weeks."""
@@ -85,7 +96,7 @@ class _Instruments:
         self.turns = meter.create_counter("askback.turns", unit="{turn}", description="Turns of the agent.")
 
 
-def use(
+def set_providers(
     tracer_provider: trace.TracerProvider | None = None, meter_provider: metrics.MeterProvider | None = None
 ) -> None:
     """Report to these providers from now on. Without one, report to OpenTelemetry's global provider, once it is set."""
@@ -98,7 +109,7 @@ def use(
 # Messages, turns, the model
 
 
-class Hearing:
+class MessageSpan:
     """The span of a received message. It is reported only if `end` is called."""
 
     def __init__(self, platform: str) -> None:
@@ -118,7 +129,7 @@ class Hearing:
 
 
 @contextmanager
-def taking_turn(belongs_to: str | None, answers: Iterable[str | None], *, resumed: bool) -> Generator[None]:
+def trace_turn(belongs_to: str | None, answers: Iterable[str | None], *, resumed: bool) -> Generator[None]:
     """Trace a turn of the agent, which follows from the `answers` to questions, if there were any."""
     first, *more = [one for one in answers if one is not None] or [belongs_to]
     attributes: Attributes = {"askback.turn.resumed": resumed}
@@ -127,7 +138,7 @@ def taking_turn(belongs_to: str | None, answers: Iterable[str | None], *, resume
         yield
 
 
-class ModelCall:
+class ModelCallSpan:
     """Records the result of one model call."""
 
     def __init__(self, span: Span, attributes: Attributes) -> None:
@@ -135,7 +146,7 @@ class ModelCall:
         self._attributes = attributes
         self._began = time.monotonic()
 
-    def said(self, stop_reason: str, *, read: int, cached: int, written: int) -> None:
+    def record_result(self, stop_reason: str, *, read: int, cached: int, written: int) -> None:
         """Record the answer, with the number of tokens read, read from the cache, and written."""
         self._span.set_attribute("askback.model.result", stop_reason)
         for direction, count in (("input", read), ("cache", cached), ("output", written)):
@@ -143,7 +154,7 @@ class ModelCall:
             _to.model_tokens.add(count, {**self._attributes, "direction": direction})
         self._took({**self._attributes, "result": stop_reason})
 
-    def failed(self, error: BaseException) -> None:
+    def record_error(self, error: BaseException) -> None:
         """Record that the call failed."""
         _failed(self._span, error)
         self._took({**self._attributes, "result": "error"})
@@ -153,14 +164,14 @@ class ModelCall:
 
 
 @contextmanager
-def calling_model(model: str) -> Generator[ModelCall]:
+def trace_model_call(model: str) -> Generator[ModelCallSpan]:
     """Trace a call of the model. The anthropic package adds its own span for the request below it."""
     attributes: Attributes = {"gen_ai.request.model": model}
     with _span("askback.model", SpanKind.INTERNAL, None, attributes) as span:
-        yield ModelCall(span, attributes)
+        yield ModelCallSpan(span, attributes)
 
 
-def told_result(tool: str, status: str, question: str | None) -> None:
+def record_tool_result(tool: str, status: str, question: str | None) -> None:
     """Record that an askback tool gave the model the answer to a question of this trace."""
     attributes: Attributes = {"gen_ai.tool.name": tool, "askback.ask.status": status}
     _begin("askback.tool_result", SpanKind.INTERNAL, None, attributes, links=[question]).end()
@@ -169,7 +180,7 @@ def told_result(tool: str, status: str, question: str | None) -> None:
 # Questions
 
 
-def asked(platform: str) -> str | None:
+def start_ask_trace(platform: str) -> str | None:
     """Begin the trace of a question, and return its traceparent; None if nothing is traced."""
     span = _begin("askback.ask", SpanKind.PRODUCER, None, {"askback.platform": platform})
     span.end()
@@ -177,19 +188,19 @@ def asked(platform: str) -> str | None:
 
 
 @contextmanager
-def clicked(question: str | None, platform: str, deed: str, since: datetime) -> Generator[None]:
+def trace_click(question: str | None, platform: str, operation: str, received_at: datetime) -> Generator[None]:
     """Trace the consequences of a click on this question. `since` is the time at which the click arrived."""
-    attributes: Attributes = {"askback.platform": platform, "askback.deed": deed}
-    with _span("askback.click", SpanKind.SERVER, question, attributes, at=_nanos(since)):
+    attributes: Attributes = {"askback.platform": platform, "askback.deed": operation}
+    with _span("askback.click", SpanKind.SERVER, question, attributes, at=_nanos(received_at)):
         yield
 
 
-def acked(platform: str, kind: str, began: float) -> None:
+def record_ack(platform: str, kind: str, received_at: float) -> None:
     """Record that a click received at this `time.monotonic()` was acknowledged."""
-    _to.ack_duration.record(time.monotonic() - began, {"platform": platform, "kind": kind})
+    _to.ack_duration.record(time.monotonic() - received_at, {"platform": platform, "kind": kind})
 
 
-def settled(question: str | None, status: str, asked_at: datetime, settled_at: datetime) -> None:
+def record_settled(question: str | None, status: str, asked_at: datetime, settled_at: datetime) -> None:
     """Record that a question was settled. Its span is written only now: none stays open while people think."""
     _to.ask_duration.record(max((settled_at - asked_at).total_seconds(), 0.0), {"status": status})
     if question is None:
@@ -205,19 +216,19 @@ def settled(question: str | None, status: str, asked_at: datetime, settled_at: d
 
 
 @contextmanager
-def delivering(belongs_to: str | None, platform: str) -> Generator[None]:
+def trace_delivery(belongs_to: str | None, platform: str) -> Generator[None]:
     """Trace the delivery of a card."""
     with _span("askback.deliver", SpanKind.CLIENT, belongs_to, {"askback.platform": platform}):
         yield
 
 
-def delivered(kind: str, due_at: datetime, now: datetime) -> None:
+def record_delivery(kind: str, due_at: datetime, now: datetime) -> None:
     """Record the delay of a delivery that was due at `due_at`."""
     _to.outbox_lag.record(max((now - due_at).total_seconds(), 0.0), {"kind": kind})
 
 
 @contextmanager
-def counting_open_asks(count: Count) -> Generator[None]:
+def observe_open_asks(count: Count) -> Generator[None]:
     """Count the open questions at every export until the block ends, so the number is right after any restart."""
     _counts.append(count)
     try:
@@ -242,7 +253,7 @@ def _open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Observation
 
 
 async def _sum(counts: Sequence[Count]) -> int:
-    async with asyncio.timeout(COUNT_SECONDS):
+    async with asyncio.timeout(COUNT_TIMEOUT_SECONDS):
         return sum([await count() for count in counts])
 
 
@@ -318,4 +329,4 @@ def _nanos(moment: datetime) -> int:
 
 
 _to: _Instruments
-use()
+set_providers()

@@ -1,21 +1,24 @@
-"""The interface of bots. Each package registers one under the entry points `askback.bots`."""
+"""The interface of bots. Each package registers a `BotFactory` under the entry points `askback.bots`."""
 
 from __future__ import annotations
 
 __all__ = [
     "Bot",
+    "BotFactory",
+    "BotOptions",
     "BotServices",
-    "ChooseOffer",
+    "BotSetup",
     "Connection",
     "EditHandler",
-    "Hear",
     "Invitation",
+    "MessageHandler",
     "NotInstalled",
-    "Stop",
-    "bot_named",
-    "bot_names",
-    "bots",
-    "configured_bots",
+    "OfferHandler",
+    "StopHandler",
+    "get_bot",
+    "list_bot_names",
+    "load_bots",
+    "load_configured_bots",
 ]  # fmt: skip
 
 import logging
@@ -30,12 +33,20 @@ from pydantic import JsonValue
 
 from askback.domain.access import Access
 from askback.domain.card import Card
-from askback.domain.conversation import Deleted, Edited, IncomingMessage, NotStopped, OfferResult, Taken
+from askback.domain.conversation import (
+    DeletedMessages,
+    EditedMessage,
+    IncomingMessage,
+    MessageResult,
+    OfferResult,
+    StopRefusal,
+)
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
 from askback.ports.directory import Directory
 from askback.ports.findings import Finding, Scene
-from askback.ports.platform import Platform
+from askback.ports.membership import Membership
+from askback.ports.platform import HistoryReader, Platform
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -47,39 +58,39 @@ log = logging.getLogger("askback.bots")
 GROUP = "askback.bots"
 
 
-class Hear(Protocol):
+class MessageHandler(Protocol):
     """Takes a message from a person; see `MessageRouter.hear`."""
 
-    def __call__(self, heard: IncomingMessage, *, begin: bool) -> Awaitable[Taken]: ...
+    def __call__(self, heard: IncomingMessage, *, begin: bool) -> Awaitable[MessageResult]: ...
 
 
-class Stop(Protocol):
+class StopHandler(Protocol):
     """Stops the agent's turn, its tools and its questions in a place; see `MessageRouter.stop`."""
 
-    def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[NotStopped | None]: ...
+    def __call__(self, place: Place, by: Actor, *, key: str) -> Awaitable[StopRefusal | None]: ...
 
 
 class EditHandler(Protocol):
     """Takes edits and deletions of people's messages; see `EditRouter`."""
 
-    def is_kept(self, key: str) -> Awaitable[bool]:
+    def is_stored(self, key: str) -> Awaitable[bool]:
         """Return True if an edit of the message with that key can change anything."""
         ...
 
-    def talks_in(self, place: Place) -> Awaitable[bool]:
+    def has_conversation(self, place: Place) -> Awaitable[bool]:
         """Return True if an agent talks in a place, so that people's messages there are kept."""
         ...
 
-    def edited(self, edited: Edited) -> Awaitable[Taken]:
+    def handle_edit(self, edited: EditedMessage) -> Awaitable[MessageResult]:
         """Take an edit. It is stored when this returns."""
         ...
 
-    def deleted(self, deleted: Deleted) -> Awaitable[None]:
+    def handle_deletion(self, deleted: DeletedMessages) -> Awaitable[None]:
         """Take a deletion. Its consequences are stored when this returns."""
         ...
 
 
-class ChooseOffer(Protocol):
+class OfferHandler(Protocol):
     """Takes the choice of any person on an offer; see `TextAnswers.choose`."""
 
     def __call__(self, offer_id: str, by: Actor, *, use: bool) -> Awaitable[OfferResult]: ...
@@ -90,9 +101,9 @@ class BotServices:
     """The functions and objects that a bot may call."""
 
     manager: QuestionManager
-    hear: Hear
-    stop: Stop
-    choose: ChooseOffer
+    hear: MessageHandler
+    stop: StopHandler
+    choose: OfferHandler
     changes: EditHandler
     missed: Callable[[], None]
     """Call this when the bot listens again after a time in which it may have missed deletions."""
@@ -105,6 +116,12 @@ class Connection(Protocol):
 
     @property
     def platform(self) -> Platform: ...
+
+    @property
+    def history(self) -> HistoryReader: ...
+
+    @property
+    def membership(self) -> Membership: ...
 
     @property
     def access(self) -> Access:
@@ -133,42 +150,15 @@ class Invitation:
     """Further steps, in words for the person who opens the address."""
 
 
-class Bot(Protocol):
-    """One platform's bot."""
+class BotSetup(Protocol):
+    """Helps an operator to create a bot on its platform, to let it in, and to see if all is well."""
 
-    @property
-    def name(self) -> str:
-        """The platform's name in places and actors, and the command that runs the bot."""
-        ...
-
-    def check(self) -> None:
-        """Read the bot's own settings. Raises `OperatorError` with one line for each that is missing or wrong."""
-        ...
-
-    def is_configured(self) -> bool:
-        """Return True if a token for its platform is set."""
-        ...
-
-    def over_http(self, address: str) -> Bot:
-        """Return the same bot, which receives events over signed HTTP at this address instead of a socket.
-
-        Raises `OperatorError` if its platform does not support that.
-        """
-        ...
-
-    def of_shard(self, shard: str) -> Bot:
-        """Return the same bot for one shard of the events, such as `0/2`; other processes receive the other shards.
-
-        Raises `OperatorError` if the text is not a shard, or the platform has none.
-        """
+    def manifest(self) -> str:
+        """Return the JSON manifest with which the bot is created or configured on its platform."""
         ...
 
     async def invite(self) -> Invitation:
         """Return the address at which a person adds the bot. Raises `OperatorError`."""
-        ...
-
-    def manifest(self) -> str:
-        """Return the JSON manifest with which the bot is created or configured on its platform."""
         ...
 
     async def examine(self, scene: Scene) -> Sequence[Finding]:
@@ -178,7 +168,33 @@ class Bot(Protocol):
         """
         ...
 
-    def connect(self, doors: BotServices) -> AbstractAsyncContextManager[Connection]:
+    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
+        """Return the messages that the bot would post for a card."""
+        ...
+
+
+class Bot(Protocol):
+    """One platform's bot."""
+
+    @property
+    def name(self) -> str:
+        """The platform's name in places and actors, and the command that runs the bot."""
+        ...
+
+    @property
+    def setup(self) -> BotSetup:
+        """The part that helps an operator to set the bot up."""
+        ...
+
+    def is_configured(self) -> bool:
+        """Return True if a token for its platform is set."""
+        ...
+
+    def check(self) -> None:
+        """Read the bot's own settings. Raises `OperatorError` with one line for each that is missing or wrong."""
+        ...
+
+    def connect(self, services: BotServices) -> AbstractAsyncContextManager[Connection]:
         """Connect with the bot's own settings. Raises `OperatorError` if they are missing or wrong."""
         ...
 
@@ -189,8 +205,22 @@ class Bot(Protocol):
         """
         ...
 
-    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
-        """Return the messages that it would post for a card."""
+
+@dataclass(frozen=True, slots=True)
+class BotOptions:
+    """The ways for a bot to receive events. They override its settings; None keeps the setting."""
+
+    http: str | None = None
+    """The address at which the bot receives events over signed HTTP instead of a socket, such as `127.0.0.1:3000`."""
+    shard: str | None = None
+    """The shard of the events that the bot receives, such as `0/2`. Other processes receive the other shards."""
+
+
+class BotFactory(Protocol):
+    """Creates a platform's bot."""
+
+    def __call__(self, options: BotOptions) -> Bot:
+        """Return the bot. Raises `OperatorError` if an option is wrong, or the platform does not support it."""
         ...
 
 
@@ -198,19 +228,50 @@ class NotInstalled(OperatorError):
     """The libraries of a bot are not installed, because its extra was left out."""
 
 
-def bots() -> dict[str, Bot]:
+def get_bot(name: str, options: BotOptions | None = None) -> Bot:
+    """Return the bot for a platform, by default as its settings describe it.
+
+    Raises an `OperatorError` that says how to install it, or which option it does not support.
+    """
+    for entry in entry_points(group=GROUP, name=name):
+        return _load(entry, options or BotOptions())
+    known = ", ".join(sorted(list_bot_names()))
+    raise OperatorError(f"There is no bot for {name!r}; there are: {known}.")
+
+
+def list_bot_names() -> list[str]:
+    """Return the names of all known bots, without loading their libraries."""
+    return [entry.name for entry in entry_points(group=GROUP)]
+
+
+def load_bots() -> dict[str, Bot]:
     """Return every bot whose libraries are installed, by name. Raises `OperatorError` if one is broken."""
-    found, _ = _all()
+    found, _ = _load_all()
     return found
 
 
-def _all() -> tuple[dict[str, Bot], list[NotInstalled]]:
+def load_configured_bots() -> list[Bot]:
+    """Return the bots whose platforms have a token. Raises `OperatorError` if none has."""
+    found, lacking = _load_all()
+    for error in lacking:
+        log.warning("%s Without that, it does not run.", error, extra={"action": "bot_not_installed"})
+    chosen = [bot for bot in found.values() if bot.is_configured()]
+    if not chosen:
+        raise OperatorError(
+            "No platform has a token. Set those of one at least; what is missing is said by "
+            + " and ".join(f"`askback {name}`" for name in sorted(found))
+            + "."
+        )
+    return chosen
+
+
+def _load_all() -> tuple[dict[str, Bot], list[NotInstalled]]:
     """Return the bots by name, and an error for each whose libraries are not installed."""
     found: dict[str, Bot] = {}
     lacking: list[NotInstalled] = []
     for entry in entry_points(group=GROUP):
         try:
-            bot = _load(entry)
+            bot = _load(entry, BotOptions())
         except NotInstalled as error:
             lacking.append(error)
         else:
@@ -218,24 +279,28 @@ def _all() -> tuple[dict[str, Bot], list[NotInstalled]]:
     return found, lacking
 
 
-def _load(entry: EntryPoint) -> Bot:
-    """Import a bot. Raises `NotInstalled` if its extra is missing, and `OperatorError` if any other import fails."""
+def _load(entry: EntryPoint, options: BotOptions) -> Bot:
+    """Import and create a bot.
+
+    Raises `NotInstalled` if its extra is missing, and `OperatorError` if any other import fails.
+    """
     try:
-        return cast("Bot", entry.load())
+        create = cast("BotFactory", entry.load())
     except ImportError as error:
-        if missing := _missing(entry):
-            distribution = "askback" if entry.dist is None else entry.dist.name
+        if missing := _find_missing(entry):
+            package = "askback" if entry.dist is None else entry.dist.name
             raise NotInstalled(
                 f"The bot for {entry.name} needs {' and '.join(missing)}: install it with "
-                f"pip install '{distribution}[{entry.name}]'."
+                f"pip install '{package}[{entry.name}]'."
             ) from None
         raise OperatorError(
             f"The bot for {entry.name} is installed, but cannot be imported ({type(error).__name__}: {error}). "
             "Install it again, or uninstall it."
         ) from error
+    return create(options)
 
 
-def _missing(entry: EntryPoint) -> list[str]:
+def _find_missing(entry: EntryPoint) -> list[str]:
     """Return the distributions that the bot's own extra asks for and that are not installed."""
     missing: list[str] = []
     for requirement in (entry.dist and entry.dist.requires) or ():
@@ -249,31 +314,3 @@ def _missing(entry: EntryPoint) -> list[str]:
         except PackageNotFoundError:
             missing.append(wanted[0])
     return missing
-
-
-def bot_names() -> list[str]:
-    """Return the names of all known bots, without loading their libraries."""
-    return [entry.name for entry in entry_points(group=GROUP)]
-
-
-def configured_bots() -> list[Bot]:
-    """Return the bots whose platforms have a token. Raises `OperatorError` if none has."""
-    found, lacking = _all()
-    for error in lacking:
-        log.warning("%s Without that, it does not run.", error, extra={"action": "bot_not_installed"})
-    chosen = [bot for bot in found.values() if bot.is_configured()]
-    if not chosen:
-        raise OperatorError(
-            "No platform has a token. Set those of one at least; what is missing is said by "
-            + " and ".join(f"`askback {name}`" for name in sorted(found))
-            + "."
-        )
-    return chosen
-
-
-def bot_named(name: str) -> Bot:
-    """Return the bot for a platform. Raises an `OperatorError` that says how to install it."""
-    for entry in entry_points(group=GROUP, name=name):
-        return _load(entry)
-    known = ", ".join(sorted(entry.name for entry in entry_points(group=GROUP)))
-    raise OperatorError(f"There is no bot for {name!r}; there are: {known}.")

@@ -13,7 +13,7 @@ from pydantic import Field
 from askback.domain.identity import Actor, Id, Place
 from askback.errors import OperatorError
 from askback.internal.values import Value
-from askback.text.terminal import harmless
+from askback.text.terminal import to_terminal_text
 
 ANYONE = "anyone"
 """The name for everyone who sees the question."""
@@ -75,14 +75,14 @@ def unknown(what: str, name: str, known: Iterable[str], advice: str = "") -> Unk
     by_plain = {plain(one): one for one in known}
     near = [by_plain[one] for one in get_close_matches(plain(name), by_plain, n=SHOWN, cutoff=0.6)]
     meant = f" Did you mean {_listed(near)}?" if near else ""
-    return UnknownName(f"There is no {what} {harmless(name)!r} that I can see.{meant}{advice and ' '}{advice}")
+    return UnknownName(f"There is no {what} {to_terminal_text(name)!r} that I can see.{meant}{advice and ' '}{advice}")
 
 
 def ambiguous(what: str, name: str, those: Iterable[str]) -> UnknownName:
     """Return the error for a name that several have. `those` are the names to write instead."""
-    return UnknownName(f"There is more than one {what} {harmless(name)!r}: write {_listed(list(those))}.")
+    return UnknownName(f"There is more than one {what} {to_terminal_text(name)!r}: write {_listed(list(those))}.")
 
 
 def _listed(names: list[str]) -> str:
-    shown = [harmless(name) for name in names[:SHOWN]]
+    shown = [to_terminal_text(name) for name in names[:SHOWN]]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

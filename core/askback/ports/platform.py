@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["DeliveryError", "MessageNotFound", "Messages", "Mood", "Platform", "RetryableError", "TextStream"]
+__all__ = [
+    "AgentStatus",
+    "DeliveryError",
+    "HistoryReader",
+    "MessageNotFound",
+    "Messages",
+    "Platform",
+    "Remainder",
+    "RetryableError",
+    "TextStream",
+]
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
@@ -16,8 +25,11 @@ from askback.errors import AskbackError, OperatorError
 Messages: TypeAlias = tuple[MessageRef, ...]
 """The messages of a card or text: the live message first, then its continuations."""
 
-Mood: TypeAlias = Literal["working", "waiting", "idle"]
+AgentStatus: TypeAlias = Literal["working", "waiting", "idle"]
 """The agent's state in a place: it writes or thinks, waits for people's answers, or does nothing."""
+
+Remainder: TypeAlias = Literal["text", "stream", "nothing"]
+"""The part of an abandoned text that stays: its text, an open stream that `find_posted` returns, or nothing."""
 
 
 class DeliveryError(OperatorError):
@@ -31,10 +43,12 @@ class MessageNotFound(AskbackError):
 class RetryableError(AskbackError):
     """A temporary error of the platform."""
 
-    def __init__(self, message: str, seconds: float | None = None) -> None:
+    def __init__(self, message: str, seconds: float | None = None, *, in_doubt: bool = False) -> None:
         super().__init__(message)
         self.seconds = seconds
         """Retry-After in seconds, if given."""
+        self.in_doubt = in_doubt
+        """True if the platform may have executed the call."""
 
 
 class TextStream(Protocol):
@@ -48,8 +62,12 @@ class TextStream(Protocol):
         """Post the whole text. Raises `DeliveryError`, `MessageNotFound` or `RetryableError`."""
         ...
 
-    async def abandon(self) -> None:
-        """Stop the text here, and leave the posted part as it is."""
+    async def abandon(self, keep: Remainder = "text") -> None:
+        """Write no more of the text.
+
+        "stream" leaves it open for `find_posted`. "nothing" deletes it, unless another process has finished its text
+        in it.
+        """
         ...
 
     @property
@@ -71,26 +89,33 @@ class Platform(Protocol):
         """Post the card of an ask, or change the messages that it has."""
         ...
 
-    async def say(self, place: Place, say: OutgoingMessage) -> Messages:
+    async def post(self, place: Place, message: OutgoingMessage) -> Messages:
         """Post a text in a place, or finish the messages that it has."""
         ...
 
-    def prose(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
         """Begin a streamed text, or continue one that a restart interrupted.
 
         `messages` are those that already exist. None means that this could not be looked up; nothing of the text is
         posted before it has been.
 
-        `name` is the text's own name, as in `find`.
+        `name` is the text's own name, as in `find_posted`.
         """
         ...
 
-    async def find(
-        self, place: Place, nonce: str, *, say: OutgoingMessage | None = None, since: datetime | None = None
+    async def find_posted(
+        self,
+        place: Place,
+        name: str,
+        *,
+        message: OutgoingMessage | None = None,
+        since: datetime | None = None,
+        after: MessageRef | None = None,
     ) -> Messages:
         """Return the messages that an earlier attempt posted under this name (an ask's id, a text's target).
 
-        `say` is the text, and `since` the time of the first attempt, for platforms that forget names.
+        The rest is for platforms that forget names: `message` is the text, `since` the time of the first attempt, and
+        `after` the message with the text before it.
         Raises `DeliveryError` if the bot may not read there.
         """
         ...
@@ -103,31 +128,17 @@ class Platform(Protocol):
         """Return a permalink to the message; None if there is none."""
         ...
 
-    async def earlier(self, place: Place) -> tuple[HistoryMessage, ...]:
+    def set_status(self, place: Place, status: AgentStatus, reader: Actor) -> None:
+        """Show the agent's state, if the platform can. Never waits and never raises."""
+        ...
+
+
+class HistoryReader(Protocol):
+    """Reads what was written on a platform before the agent joined."""
+
+    async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
         """Return the earlier messages of a thread, oldest first, without the bot's own cards.
 
-        A long thread is cut to its newest messages.
+        A long thread is cut to its newest messages. Raises `DeliveryError`, `MessageNotFound` or `RetryableError`.
         """
-        ...
-
-    async def alone(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
-        """Return the person if they alone see the place, a direct message. None means that others see it, too.
-
-        The result includes those of these groups that the person is known to be in. Never raises.
-        """
-        ...
-
-    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
-        """Return the members of these groups. A group that the platform cannot list now is left out. Never raises."""
-        ...
-
-    async def grouped(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
-        """Return the same people, each with their current memberships in these groups. Never raises.
-
-        The groups are empty if the memberships are unknown.
-        """
-        ...
-
-    def presence(self, place: Place, mood: Mood, reader: Actor) -> None:
-        """Show the agent's state, if the platform can. Never waits and never raises."""
         ...

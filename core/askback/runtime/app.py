@@ -15,26 +15,25 @@ from functools import partial
 from typing import cast
 
 from askback.agent.budget import Budget
-from askback.agent.client import ModelClient
+from askback.agent.client import ModelClient, require_agent
 from askback.agent.loop import Agent, AgentSettings
 from askback.agent.tool_runner import ToolRunner
-from askback.domain.access import Access
-from askback.domain.conversation import IncomingMessage, NotStopped, OfferResult, Taken
+from askback.domain.conversation import IncomingMessage, MessageResult, OfferResult, StopRefusal
 from askback.domain.identity import Actor, Place
 from askback.domain.policy import Limits
-from askback.inbound.card_recovery import Cards
+from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.card_replies import CardTextAnswers
 from askback.inbound.edits import EditRouter
 from askback.inbound.message_router import NOT_HERE, MessageRouter
 from askback.inbound.text_answers import UNKNOWN
 from askback.manager import QuestionManager
+from askback.network.http_server import serve_http as serving
 from askback.observability import telemetry
-from askback.ports.bot import Bot, BotServices, Connection, bot_names
-from askback.ports.platform import Platform
-from askback.runtime.backend import backing, recheck
-from askback.runtime.deleted_cards import Sweep
+from askback.ports.bot import Bot, BotServices, Connection, list_bot_names
+from askback.ports.platform import HistoryReader, Platform
+from askback.runtime.backend import build_signal_handler, open_backend
+from askback.runtime.deleted_cards import DeletedCardChecker
 from askback.runtime.health import Health
-from askback.runtime.http_server import listening as serving
 from askback.runtime.shutdown import end_tasks
 from askback.runtime.worker import Worker
 from askback.settings.address import Address
@@ -42,7 +41,7 @@ from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.settings.untrusted_files import check_database, check_file
 from askback.store.store import Store
-from askback.user_tools.loader import Tools, load_tools
+from askback.user_tools.loader import LoadedTools, load_tools
 
 log = logging.getLogger("askback.host")
 
@@ -64,6 +63,8 @@ class Host:
     platforms: dict[str, Platform]
     connections: dict[str, Connection]
     health: Health
+    wake: Callable[[], None]
+    """Look for due work now. Commits of this process do that by themselves."""
     drain: Callable[[], Awaitable[None]]
     """Take nothing new, and wait some seconds for running work to finish. The next start takes up the rest."""
 
@@ -86,6 +87,8 @@ async def running(
     """
     try:
         settings = settings or _loaded()
+        if agent:
+            require_agent()
         async with _running(bots, settings, agent=agent, limits=limits, holder=holder) as host:
             yield host
     except BaseExceptionGroup as group:
@@ -114,26 +117,26 @@ async def _running(
 ) -> AsyncGenerator[Host]:
     async with AsyncExitStack() as stack:
         served = frozenset(bot.name for bot in bots)
-        kept = await stack.enter_async_context(backing(settings.database_url, holder, served))
-        store = Store(kept.database, served, frozenset(bot_names()) | served)
+        kept = await stack.enter_async_context(open_backend(settings.database_url, holder, served))
+        store = Store(kept.database, served, frozenset(list_bot_names()) | served)
         health = Health(kept.database)
         await stack.enter_async_context(health.ticking())
         if settings.health is not None:
             address = await stack.enter_async_context(serving(health.application(), Address.read(settings.health)))
             log.info("Telling at http://%s/healthz and /readyz how it goes.", address, extra={"action": "health"})
         manager = QuestionManager(store, limits or settings.limits)
-        stack.enter_context(telemetry.counting_open_asks(store.count_open))
+        stack.enter_context(telemetry.observe_open_asks(store.count_open))
         platforms: dict[str, Platform] = {}
-        access: dict[str, Access] = {}
+        histories: dict[str, HistoryReader] = {}
         brain = toolbox = model = None
         if agent:
             model = await stack.enter_async_context(ModelClient(settings.model_key))
             tools = load_tools(settings.tools, settings.folder, settings.approval_tools)
             toolbox = ToolRunner(
-                store, tools.own, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit
+                store, tools.user_tools, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit
             )
             await stack.enter_async_context(toolbox)
-            brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox, access)
+            brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox, histories)
         retention = None if settings.retention is None else timedelta(seconds=settings.retention)
         turns = None if brain is None else kept.turns(store, brain.advance, served)
         worker = Worker(
@@ -145,42 +148,38 @@ async def _running(
             look_again=kept.look_again,
             retention=retention,
         )
-        await stack.enter_async_context(kept.hearing(recheck(manager, worker, brain)))
+        await stack.enter_async_context(kept.hearing(build_signal_handler(manager, worker, brain)))
 
-        manager.access = access
-        cards = Cards(store, manager, platforms)
+        cards = CardRecovery(store, manager, platforms)
         reception = (
-            None
-            if brain is None
-            else MessageRouter(store, manager, brain, platforms, access, settings.typed_replies, cards)
+            None if brain is None else MessageRouter(store, manager, brain, platforms, settings.typed_replies, cards)
         )
         changes = EditRouter(store, manager, cards, reception)
-        sweep = Sweep(store, cards, platforms)
+        sweep = DeletedCardChecker(store, cards, platforms)
 
         under_cards = CardTextAnswers(store, manager, settings.typed_replies, cards, agent=reception is not None)
 
-        async def hear(heard: IncomingMessage, *, begin: bool) -> Taken:
-            counted = await under_cards.hear(heard, begin=begin)
+        async def hear(heard: IncomingMessage, *, begin: bool) -> MessageResult:
+            heard = heard.evolve(author=await manager.access.identify_author(heard.author, heard.place))
+            counted = await under_cards.receive(heard, begin=begin)
             if counted is not None:
                 return counted
             if reception is None:
-                return Taken(new=False)
-            taken = await reception.hear(heard, begin=begin)
-            if taken.new:
-                worker.wake()
-            return taken
+                return MessageResult(new=False)
+            return await reception.receive(heard, begin=begin)
 
-        async def stop(place: Place, by: Actor, *, key: str) -> NotStopped | None:
-            return NOT_HERE if reception is None else await reception.stop(place, by, key=key)
-
-        manager.may_end = lambda actor: actor.platform in access and access[actor.platform].is_admin(actor)
+        async def stop(place: Place, by: Actor, *, key: str) -> StopRefusal | None:
+            if reception is None:
+                return NOT_HERE
+            return await reception.stop(place, await manager.access.identify_author(by, place), key=key)
 
         async def choose(offer_id: str, by: Actor, *, use: bool) -> OfferResult:
             if reception is None:
                 return OfferResult(over=False, notice=UNKNOWN, known=False)
-            return await reception.replies.choose(offer_id, by, use=use)
+            sender = await manager.access.identify(by, offer_id)
+            return await reception.replies.choose(offer_id, sender.people[0], use=use)
 
-        def doors(name: str) -> BotServices:
+        def services_for(name: str) -> BotServices:
             return BotServices(
                 manager=manager,
                 hear=hear,
@@ -191,10 +190,11 @@ async def _running(
                 routes=health.routes(),
             )
 
-        connections = [await stack.enter_async_context(bot.connect(doors(bot.name))) for bot in bots]
+        connections = [await stack.enter_async_context(bot.connect(services_for(bot.name))) for bot in bots]
         for connection in connections:
             name = connection.platform.name
-            platforms[name], access[name] = connection.platform, connection.access
+            platforms[name], histories[name] = connection.platform, connection.history
+            manager.access.add(name, connection.access, connection.membership)
             if reception is not None:
                 level = logging.WARNING if connection.access.is_closed else logging.INFO
                 log.log(level, "%s", connection.access.describe(), extra={"action": "access", "platform": name})
@@ -223,6 +223,7 @@ async def _running(
                 platforms=platforms,
                 connections=by_name,
                 health=health,
+                wake=worker.wake,
                 drain=drain,
             )
             # Show what finished last before this ends. A cancelled or failed block skips this and ends at once.
@@ -236,7 +237,7 @@ async def _running(
                 await end_tasks((*started, *loading))
 
 
-def _agent_settings(settings: Settings, tools: Tools) -> AgentSettings:
+def _agent_settings(settings: Settings, tools: LoadedTools) -> AgentSettings:
     return AgentSettings(
         model=settings.model,
         tools=tools.questions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Backend", "Recheck", "backing", "recheck"]
+__all__ = ["Backend", "SignalHandler", "build_signal_handler", "open_backend"]
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -11,13 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from askback.runtime.turns import LOOK_AGAIN, Advance, LocalTurns, Turns
-from askback.runtime.wakeup import listening
+from askback.internal.extras import extra
+from askback.runtime.turns import LOOK_AGAIN, Advance, LocalTurnScheduler, TurnScheduler
+from askback.runtime.wakeup import listen_for_wakeups
 from askback.store.database import Database
 from askback.store.notifications import Signal
-from askback.store.platform_claims import Served
+from askback.store.platform_claims import ServedPlatforms
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.extra import extra
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.lockfile import WorkerLock
 from askback.store.store import Store
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 DatabaseT = TypeVar("DatabaseT", bound=Database)
 
-Recheck = Callable[[Signal], None]
+SignalHandler = Callable[[Signal], None]
 """Check again what another process changed."""
 
 
@@ -46,11 +46,11 @@ class Backend(ABC):
     """Tasks that run as long as signals from other processes are received."""
 
     @abstractmethod
-    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
         """Return the scheduler that advances the agent's turns on these platforms."""
 
     @abstractmethod
-    def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
+    def hearing(self, recheck: SignalHandler) -> AbstractAsyncContextManager[None]:
         """Receive signals about other processes' changes until the block ends."""
 
 
@@ -64,28 +64,28 @@ class _File(Backend):
         self.database = database
         self._path = path
 
-    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
-        return LocalTurns(store, advance)
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
+        return LocalTurnScheduler(store, advance)
 
     @asynccontextmanager
-    async def hearing(self, recheck: Recheck) -> AsyncGenerator[None]:
-        with listening(self._path, lambda: recheck(Signal(kind="look"))):
+    async def hearing(self, recheck: SignalHandler) -> AsyncGenerator[None]:
+        with listen_for_wakeups(self._path, lambda: recheck(Signal(kind="look"))):
             yield
 
 
-def recheck(manager: QuestionManager, worker: Worker, agent: Agent | None) -> Recheck:
+def build_signal_handler(manager: QuestionManager, worker: Worker, agent: Agent | None) -> SignalHandler:
     """Return the function that handles a signal from another process."""
 
     def look(signal: Signal) -> None:
         match signal.kind:
             case "ask":
-                manager.recheck(signal.id)
+                manager.callers.wake(signal.id)
             case "stop" if agent is not None:
-                agent.recheck(signal.id)
+                agent.check_for_stop(signal.id)
             case "look":
-                manager.recheck()
+                manager.callers.wake()
                 if agent is not None:
-                    agent.recheck()
+                    agent.check_for_stop()
                 worker.wake()
             case _:
                 pass
@@ -94,19 +94,19 @@ def recheck(manager: QuestionManager, worker: Worker, agent: Agent | None) -> Re
 
 
 @asynccontextmanager
-async def backing(url: str, holder: str = "", served: Served = None) -> AsyncGenerator[Backend]:
+async def open_backend(url: str, holder: str = "", served: ServedPlatforms = None) -> AsyncGenerator[Backend]:
     """Open the database that `ASKBACK_DATABASE_URL` names, until the block ends.
 
     `holder` names this process and `served` its platforms, for other processes that try to open the same file.
-    Raises `OperatorError`, such as `InUse`.
+    Raises `OperatorError`, such as `DatabaseInUse`.
     """
     address = database_of(url)
     if isinstance(address, PostgresAddress):
-        with extra():
-            from askback.runtime.postgres_backend import SharedBacking
+        with extra("postgres", "PostgreSQL"):
+            from askback.runtime.postgres_backend import PostgresBackend
             from askback.store.postgres.database import PostgresDatabase
         async with _opened(lambda: PostgresDatabase(address)) as database:
-            yield SharedBacking(address, database)
+            yield PostgresBackend(address, database)
     else:
         with WorkerLock(address, holder, served):
             async with _opened(lambda: SqliteDatabase(address)) as database:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AT_ONCE", "Breaker"]
+__all__ = ["AT_ONCE", "CircuitBreaker"]
 
 import logging
 
@@ -19,7 +19,7 @@ LONGEST_PAUSE = 30.0
 """First and longest pause between two probes, in seconds."""
 
 
-class Breaker:
+class CircuitBreaker:
     """Count one platform's failures, and limit the deliveries that it may be given."""
 
     def __init__(self, platform: str) -> None:

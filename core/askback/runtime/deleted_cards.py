@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Sweep"]
+__all__ = ["DeletedCardChecker"]
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from askback.inbound.card_recovery import Cards
+from askback.inbound.card_recovery import CardRecovery
 from askback.ports.platform import DeliveryError, Platform, RetryableError
 from askback.store.store import Store
 
@@ -30,10 +30,10 @@ REFUSALS = 10
 """Number of refusals in a row that end a sweep: the token may be revoked."""
 
 
-class Sweep:
+class DeletedCardChecker:
     """The sweeps that are due. `run` owns their tasks."""
 
-    def __init__(self, store: Store, cards: Cards, platforms: Mapping[str, Platform]) -> None:
+    def __init__(self, store: Store, cards: CardRecovery, platforms: Mapping[str, Platform]) -> None:
         self._store = store
         self._cards = cards
         self._platforms = platforms
@@ -79,7 +79,7 @@ class Sweep:
         if platform is None:
             return
         refusals, growing = 0, PAUSE_SECONDS
-        left = deque(await self._store.newest_shown(name, AT_MOST))
+        left = deque(await self._store.list_newest_posted(name, AT_MOST))
         while left:
             ask_id, pause = left.popleft(), PAUSE_SECONDS
             try:
@@ -90,9 +90,13 @@ class Sweep:
                 left.append(ask_id)
                 growing = min(growing * 2, LONGEST_SECONDS)
                 pause = growing if later.seconds is None else min(later.seconds, LONGEST_SECONDS)
-                log.info("A card cannot be looked at now: %s", later, extra={"action": "look_later", "ask_id": ask_id})
+                log.info(
+                    "Could not check a card. Trying again later: %s",
+                    later,
+                    extra={"action": "look_later", "ask_id": ask_id},
+                )
             except DeliveryError as refusal:
-                log.info("A card cannot be looked at: %s", refusal, extra={"action": "no_look", "ask_id": ask_id})
+                log.info("Could not check a card: %s", refusal, extra={"action": "no_look", "ask_id": ask_id})
                 refusals += 1
             if refusals >= REFUSALS:
                 log.warning(
@@ -109,4 +113,4 @@ class Sweep:
         if ask is not None and ask.outcome is None and ask.messages:
             missing = await platform.missing(ask.place, ask.messages)
             if missing:
-                await self._cards.lost(ask, missing)
+                await self._cards.repost_missing(ask, missing)

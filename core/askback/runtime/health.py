@@ -14,7 +14,7 @@ from aiohttp import web
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import text
 
-from askback.agent.tool_runner import State
+from askback.agent.tool_runner import ToolRunnerState
 from askback.ports.bot import Connection
 from askback.store.database import Database
 from askback.store.errors import StoreError
@@ -37,7 +37,7 @@ class Health:
         self._database = database
         self._connections: Mapping[str, Connection] = {}
         self._parts: Sequence[asyncio.Task[None]] = ()
-        self._tools: Callable[[], State] | None = None
+        self._tools: Callable[[], ToolRunnerState] | None = None
         self._ticked = time.monotonic()
         self._commit = asyncio.Lock()
         self._committed: tuple[float, bool] = (float("-inf"), False)
@@ -48,7 +48,7 @@ class Health:
         self,
         parts: Sequence[asyncio.Task[None]],
         connections: Mapping[str, Connection],
-        tools: Callable[[], State] | None = None,
+        tools: Callable[[], ToolRunnerState] | None = None,
     ) -> None:
         """Watch these from now on: tasks that run as long as the process, the bots, and the operator's tools."""
         self._parts, self._connections, self._tools = parts, connections, tools
@@ -83,7 +83,7 @@ class Health:
 
     async def _readyz(self, request: web.Request) -> web.Response:
         del request
-        return _answer(await self.ready(), () if self._tools is None else self._tools().hung)
+        return _answer(await self.ready(), () if self._tools is None else self._tools().blocked_loops)
 
     def alive(self) -> dict[str, str]:
         """Return the state of each part: "ok", or a description of the problem."""
@@ -104,7 +104,7 @@ class Health:
         if not self._connections:
             found["bots"] = "are not there yet"
         if self._tools is not None:
-            refused = self._tools().refused
+            refused = self._tools().refusal_reason
             found["tools"] = "ok" if refused is None else f"calls are refused: {refused}"
         if self.is_draining:
             found["process"] = "is ending"

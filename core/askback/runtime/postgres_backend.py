@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SharedBacking", "hearing"]
+__all__ = ["PostgresBackend", "hearing"]
 
 import asyncio
 import logging
@@ -12,12 +12,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import psycopg
 
-from askback.runtime.backend import Backend, Recheck
-from askback.runtime.postgres_turns import JobTurns, unless_cancelled
+from askback.runtime.backend import Backend, SignalHandler
+from askback.runtime.postgres_turns import JobTurnScheduler, unless_cancelled
 from askback.runtime.shutdown import end_tasks
-from askback.runtime.turns import Advance, Turns
+from askback.runtime.turns import Advance, TurnScheduler
 from askback.store.notifications import LISTENING, Signal
-from askback.store.outage_log import REPEAT_SECONDS, is_away
+from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import reason
@@ -32,7 +32,7 @@ LOOK_AGAIN = 3.0
 PAUSE_SECONDS = 1.0
 
 
-class SharedBacking(Backend):
+class PostgresBackend(Backend):
     """Learn of other processes' commits through NOTIFY, and by polling if that fails."""
 
     is_shared = True
@@ -43,21 +43,23 @@ class SharedBacking(Backend):
         self._address = address
         self._database = database
 
-    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> Turns:
-        return JobTurns(self._address, self._database, store, advance, served)
+    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
+        return JobTurnScheduler(self._address, self._database, store, advance, served)
 
     @asynccontextmanager
-    async def _hearing(self, recheck: Recheck) -> AsyncGenerator[None]:
+    async def _hearing(self, recheck: SignalHandler) -> AsyncGenerator[None]:
         async with hearing(self._address, recheck, LISTENING) as task:
             self.parts = (task,)
             yield
 
-    def hearing(self, recheck: Recheck) -> AbstractAsyncContextManager[None]:
+    def hearing(self, recheck: SignalHandler) -> AbstractAsyncContextManager[None]:
         return self._hearing(recheck)
 
 
 @asynccontextmanager
-async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) -> AsyncGenerator[asyncio.Task[None]]:
+async def hearing(
+    address: PostgresAddress, recheck: SignalHandler, listening: str
+) -> AsyncGenerator[asyncio.Task[None]]:
     """Receive signals about other processes' commits until the block ends. `listening` is the SQL that subscribes."""
     task = asyncio.create_task(_Hearing(address, recheck, listening).run(), name="askback signals")
     try:
@@ -69,7 +71,7 @@ async def hearing(address: PostgresAddress, recheck: Recheck, listening: str) ->
 class _Hearing:
     """Receives signals about other processes' commits, and reconnects when a connection fails."""
 
-    def __init__(self, address: PostgresAddress, recheck: Recheck, listening: str) -> None:
+    def __init__(self, address: PostgresAddress, recheck: SignalHandler, listening: str) -> None:
         self._address = address
         self._recheck = recheck
         self._listening = listening
@@ -111,7 +113,7 @@ class _Hearing:
     def _failed(self, why: str) -> None:
         now = time.monotonic()
         self._deaf_since = now if self._deaf_since is None else self._deaf_since
-        if now - self._logged < REPEAT_SECONDS or is_away():
+        if now - self._logged < REPEAT_SECONDS or is_outage_logged():
             return
         self._logged = now
         log.warning(

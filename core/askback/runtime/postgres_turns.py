@@ -9,7 +9,7 @@ without it (`TurnEnd.after`).
 
 from __future__ import annotations
 
-__all__ = ["JobTurns", "unless_cancelled"]
+__all__ = ["JobTurnScheduler", "unless_cancelled"]
 
 import asyncio
 import logging
@@ -29,13 +29,13 @@ from procrastinate.tasks import Task
 from procrastinate.worker import Worker
 from psycopg_pool import AsyncConnectionPool
 
-from askback.agent.slots import AT_ONCE
+from askback.agent.slots import MAX_SLOTS
 from askback.runtime.shutdown import end_tasks
-from askback.runtime.turns import Advance, Advancing
+from askback.runtime.turns import Advance, TurnRunner
 from askback.store.database import Database
 from askback.store.errors import StoreError
-from askback.store.outage_log import REPEAT_SECONDS, is_away
-from askback.store.platform_claims import STALLED_SECONDS, announce
+from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
+from askback.store.platform_claims import STALLED_SECONDS, announce_platforms
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.jobs import TURN, beats, give_back, held, queue_of, sweep
 from askback.store.postgres.link import conninfo
@@ -53,7 +53,7 @@ PAUSE_SECONDS = 1.0
 OPEN_SECONDS = 3.0
 """Timeout in seconds for connecting, and for getting a connection from the pool."""
 CONNECTIONS = 4
-LEFT_SECONDS = 10.0
+LEFT_SECONDS = 3.0
 """Seconds after which a job that this process holds but does not work on is released: its end could not be recorded."""
 NEWER_SECONDS = 5
 """Seconds until a job that only a newer process knows is tried again."""
@@ -61,7 +61,7 @@ STILL_SECONDS = 5.0
 """Seconds that a heartbeat may be missing in the database, once noticed, before the jobs get new connections."""
 STOP_SECONDS = 1.0
 """Seconds that a session gets to end before it is cancelled and restarted."""
-JOBS = 3 * AT_ONCE
+JOBS = 3 * MAX_SLOTS
 """Maximum number of jobs held: their turns or tools run, or they wait for a slot. Other processes take the rest."""
 JOBS_EACH = JOBS // 2
 """Maximum number of jobs held for the conversations of one person."""
@@ -141,7 +141,7 @@ async def _unknown(**arguments: object) -> None:
     raise _NewerError
 
 
-class JobTurns:
+class JobTurnScheduler:
     """Take jobs of the served platforms, and take over those that dead processes left."""
 
     def __init__(
@@ -150,7 +150,7 @@ class JobTurns:
         self._database = database
         self._served = served
         self._announced: int | None = None
-        self._advancing = Advancing(store, advance, JOBS_EACH)
+        self._advancing = TurnRunner(store, advance, JOBS_EACH)
         self._address = address
         for name in _LIBRARIES:
             logging.getLogger(name).addFilter(_is_news)
@@ -163,6 +163,8 @@ class JobTurns:
         """Start of the time during which the other processes see no heartbeat of this one; monotonic."""
         self._left: dict[int, float] = {}
         """Start of the time during which a job that this process holds is not worked on, by job id; monotonic."""
+        self._former: set[int] = set()
+        """Workers of this process whose sessions ended while the database was unreachable."""
 
     def wake(self) -> None:
         """Do nothing: the commit that gave the agent something to do deferred a job, which wakes a process."""
@@ -193,7 +195,7 @@ class JobTurns:
             return
         if not isinstance(error, ConnectorException | psycopg.Error | TimeoutError | asyncio.CancelledError):
             raise error
-        if is_away() or time.monotonic() - self._logged < REPEAT_SECONDS:
+        if is_outage_logged() or time.monotonic() - self._logged < REPEAT_SECONDS:
             return
         self._logged = time.monotonic()
         log.warning("The jobs cannot be read, trying again: %s", _said(error), extra={"action": "store_failed"})
@@ -243,6 +245,8 @@ class JobTurns:
         try:
             await self._worker.run()
         finally:
+            if self._worker.worker_id is not None:
+                self._former.add(self._worker.worker_id)
             self._worker = None
 
     async def _give_back_left(self) -> None:
@@ -251,24 +255,35 @@ class JobTurns:
         No other process does so: this one's heartbeat continues, and no further job of their conversations would ever
         run.
         """
+        left: list[int] = []
+        workers = [*self._former]
+        for former in workers:
+            jobs = await self._held(former)
+            left += self._unworked(jobs)
+            if not jobs:
+                self._former.discard(former)
         worker_id = None if self._worker is None else self._worker.worker_id
-        if worker_id is None:
-            self._left = {}
-            return
-        jobs = await self._database.read(lambda connection: held(connection, worker_id))
+        unworked = () if worker_id is None else self._unworked(await self._held(worker_id))
         now = time.monotonic()
-        self._left = {
-            job_id: self._left.get(job_id, now)
-            for job_id, conversation_id in jobs.items()
-            if not self._advancing.is_under_way(conversation_id)
-        }
-        if left := [job_id for job_id, since in self._left.items() if now - since >= LEFT_SECONDS]:
-            await self._database.run(lambda connection: give_back(connection, left))
+        self._left = {job_id: self._left.get(job_id, now) for job_id in unworked}
+        # The current session may be about to begin a job, or to record its end. A former one does nothing any more.
+        left += [job_id for job_id, since in self._left.items() if now - since >= LEFT_SECONDS]
+        if worker_id is not None:
+            workers.append(worker_id)
+        count = await self._database.run(lambda connection: give_back(connection, workers, left)) if left else 0
+        if count:
             log.warning(
                 "Turns that nobody works on are taken again: %d.",
-                len(left),
-                extra={"action": "turns_left", "count": len(left)},
+                count,
+                extra={"action": "turns_left", "count": count},
             )
+
+    async def _held(self, worker_id: int) -> dict[int, str]:
+        return await self._database.read(lambda connection: held(connection, worker_id))
+
+    def _unworked(self, jobs: Mapping[int, str]) -> list[int]:
+        """Return the ids of those jobs whose conversations do not run in this process."""
+        return [job_id for job_id, conversation_id in jobs.items() if not self._advancing.is_under_way(conversation_id)]
 
     async def _sweep_forever(self) -> None:
         """Give back the jobs of dead processes, and defer a job for each conversation that lacks one."""
@@ -279,7 +294,7 @@ class JobTurns:
                 pause = SWEEP_SECONDS if await self._announce() else ANNOUNCE_SECONDS
                 await self._give_back_left()
             except StoreError as error:
-                log.warning("The jobs cannot be looked at: %s", error, extra={"action": "store_failed"})
+                log.warning("Could not check the jobs: %s", error, extra={"action": "store_failed"})
             else:
                 if taken:
                     log.warning(
@@ -300,7 +315,7 @@ class JobTurns:
         if worker is None or worker_id is None:
             return self._advancing.is_resting
         if worker_id != self._announced:
-            await self._database.run(lambda connection: announce(connection, worker_id, self._served))
+            await self._database.run(lambda connection: announce_platforms(connection, worker_id, self._served))
             self._announced = worker_id
         else:
             await self._see_to_heart(worker, await self._database.read(lambda connection: beats(connection, worker_id)))

@@ -7,11 +7,12 @@ __all__ = ["serve"]
 import logging
 from collections.abc import Sequence
 
+from askback.agent.client import require_agent
 from askback.errors import OperatorError
 from askback.observability.logs import configure_logging
 from askback.ports.bot import Bot
 from askback.runtime.app import running
-from askback.runtime.shutdown import Ending
+from askback.runtime.shutdown import ShutdownHandler
 from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.settings.untrusted_files import check_database
@@ -31,18 +32,18 @@ async def serve(bots: Sequence[Bot]) -> int:
         load_tools(settings.tools, settings.folder, settings.approval_tools)
     except OperatorError as error:
         problems.append(str(error))
-    for bot in bots:
+    for check in (require_agent, *(bot.check for bot in bots)):
         try:
-            bot.check()
+            check()
         except OperatorError as error:
             problems.append(str(error))
     if settings is None or problems:
         raise OperatorError("\n".join(dict.fromkeys(problems)))
     configure_logging(settings.log_level, settings.log_format)
-    ending = Ending()
+    ending = ShutdownHandler()
     async with running(bots, settings) as host:
         ending.can_drain = True
         await ending.wait()
-        log.info("Ending: nothing new is taken, and what goes on is brought to its end.", extra={"action": "draining"})
+        log.info("Shutting down: finishing work in progress.", extra={"action": "draining"})
         await host.drain()
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Ending", "end_tasks"]
+__all__ = ["ShutdownHandler", "end_tasks"]
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ LOST_SECONDS = 1.0
 """Seconds after which a task that has not ended is cancelled again."""
 
 
-class Ending:
+class ShutdownHandler:
     """Handle the signals for the task that creates it."""
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Advance the agent's turns in this process. `LocalTurns` is for a process that works alone on its database."""
+"""Advance the agent's turns in this process. `LocalTurnScheduler` is for a process that works alone on its database."""
 
 from __future__ import annotations
 
-__all__ = ["LOOK_AGAIN", "Advance", "Advancing", "LocalTurns", "Turns", "sleep"]
+__all__ = ["LOOK_AGAIN", "Advance", "LocalTurnScheduler", "TurnRunner", "TurnScheduler", "sleep"]
 
 import asyncio
 import logging
@@ -12,11 +12,11 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol
 
-from askback.agent.slots import Closed, Slot, Slots, person_of
+from askback.agent.slots import Slot, SlotPool, SlotsClosed, person_key
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreError
 from askback.store.store import Store
-from askback.store.unreadable_rows import Unreadable
+from askback.store.unreadable_rows import UnreadableRow
 
 log = logging.getLogger("askback.worker")
 
@@ -33,7 +33,7 @@ Advance = Callable[[str, Slot], Awaitable[None]]
 """Do a conversation's pending work until it waits or is done. It holds a slot, which it may lend to others."""
 
 
-class Turns(Protocol):
+class TurnScheduler(Protocol):
     """Advance every conversation that has something to do, one turn at a time for each."""
 
     async def run(self) -> None:
@@ -49,7 +49,7 @@ class Turns(Protocol):
         ...
 
 
-class Advancing:
+class TurnRunner:
     """The turns that run in this process."""
 
     def __init__(self, store: Store, advance: Advance, most_each: int | None = None) -> None:
@@ -57,7 +57,7 @@ class Advancing:
         self._store = store
         self._advance = advance
         self._most_each = most_each
-        self._slots = Slots()
+        self._slots = SlotPool()
         self._here: Counter[str] = Counter()
         """Number of each person's conversations that have a slot, wait for one, or run tools."""
         self._under_way: dict[str, asyncio.Event] = {}
@@ -73,8 +73,8 @@ class Advancing:
         """Advance a conversation. One that fails is put off, longer after each failure.
 
         If the conversation already runs here, wait until that has ended. After a long stall, other processes may take
-        this process for dead, and its own jobs may then come back to it. Raises `Closed` if the process is about to
-        end.
+        this process for dead, and its own jobs may then come back to it. Raises `SlotsClosed` if the process is about
+        to end.
         """
         while (other := self._under_way.get(conversation_id)) is not None:
             await other.wait()
@@ -82,9 +82,9 @@ class Advancing:
         try:
             await self._advance_fairly(conversation_id)
             self._failures.pop(conversation_id, None)
-        except Closed:
+        except SlotsClosed:
             raise
-        except Unreadable as error:
+        except UnreadableRow as error:
             self._store.leave_turn(conversation_id, error)
             await self._put_off(conversation_id, LEFT_PAUSE)
         except StoreError:
@@ -108,14 +108,14 @@ class Advancing:
 
     async def _advance_fairly(self, conversation_id: str) -> None:
         starter = await self._store.starter(conversation_id)
-        person = "" if starter is None else person_of(starter)
+        person = "" if starter is None else person_key(starter)
         if self._most_each is not None and self._here[person] >= self._most_each:
             # The number of jobs held is limited. Leave space for those of other people.
             await self._put_off(conversation_id, LATER_SECONDS)
             return
         self._here[person] += 1
         try:
-            async with self._slots.held(person) as slot:
+            async with self._slots.hold(person) as slot:
                 await self._advance(conversation_id, slot)
         finally:
             self._here[person] -= 1
@@ -146,12 +146,12 @@ class Advancing:
             )
 
 
-class LocalTurns:
+class LocalTurnScheduler:
     """Find conversations with something to do, and advance them."""
 
     def __init__(self, store: Store, advance: Advance) -> None:
         self._store = store
-        self._advancing = Advancing(store, advance)
+        self._advancing = TurnRunner(store, advance)
         self._nudged = asyncio.Event()
 
     def wake(self) -> None:
@@ -165,7 +165,7 @@ class LocalTurns:
 
         async def advance(conversation_id: str) -> None:
             try:
-                with suppress(Closed):
+                with suppress(SlotsClosed):
                     await self._advancing.advance(conversation_id)
             finally:
                 waiting.discard(conversation_id)

@@ -6,7 +6,7 @@ at the next start.
 
 from __future__ import annotations
 
-__all__ = ["listening", "nudge"]
+__all__ = ["listen_for_wakeups", "wake_worker"]
 
 import asyncio
 import errno
@@ -29,7 +29,7 @@ AT_ONCE = 64
 
 
 @contextmanager
-def listening(database: Path, look: Callable[[], None]) -> Generator[None]:
+def listen_for_wakeups(database: Path, look: Callable[[], None]) -> Generator[None]:
     """Call `look` for every nudge until the block ends.
 
     Only for the holder of the database's lock: a socket that a dead process left behind is replaced.
@@ -56,7 +56,7 @@ def listening(database: Path, look: Callable[[], None]) -> Generator[None]:
         path.unlink(missing_ok=True)
 
 
-def nudge(database: Path) -> bool:
+def wake_worker(database: Path) -> bool:
     """Ask the process that works on this database to look again. Return False if none listens."""
     path = _path(database)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:

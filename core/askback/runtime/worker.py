@@ -12,22 +12,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
 from askback.domain.ask import Ask
-from askback.domain.identity import Actor, Place
 from askback.errors import AskbackError
-from askback.inbound.card_recovery import CardGone, Cards
+from askback.inbound.card_recovery import CardGone, CardRecovery
 from askback.internal import clock
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
 from askback.observability import telemetry
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Platform, RetryableError
-from askback.runtime.circuit_breaker import Breaker
-from askback.runtime.turns import LOOK_AGAIN, Turns, sleep
+from askback.runtime.circuit_breaker import CircuitBreaker
+from askback.runtime.turns import LOOK_AGAIN, TurnScheduler, sleep
 from askback.store.errors import StoreError
+from askback.store.events import AskUncertain, Event, TurnRequested, WorkEnqueued
 from askback.store.leases import keep_lease
 from askback.store.outbox import LONGEST_PAUSE, OutboxItem
-from askback.store.retention import Pruned
+from askback.store.retention import PruneCounts
 from askback.store.store import Store
-from askback.store.unreadable_rows import Unreadable
+from askback.store.unreadable_rows import UnreadableRow
 
 log = logging.getLogger("askback.worker")
 
@@ -63,7 +63,7 @@ class Worker:
         store: Store,
         manager: QuestionManager,
         platforms: Mapping[str, Platform],
-        turns: Turns | None = None,
+        turns: TurnScheduler | None = None,
         *,
         alone: bool = True,
         look_again: float = LOOK_AGAIN,
@@ -83,7 +83,7 @@ class Worker:
         self._store = store
         self._manager = manager
         self._platforms = platforms
-        self._cards = Cards(store, manager, platforms)
+        self._cards = CardRecovery(store, manager, platforms)
         self._turns = turns
         self._alone = alone
         self._look_again = look_again
@@ -94,28 +94,31 @@ class Worker:
         """Running deliveries by target; True if the target must be delivered again afterwards."""
         self._in_flight: Counter[str] = Counter()
         """Number of running deliveries on each platform."""
-        self._breakers: dict[str, Breaker] = {}
+        self._breakers: dict[str, CircuitBreaker] = {}
         self._failing: dict[str, float] = {}
         """Start of the time during which the platform fails to accept a target; monotonic."""
         self._faulty: dict[str, float] = {}
         """Start of the time during which a fault in askback keeps a target from being shown; monotonic."""
         self._told: deque[float] = deque(maxlen=TOLD_A_MINUTE)
         """Times of the last log lines about retries."""
-        manager.on_work(self._nudge)
-        manager.members = self._members
-        if turns is not None:
-            manager.on_settled(lambda _: turns.wake())
-            manager.on_heard(turns.wake)
+        store.subscribe(self._on_event)
 
     def wake(self) -> None:
         """Note that a conversation may have something to do, or that there is something to show."""
         if self._turns is not None:
             self._turns.wake()
         self._outbox.set()
-
-    def _nudge(self) -> None:
-        self._outbox.set()
         self._deadlines.set()
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case WorkEnqueued() | AskUncertain():
+                self._outbox.set()
+                self._deadlines.set()
+            case TurnRequested() if self._turns is not None:
+                self._turns.wake()
+            case _:
+                pass
 
     async def run(self) -> None:
         """Work until cancelled. If `alone`, free the leases of the previous process first."""
@@ -157,7 +160,7 @@ class Worker:
     async def _take_over(self) -> None:
         while True:
             try:
-                return await self._store.free_leases()
+                return await self._store.end_all_leases()
             except StoreError:
                 log.exception("The outbox could not be taken over; trying again.", extra={"action": "store_failed"})
                 await asyncio.sleep(STORE_PAUSE)
@@ -177,14 +180,10 @@ class Worker:
 
     async def _attend_due(self) -> timedelta | None:
         await self._manager.resolve_doubts()
-        while due := await self._store.due():
+        while due := await self._store.list_due():
             for ask_id in due:
-                await self._manager.attend(ask_id)
-        return await self._store.next_moment(timedelta(seconds=self._look_again))
-
-    async def _members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
-        platform = self._platforms.get(place.platform)
-        return {} if platform is None else await platform.members(place, groups)
+                await self._manager.deadlines.apply(ask_id)
+        return await self._store.time_until_ask_due(timedelta(seconds=self._look_again))
 
     # The clock
 
@@ -195,13 +194,13 @@ class Worker:
             await asyncio.sleep(WATCH_SECONDS)
             passed = time.monotonic() - began
             if abs((utc_now() - wall).total_seconds() - passed) > WATCH_SECONDS:
-                self._nudge()
+                self.wake()
 
     async def _keep_time(self) -> None:
         """Make postponed deliveries due when the store's clock went back, instead of waiting until it has caught up."""
         while True:
             try:
-                count = await self._store.set_right()
+                count = await self._store.repair_due_times()
             except StoreError:
                 log.exception("The outbox could not be looked through.", extra={"action": "store_failed"})
             else:
@@ -212,7 +211,6 @@ class Worker:
                         count,
                         extra={"action": "clock_back", "count": count},
                     )
-                    self._outbox.set()
             await asyncio.sleep(CLOCK_SECONDS)
 
     # Platforms that no process serves
@@ -225,7 +223,7 @@ class Worker:
             try:
                 unserved = await self._store.unserved(timedelta(seconds=UNSERVED_SECONDS))
             except StoreError:
-                log.exception("It could not be looked at what waits.", extra={"action": "store_failed"})
+                log.exception("Could not check for unserved work.", extra={"action": "store_failed"})
                 continue
             for platform in sorted(unserved - told):
                 log.warning(
@@ -245,7 +243,7 @@ class Worker:
             try:
                 before, count = utc_now() - retention, 0
                 # Delete a few at a time: clicks wait for these commits.
-                while (pruned := await self._store.prune(before, PRUNED_AT_ONCE)) != Pruned():
+                while (pruned := await self._store.prune(before, PRUNED_AT_ONCE)) != PruneCounts():
                     count += pruned.conversations
                     await asyncio.sleep(0)
                 if count:
@@ -287,7 +285,7 @@ class Worker:
             taken_at = asyncio.get_running_loop().time()
             items = await self._store.lease(free, platform)
             if not items:
-                return await self._store.next_due(platform)
+                return await self._store.time_until_due(platform)
             for item in items:
                 if item.target in self._delivering:
                     self._delivering[item.target] = True
@@ -298,8 +296,8 @@ class Worker:
                     tasks.create_task(delivery, name=f"askback deliver {item.target}")
         return timedelta(seconds=breaker.seconds_to_probe()) if breaker.is_open else None
 
-    def _breaker(self, platform: str) -> Breaker:
-        return self._breakers.setdefault(platform, Breaker(platform))
+    def _breaker(self, platform: str) -> CircuitBreaker:
+        return self._breakers.setdefault(platform, CircuitBreaker(platform))
 
     async def _deliver_one(self, item: OutboxItem, platform: str, taken_at: float) -> None:
         try:
@@ -311,8 +309,8 @@ class Worker:
                 again = self._delivering.pop(item.target)
             if again:
                 # The target changed, or its lease ran out, during the delivery. No one holds the lease now.
-                await self._store.release(item.target)
-        except Unreadable as error:
+                await self._store.release_lease(item.target)
+        except UnreadableRow as error:
             await self._leave(item, error)
         except StoreError:
             # The item is delivered again when the lease runs out. The name of a posted message finds it again.
@@ -320,16 +318,16 @@ class Worker:
         finally:
             self._outbox.set()
 
-    async def _leave(self, item: OutboxItem, error: Unreadable) -> None:
+    async def _leave(self, item: OutboxItem, error: UnreadableRow) -> None:
         try:
-            await self._store.leave(item, error)
+            await self._store.skip_unreadable(item, error)
         except StoreError:
             log.exception("A delivery could not be left to others.", extra={"action": "store_failed"})
 
     async def _deliver(self, item: OutboxItem, platform: str) -> None:
         try:
             reached = await (self._deliver_card(item) if item.kind == "card" else self._deliver_say(item))
-            telemetry.delivered(item.kind, item.first_failed_at or item.due_at, utc_now())
+            telemetry.record_delivery(item.kind, item.first_failed_at or item.due_at, utc_now())
             self._forget(item)
             if reached:
                 await self._answered(platform)
@@ -348,7 +346,7 @@ class Worker:
             await self._refused(item, str(refusal))
         except CardGone as gone:
             await self._answered(platform)
-            if not await self._cards.lost(gone.ask):
+            if not await self._cards.repost_missing(gone.ask):
                 await self._refused(item, str(gone))
         except MessageNotFound as gone:
             await self._answered(platform)
@@ -363,12 +361,12 @@ class Worker:
     async def _answered(self, platform: str) -> None:
         """Note that the platform answered. Deliveries that failed while it was down become due at once."""
         if self._breaker(platform).answered():
-            await self._store.hurry(platform)
+            await self._store.retry_failed_now(platform)
 
     async def _deliver_card(self, item: OutboxItem) -> bool:
         """Draw a card. Return True if the platform was called."""
         if item.ask_id is None:
-            await self._store.drop(item)
+            await self._store.delete_item(item)
             return False
         reached = False
 
@@ -381,23 +379,23 @@ class Worker:
             if not ask.messages and ask.outcome is not None:
                 return ()  # settled before anyone saw it
             reached = True
-            with telemetry.delivering(ask.trace, ask.place.platform):
+            with telemetry.trace_delivery(ask.trace, ask.place.platform):
                 try:
                     return await platform.show(ask)
                 except MessageNotFound as gone:
                     raise CardGone(ask, gone) from gone
 
-        await self._manager.redraw(item.ask_id, paint)
+        await self._manager.cards.draw(item.ask_id, paint, anyway=item.contested)
         # Another process may have drawn it meanwhile. Then only the row remains to be deleted.
         ask = await self._store.get(item.ask_id)
         if ask is None or ask.is_drawn:
-            await self._store.drop(item)
+            await self._store.delete_item(item)
         return reached
 
     async def _find_card(self, platform: Platform, ask: Ask, item: OutboxItem) -> Messages:
         """Find the card that an earlier attempt may have posted."""
         try:
-            return await platform.find(ask.place, ask.id)
+            return await platform.find_posted(ask.place, ask.id)
         except (DeliveryError, MessageNotFound) as refusal:
             # The first attempt was refused permanently, and nothing was posted.
             if ask.outcome is not None and item.attempts > 2:
@@ -416,25 +414,26 @@ class Worker:
             ask = await self._store.get(item.ask_id)
             place = None if ask is None or ask.outcome is not None else ask.place
         else:
-            place = None if conversation_id is None else await self._store.place(conversation_id)
+            place = None if conversation_id is None else await self._store.get_place(conversation_id)
         if say is None or place is None:
-            await self._store.drop(item)
+            await self._store.delete_item(item)
             return False
         platform = self._platforms[place.platform]
         if item.attempts > 1:
             try:
-                found = await platform.find(place, say.target, say=say, since=item.tried_at)
+                last = None if conversation_id is None else await self._store.get_last_text(conversation_id)
+                found = await platform.find_posted(place, say.target, message=say, since=item.tried_at, after=last)
             except (DeliveryError, MessageNotFound) as refusal:
                 log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
                 found = ()
             say = say.evolve(messages=max(say.messages, found, key=len))
         try:
-            messages = await platform.say(place, say)
+            messages = await platform.post(place, say)
         except MessageNotFound:
-            messages = await platform.say(place, say.evolve(messages=()))
+            messages = await platform.post(place, say.evolve(messages=()))
         if say.offer is not None:
-            await self._store.offered(say.offer.id, messages)
-        await self._store.drop(item)
+            await self._store.mark_offer_posted(say.offer.id, messages)
+        await self._store.delete_item(item, messages)
         return True
 
     async def _is_open(self, ask_id: str) -> bool:
@@ -496,5 +495,5 @@ class Worker:
         if item.kind == "card" and item.ask_id is not None:
             ask = await self._store.get(item.ask_id)
             if ask is not None and not ask.messages:
-                await self._manager.reject(item.ask_id, reason)
-        await self._store.drop(item)
+                await self._manager.cancel(item.ask_id, reason=reason, undeliverable=True)
+        await self._store.delete_item(item)

@@ -24,7 +24,7 @@ class Address(Value):
         """Read `127.0.0.1:3000`, `[::1]:3000`, `:3000` or `3000`. Raises `ValueError` with the problem."""
         match = _FORM.fullmatch(text.strip())
         if match is None or int(match["port"]) > 65535:
-            raise ValueError("is no HOST:PORT")
+            raise ValueError("is not HOST:PORT")
         return cls(host=match["six"] or match["host"] or LOOPBACK, port=int(match["port"]))
 
     def __str__(self) -> str:

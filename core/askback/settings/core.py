@@ -12,8 +12,8 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from askback.agent.approvals import ApprovalRules
-from askback.agent.audience import WORDS, Answerers
-from askback.agent.budget import ROUNDS
+from askback.agent.audience import ANSWERER_KINDS, Answerers
+from askback.agent.budget import MAX_ROUNDS
 from askback.agent.compaction import COMPACT_AT, LEAST
 from askback.agent.prompt import SYSTEM_PROMPT
 from askback.domain.policy import LONGEST_WAIT, Limits, Reasons
@@ -43,12 +43,16 @@ class Settings(TomlSettings):
         validation_alias=AliasChoices("ANTHROPIC_API_KEY", "anthropic_api_key"),
         description="Make a key in the Anthropic console.",
     )
+    """The key for Anthropic's API. The agent needs it; `askback ask` and the library do not."""
     model: str = Field(default="claude-sonnet-5-5", min_length=1, description="Give the name of an Anthropic model.")
+    """The model that the agent uses."""
     max_tokens: int = Field(default=8192, ge=1, description="Give the most tokens that one answer may have.")
+    """The most tokens in one answer of the model."""
     tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("AskUserQuestion",),
         description="Give names of question tools, and import paths such as mypackage.tools:deploy, in a list.",
     )
+    """The question tools that the model may call, by name, and import paths of your own tools."""
     tool_timeout: float = Field(
         default=60.0,
         gt=0,
@@ -56,30 +60,43 @@ class Settings(TomlSettings):
         allow_inf_nan=False,
         description='Give how long a tool of your own may take, such as "90s".',
     )
+    """The longest time that one of your own tools may run. A tool's own `timeout` takes precedence."""
     tool_result_limit: int = Field(
         default=100_000, ge=1000, description="Give the most characters that the model reads of one tool's result."
     )
+    """The most characters of one tool result that the model reads."""
     approval_tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Give names of tools of your own, or patterns such as db_*, in a list.",
     )
+    """Your own tools that people have to approve, by name or by a pattern such as `db_*`."""
     approvers: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description=_APPROVERS)
+    """The people, user groups and roles who approve tool calls. If it is empty, the person who began the
+    conversation confirms each call."""
     answerers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("participants",),
-        description=f"Give one of {', '.join(WORDS)}; or ids in a list, as for approvers.",
+        description=f"Give one of {', '.join(ANSWERER_KINDS)}; or ids in a list, as for approvers.",
     )
+    """The people who may answer the agent's questions. `starter` is the person who began the conversation,
+    `participants` is everybody who has written in the thread, and `allowed` is everybody who may talk to the bot.
+    Any other value is a list of people, user groups and roles."""
     approval_quorum: int = Field(default=1, ge=1, description="Give how many approvers have to agree.")
+    """The number of approvers who have to agree."""
     approval_refusals: int = Field(default=1, ge=1, description="Give how many approvers have to refuse.")
+    """The number of approvers who have to refuse before the call is denied."""
     approval_reasons: Reasons = Field(
         default="no", description="Give none, no, yes or both: for which decisions an approver says why."
     )
+    """The decisions for which an approver has to give a reason."""
     approval_own: bool = Field(
         default=False, description="Give true or false: whether approvers decide about their own requests."
     )
+    """Lets approvers decide about their own requests."""
     approval_always: bool = Field(
         default=False,
         description="Give true or false: whether approvers may let a tool run for the rest of a conversation.",
     )
+    """Adds the option “Always in this conversation” to approvals."""
     approval_timeout: float | None = Field(
         default=None,
         gt=0,
@@ -87,10 +104,13 @@ class Settings(TomlSettings):
         allow_inf_nan=False,
         description='Give how long approvers are waited for, such as "2h", or "never" to wait for ever.',
     )
+    """The longest time to wait for approvers, counted from the posting of the card. `never` means no limit."""
     approval_remind: Annotated[tuple[float, ...], NoDecode] = Field(
         default=(), description='Give after how long approvers are reminded, such as "30m", or several in a list.'
     )
+    """The times, counted from the posting of the card, at which approvers who have not voted get a reminder."""
     approval_escalate_to: Annotated[tuple[str, ...], NoDecode] = Field(default=(), description=_APPROVERS)
+    """Further people, user groups and roles who may approve after `approval_escalate_after`."""
     approval_escalate_after: float | None = Field(
         default=None,
         gt=0,
@@ -99,6 +119,8 @@ class Settings(TomlSettings):
         validate_default=True,
         description='Give after how long those in approval_escalate_to are asked as well, such as "1h".',
     )
+    """The time, counted from the posting of the card, after which the people in `approval_escalate_to` are asked
+    too."""
     timeout: float | None = Field(
         default=None,
         gt=0,
@@ -106,23 +128,30 @@ class Settings(TomlSettings):
         allow_inf_nan=False,
         description='Give how long the agent\'s questions wait for people, such as "2h", or "never" to wait for ever.',
     )
+    """The longest time that the agent's questions wait for an answer, counted from the posting of the card.
+    `never` means no limit."""
     budget_conversation: int | None = Field(
         default=None, ge=1, description="Give the most tokens that one conversation may use up, or leave it out."
     )
+    """The most tokens that one conversation may use. Without it, there is no limit."""
     budget_day: int | None = Field(
         default=None, ge=1, description="Give the most tokens that all conversations may use up on one day (UTC)."
     )
+    """The most tokens that all conversations together may use on one day (UTC). Without it, there is no limit."""
     rounds: int = Field(
-        default=ROUNDS, ge=1, description="Give how often the model is called without a word from a person."
+        default=MAX_ROUNDS, ge=1, description="Give how often the model is called without a word from a person."
     )
+    """The most calls of the model without a word from a person. Then the agent rests until somebody writes."""
     compact_at: int | None = Field(
         default=COMPACT_AT,
         ge=LEAST,
         description=f'Give the tokens from which on a conversation is compacted, {LEAST} at least, or "never".',
     )
+    """The number of tokens at which the API compacts a conversation. `never` switches that off."""
     open_questions: int = Field(
         default=10, ge=1, description="Give how many questions may be open in one conversation or channel."
     )
+    """The most open questions in one conversation or channel."""
     question_pace: float | None = Field(
         default=None,
         ge=0,
@@ -130,6 +159,8 @@ class Settings(TomlSettings):
         allow_inf_nan=False,
         description='Give how long after one question the next is posted in the same place, such as "5s".',
     )
+    """The shortest time between two questions in one place. Without it, the agent's questions are 5 seconds apart,
+    and those of programs follow at once."""
     retention: float | None = Field(
         default=None,
         ge=3600,
@@ -137,11 +168,16 @@ class Settings(TomlSettings):
         allow_inf_nan=False,
         description='Give how long conversations are kept, such as "90d", one hour at least, or "never".',
     )
+    """The time for which askback keeps data that is no longer used. `never` means that it keeps everything. The
+    shortest time is an hour."""
     typed_replies: TypedReplies = Field(
         default="offer",
         description="Give answer, offer or off: what becomes of a message that may be meant as an answer.",
     )
+    """Decides about a message that is written while a question is open and that matches no option. `offer` asks its
+    author whether it is an answer, `answer` takes it as the written answer, and `off` always keeps it a message."""
     system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give what the model is told about its task.")
+    """The instructions to the model. The default says when to ask and when not to."""
     database_url: str = Field(
         default_factory=default_database,
         min_length=1,
@@ -149,11 +185,16 @@ class Settings(TomlSettings):
         repr=False,
         description="Give the path of an SQLite file, or postgresql://user:password@host/database.",
     )
+    """The SQLite file, or `postgresql://user:password@host/database`. A relative path in the settings file starts
+    at that file's folder. The default is `askback.db` in your state folder."""
     log_level: str = Field(default="INFO", description="Give DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+    """The least severe log records to write: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`."""
     log_format: Literal["text", "json"] = Field(default="text", description="Give text or json.")
+    """The format of log lines. `json` writes one object per line."""
     health: str | None = Field(
         default=None, description="Give HOST:PORT, where /healthz and /readyz are answered, such as 127.0.0.1:8080."
     )
+    """The address (`HOST:PORT`) at which askback answers `/healthz` and `/readyz`. Without it, nowhere."""
 
     @property
     def folder(self) -> Path | None:
@@ -180,10 +221,10 @@ class Settings(TomlSettings):
             quorum=self.approval_quorum,
             refusals=self.approval_refusals,
             reasons=self.approval_reasons,
-            own=self.approval_own,
-            always=self.approval_always,
+            allow_self_approval=self.approval_own,
+            allow_always=self.approval_always,
             timeout=self.approval_timeout,
-            remind=self.approval_remind,
+            reminder_delays=self.approval_remind,
             escalate_after=self.approval_escalate_after,
             escalate_to=approvers(self.approval_escalate_to, _platforms()),
         )
@@ -191,10 +232,10 @@ class Settings(TomlSettings):
     @property
     def asked(self) -> Answerers:
         """The people who may answer the agent's questions."""
-        for word in WORDS:
+        for word in ANSWERER_KINDS:
             if self.answerers == (word,):
                 return Answerers(kind=word)
-        return Answerers(kind="given", given=approvers(self.answerers, _platforms()))
+        return Answerers(kind="given", by_platform=approvers(self.answerers, _platforms()))
 
     @property
     def model_key(self) -> str:
@@ -245,7 +286,7 @@ class Settings(TomlSettings):
             return value
         if not entries:
             raise ValueError("names nobody")
-        if len(entries) == 1 and entries[0].lower() in WORDS:
+        if len(entries) == 1 and entries[0].lower() in ANSWERER_KINDS:
             return (entries[0].lower(),)
         return cls._approvers(entries)
 
@@ -311,14 +352,14 @@ class Settings(TomlSettings):
     def _level(cls, value: str) -> str:
         level = value.strip().upper()
         if level not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
-            raise ValueError("is no level")
+            raise ValueError("is not a level")
         return level
 
 
 def _ending(value: object) -> object:
     """Return None for "never" and "none". Raises `ValueError` for a bool, which pydantic would accept as a number."""
     if isinstance(value, bool):
-        raise ValueError("is no number")
+        raise ValueError("is not a number")
     return None if isinstance(value, str) and value.strip().lower() in {"never", "none"} else value
 
 

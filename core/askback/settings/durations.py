@@ -17,5 +17,5 @@ def seconds_of(text: str) -> float:
     if re.fullmatch(r"\d+(\.\d+)?", wanted):
         return float(wanted)
     if not wanted or _ONE.sub("", wanted).strip():
-        raise ValueError("is no duration: write a number with s, m, h, d or w, such as 90s, 12h or 30d")
+        raise ValueError("is not a duration: write a number with s, m, h, d or w, such as 90s, 12h or 30d")
     return float(sum(float(number) * _UNITS[unit] for number, unit in _ONE.findall(wanted)))

@@ -29,6 +29,6 @@ def id_list(value: object, shape: re.Pattern[str], what: str, *, also: Collectio
         if not entry and len(entries) == 1:
             continue
         if entry not in also and not shape.fullmatch(entry):
-            raise ValueError(f"has an entry (number {number}) that is no id of {what}")
+            raise ValueError(f"has an entry (number {number}) that is not an id of {what}")
         found[entry] = None
     return tuple(found)

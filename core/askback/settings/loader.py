@@ -35,13 +35,16 @@ from pydantic_settings import (
 
 from askback.errors import OperatorError
 from askback.settings.paths import FILE, config_folder
-from askback.text.redaction import hide
+from askback.text.redaction import register_secrets
 
 S = TypeVar("S", bound="TomlSettings")
 
 
 class TomlSettings(BaseSettings):
-    """Base of every part's settings: the environment first, then the file that all parts share."""
+    """Base of every part's settings: the environment first, then the file that all parts share.
+
+    The docstring of a field is its text in the reference. Its `description` ends an error about a wrong value.
+    """
 
     model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True, populate_by_name=True)
 
@@ -67,7 +70,7 @@ class TomlSettings(BaseSettings):
         for name in type(self).model_fields:
             value: object = getattr(self, name)
             if isinstance(value, SecretStr):
-                hide(value.get_secret_value())
+                register_secrets(value.get_secret_value())
 
 
 def is_configured(kind: type[TomlSettings]) -> bool:
@@ -129,14 +132,14 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
         raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
     except ValueError as error:
         # The parser's message contains line and column, never the text.
-        raise OperatorError(f"{path} is no valid TOML: {str(error).rstrip('.')}.") from None
+        raise OperatorError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
     known = {name_in_file(kind, name, field): name for name, field in kind.model_fields.items()}
     part = _part_of(next(iter(known)))
     for key in values:
         if _part_of(key) == part and key not in known:
             near = difflib.get_close_matches(key.lower(), known, n=1)
             hint = f"Is it meant to be `{near[0]}`?" if near else f"There are: {', '.join(known)}."
-            raise OperatorError(f"{path} sets `{key}`, which is no setting. {hint}")
+            raise OperatorError(f"{path} sets `{key}`, which is not a setting. {hint}")
     return kind.anchored({known[key]: value for key, value in values.items() if key in known}, path.parent)
 
 
@@ -162,14 +165,14 @@ def name_in_environment(kind: type[TomlSettings], name: str, field: FieldInfo) -
 
 _WORDS = {
     "missing": "is missing",
-    "float_parsing": "is no number",
-    "float_type": "is no number",
-    "finite_number": "is no number",
+    "float_parsing": "is not a number",
+    "float_type": "is not a number",
+    "finite_number": "is not a number",
     "int_parsing": "is no whole number",
     "int_type": "is no whole number",
     "int_from_float": "is no whole number",
     "string_too_short": "is empty",
-    "string_type": "is no text",
+    "string_type": "must be a string",
     "tuple_type": "is neither a text nor a list",
 }
 

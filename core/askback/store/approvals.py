@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["answering", "calls_of", "is_approved", "past_of", "words_of"]
+__all__ = ["is_approved", "list_answer_authors", "list_calls_with_asks", "list_message_authors", "list_past_calls"]
 
 from collections.abc import Iterable, Iterator
 
@@ -12,30 +12,30 @@ from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.conversation import Call
 from askback.domain.identity import Actor
-from askback.domain.requesters import Past, Words, authors_of
+from askback.domain.requesters import PastCall, ReadMessage, find_authors
 from askback.store import asks, conversations
 
 
-def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:
+def list_calls_with_asks(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:
     """Return the tool calls of one assistant row, in the model's order, each with the ask about it (None if none)."""
     found: list[tuple[Call, Ask | None]] = []
-    for call in conversations.calls_of(connection, conversation_id, seq):
+    for call in conversations.list_calls(connection, conversation_id, seq):
         ask = None if call.ask_id is None else asks.get(connection, call.ask_id)
-        if ask is not None and ask.conversation_id == conversation_id and approval.granted(ask):
+        if ask is not None and ask.conversation_id == conversation_id and approval.is_approved(ask):
             found.append((call.evolve(approved=ask), ask))
         else:
             found.append((call, ask))
     return tuple(found)
 
 
-def answering(connection: Connection, calls: Iterable[tuple[Call, Ask | None]]) -> Iterator[Actor]:
+def list_answer_authors(connection: Connection, calls: Iterable[tuple[Call, Ask | None]]) -> Iterator[Actor]:
     """Yield the people whose words are part of the outcomes of these calls' asks."""
     for _, ask in calls:
         if ask is not None:
-            yield from authors_of(ask, asks.writers(connection, ask.id))
+            yield from find_authors(ask, asks.list_text_authors(connection, ask.id))
 
 
-def words_of(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
+def list_message_authors(connection: Connection, conversation_id: str) -> tuple[ReadMessage, ...]:
     """Return the authors of each message to the model, oldest first."""
     return tuple(
         message
@@ -44,19 +44,19 @@ def words_of(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
             authors=(
                 *message.authors,
                 # The results in a message answer the calls of the message before.
-                *answering(connection, calls_of(connection, conversation_id, message.seq - 1)),
+                *list_answer_authors(connection, list_calls_with_asks(connection, conversation_id, message.seq - 1)),
             )
         )
-        for message in conversations.words(connection, conversation_id)
+        for message in conversations.list_stored_authors(connection, conversation_id)
     )
 
 
-def past_of(connection: Connection, conversation_id: str, answered: Iterable[Ask]) -> tuple[Past, ...]:
+def list_past_calls(connection: Connection, conversation_id: str, answered: Iterable[Ask]) -> tuple[PastCall, ...]:
     """Return the calls that the model made so far. `answered` holds the answered asks of the conversation."""
-    granted = {ask.id for ask in answered if approval.granted(ask)}
-    found: list[Past] = []
-    for seq, tool, ask_id in conversations.all_calls(connection, conversation_id):
-        found.append(Past(seq=seq, tool=tool, approved=ask_id in granted))
+    granted = {ask.id for ask in answered if approval.is_approved(ask)}
+    found: list[PastCall] = []
+    for seq, tool, ask_id in conversations.list_all_calls(connection, conversation_id):
+        found.append(PastCall(seq=seq, tool=tool, approved=ask_id in granted))
         granted.discard(ask_id or "")  # people did not review the later calls that the same ask allows
     return tuple(found)
 
@@ -66,5 +66,5 @@ def is_approved(connection: Connection, conversation_id: str, seq: int, call: Ca
     ask = call.approved
     if ask is None:
         return False
-    own = conversations.first_of_ask(connection, conversation_id, ask.id) == (seq, call.tool_use_id)
-    return approval.allows(ask, call.tool, call.input, own=own)
+    own = conversations.first_call_of_ask(connection, conversation_id, ask.id) == (seq, call.tool_use_id)
+    return approval.is_allowed(ask, call.tool, call.input, own=own)

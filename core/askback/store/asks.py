@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 __all__ = [
-    "answered_of", "by_key", "count_open", "due", "get", "insert", "latest_post", "log_action", "newest_shown",
-    "next_moment", "open_in", "open_of", "pending", "put_off", "save", "writers",
+    "count_open",
+    "count_open_in",
+    "get",
+    "get_by_key",
+    "insert",
+    "latest_post_time",
+    "list_answered_of",
+    "list_due",
+    "list_newest_posted",
+    "list_open",
+    "list_open_of",
+    "list_text_authors",
+    "log_action",
+    "save",
+    "store_due_time",
+    "time_until_due",
 ]  # fmt: skip
 
 import json
@@ -19,16 +33,17 @@ from sqlalchemy import insert as insert_into
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.form import Form, Outcome
-from askback.domain.identity import Actor, MessageRef, Place, each
+from askback.domain.identity import Actor, MessageRef, Place, unique_accounts
 from askback.domain.interview import Interview
 from askback.domain.policy import Policy
 from askback.internal.clock import from_micros, to_micros
 from askback.store import card_messages
 from askback.store.database_clock import NOW, given_now
-from askback.store.platform_claims import Served, is_served
+from askback.store.events import WorkEnqueued, record_event
+from askback.store.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import actions, asks
 from askback.store.statement import Row, Statement
-from askback.store.unreadable_rows import Left, Unreadable, reading
+from askback.store.unreadable_rows import SkippedRows, UnreadableRow, reading
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 
@@ -79,8 +94,10 @@ def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
     changed = {} if after is before else _changing(after, before)
     if changed:
         _SAVE.change(connection, ask=after.id, **changed)
+    if "attend_at" in changed:
+        record_event(WorkEnqueued())
     if "messages" in changed:
-        card_messages.note(connection, after.id, after.messages)
+        card_messages.add(connection, after.id, after.messages)
     return frozenset(changed)
 
 
@@ -89,15 +106,16 @@ def get(connection: Connection, ask_id: str) -> Ask | None:
     return _ask(rows[0]) if rows else None
 
 
-def by_key(connection: Connection, key: str) -> Ask | None:
+def get_by_key(connection: Connection, key: str) -> Ask | None:
     row = connection.execute(select(asks).where(asks.c.key == key)).mappings().first()
     return None if row is None else _ask(row)
 
 
-def pending(connection: Connection, place: Place | None = None, left: Left | None = None) -> tuple[Ask, ...]:
+def list_open(connection: Connection, place: Place | None = None, left: SkippedRows | None = None) -> tuple[Ask, ...]:
     """Return the open asks, oldest first, of one place or of all.
 
-    Asks that only a newer release can read are added to `left`. Raises `Unreadable` for such an ask if `left` is None.
+    Asks that only a newer release can read are added to `left`. Raises `UnreadableRow` for such an ask if `left` is
+    None.
     """
     query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
     if place is not None:
@@ -105,17 +123,17 @@ def pending(connection: Connection, place: Place | None = None, left: Left | Non
     return tuple(_readable(connection.execute(query).mappings(), left))
 
 
-def _readable(rows: Iterable[RowMapping], left: Left | None) -> Iterator[Ask]:
+def _readable(rows: Iterable[RowMapping], left: SkippedRows | None) -> Iterator[Ask]:
     for row in rows:
         try:
             yield _ask(row)
-        except Unreadable as error:
+        except UnreadableRow as error:
             if left is None:
                 raise
             left.add("ask", row["id"], error)
 
 
-def newest_shown(connection: Connection, platform: str, at_most: int) -> tuple[str, ...]:
+def list_newest_posted(connection: Connection, platform: str, at_most: int) -> tuple[str, ...]:
     """Return the ids of at most `at_most` open asks whose cards people see on a platform, newest first."""
     query = (
         select(asks.c.id)
@@ -126,7 +144,7 @@ def newest_shown(connection: Connection, platform: str, at_most: int) -> tuple[s
     return tuple(connection.execute(query).scalars())
 
 
-def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
+def list_open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
     """Return the open asks of a conversation, oldest first."""
     query = (
         select(asks)
@@ -136,7 +154,7 @@ def open_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
     return tuple(_ask(row) for row in connection.execute(query).mappings())
 
 
-def answered_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
+def list_answered_of(connection: Connection, conversation_id: str) -> tuple[Ask, ...]:
     """Return the answered asks of a conversation, oldest first."""
     query = (
         select(asks)
@@ -151,13 +169,13 @@ def count_open(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(asks).where(asks.c.status == "open")).scalar_one()
 
 
-def open_in(connection: Connection, place: Place) -> int:
+def count_open_in(connection: Connection, place: Place) -> int:
     """Return the number of open asks in one place."""
     query = select(func.count()).select_from(asks).where(asks.c.status == "open", asks.c.place_key == place.key)
     return connection.execute(query).scalar_one()
 
 
-def latest_post(connection: Connection, place: Place) -> datetime | None:
+def latest_post_time(connection: Connection, place: Place) -> datetime | None:
     """Return the time at which the newest card of a place was, or will be, posted. None if the place has none.
 
     An ask that was settled before its card was due does not count, since its card is never posted.
@@ -168,9 +186,11 @@ def latest_post(connection: Connection, place: Place) -> datetime | None:
     return None if newest is None else from_micros(newest)
 
 
-def due(connection: Connection, at_most: int, served: Served = None, left: Left | None = None) -> tuple[str, ...]:
+def list_due(
+    connection: Connection, at_most: int, served: ServedPlatforms = None, left: SkippedRows | None = None
+) -> tuple[str, ...]:
     """Return the ids of open asks on these platforms that are due. Unreadable ones are skipped and added to `left`."""
-    left = left or Left()
+    left = left or SkippedRows()
     query = (
         select(asks)
         .where(asks.c.status == "open", asks.c.attend_at <= NOW, is_served(asks.c.place_key, served))
@@ -182,13 +202,13 @@ def due(connection: Connection, at_most: int, served: Served = None, left: Left 
     return tuple(ask.id for ask in _readable(rows, left))
 
 
-def put_off(connection: Connection, ask: Ask) -> None:
+def store_due_time(connection: Connection, ask: Ask) -> None:
     """Store an ask's next moment again, so that it is not due before then."""
     _SAVE.change(connection, ask=ask.id, attend_at=_attend_at(ask))
 
 
-def next_moment(
-    connection: Connection, within: timedelta, served: Served = None, left: Left | None = None
+def time_until_due(
+    connection: Connection, within: timedelta, served: ServedPlatforms = None, left: SkippedRows | None = None
 ) -> timedelta | None:
     """Return the time until the first open ask on these platforms is due. None if none is due `within` that time.
 
@@ -217,7 +237,7 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
     )
 
 
-def writers(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
+def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
     """Return everybody who wrote a text into the form of an ask. Texts that were replaced later count too."""
     query = (
         select(actions.c.actor)
@@ -226,7 +246,7 @@ def writers(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
         )
         .order_by(actions.c.id)
     )
-    return each(Actor.model_validate_json(actor) for actor in connection.execute(query).scalars())
+    return unique_accounts(Actor.model_validate_json(actor) for actor in connection.execute(query).scalars())
 
 
 def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
@@ -256,7 +276,7 @@ def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
 
 
 def _attend_at(ask: Ask) -> int | None:
-    return None if ask.next_moment is None else to_micros(ask.next_moment)
+    return None if ask.next_due_at is None else to_micros(ask.next_due_at)
 
 
 def _differs(one: object, other: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Done", "Waiting", "done_to", "ids_beginning", "waiting_for"]
+__all__ = ["ActionRecord", "PendingUpdate", "find_ids_by_prefix", "get_pending_update", "list_actions"]
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ _DEED: TypeAdapter[Deed] = TypeAdapter(Deed)
 ENOUGH = 20
 
 
-class Done(Value):
+class ActionRecord(Value):
     """One action of a person, and its effect."""
 
     at: datetime
@@ -30,7 +30,7 @@ class Done(Value):
     revision: int
 
 
-class Waiting(Value):
+class PendingUpdate(Value):
     """An update of an ask's card that has not been shown yet."""
 
     since: datetime | None
@@ -39,7 +39,7 @@ class Waiting(Value):
     error: str | None
 
 
-def ids_beginning(connection: Connection, prefix: str) -> tuple[str, ...]:
+def find_ids_by_prefix(connection: Connection, prefix: str) -> tuple[str, ...]:
     """Return at most `ENOUGH` ids of asks with this prefix. If an id equals the prefix, return that one alone."""
     query = select(asks.c.id).where(func.substr(asks.c.id, 1, len(prefix)) == prefix).order_by(asks.c.created_at)
     found = tuple(connection.execute(query.limit(ENOUGH)).scalars())
@@ -47,11 +47,11 @@ def ids_beginning(connection: Connection, prefix: str) -> tuple[str, ...]:
     return found if exact is None else (exact,)
 
 
-def done_to(connection: Connection, ask_id: str) -> tuple[Done, ...]:
+def list_actions(connection: Connection, ask_id: str) -> tuple[ActionRecord, ...]:
     """Return every action on an ask, oldest first."""
     rows = connection.execute(select(actions).where(actions.c.ask_id == ask_id).order_by(actions.c.id)).mappings()
     return tuple(
-        Done(
+        ActionRecord(
             at=from_micros(row["at"]),
             by=Actor.model_validate_json(row["actor"]),
             deed=_DEED.validate_json(row["action"]),
@@ -62,13 +62,13 @@ def done_to(connection: Connection, ask_id: str) -> tuple[Done, ...]:
     )
 
 
-def waiting_for(connection: Connection, ask_id: str) -> Waiting | None:
+def get_pending_update(connection: Connection, ask_id: str) -> PendingUpdate | None:
     """Return what the outbox holds for an ask's card. None if people see its newest state."""
     query = select(outbox.c.first_failed_at, outbox.c.attempts, outbox.c.last_error)
     row = connection.execute(query.where(outbox.c.target == f"ask:{ask_id}")).mappings().first()
     if row is None:
         return None
     failed = row["first_failed_at"]
-    return Waiting(
+    return PendingUpdate(
         since=None if failed is None else from_micros(failed), attempts=row["attempts"], error=row["last_error"]
     )

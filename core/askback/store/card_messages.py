@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["PAUSES", "cards_in", "delete", "gone_of", "lose", "note", "note_gone", "pause"]
+__all__ = [
+    "PAUSES",
+    "add",
+    "add_deleted",
+    "delete",
+    "find_asks_by_messages",
+    "list_deleted",
+    "mark_deleted",
+    "repost_delay",
+]
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -29,7 +38,7 @@ _GONE = Statement(select(card_messages).where(_OF_ASK, card_messages.c.gone_at.i
 _NOTE = Statement(insert(card_messages))
 
 
-def note(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> None:
+def add(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) -> None:
     """Record that the card of an ask uses these messages."""
     known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
     for message in messages:
@@ -37,7 +46,7 @@ def note(connection: Connection, ask_id: str, messages: Iterable[MessageRef]) ->
             _NOTE.change(connection, ask_id=ask_id, channel=message.channel, message=message.id)
 
 
-def note_gone(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> None:
+def add_deleted(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> None:
     """Record that these messages, which may be the card of an ask that is being posted, were deleted."""
     known = {(row["channel"], row["message"]) for row in _KNOWN.rows(connection, of=ask_id)}
     for message in messages:
@@ -46,7 +55,7 @@ def note_gone(connection: Connection, ask_id: str, messages: Iterable[MessageRef
             connection.execute(insert(card_messages).values(**values))
 
 
-def cards_in(connection: Connection, messages: Iterable[MessageRef]) -> tuple[str, ...]:
+def find_asks_by_messages(connection: Connection, messages: Iterable[MessageRef]) -> tuple[str, ...]:
     """Return the ids of the asks whose cards use, or used, these messages. Deleted messages do not count."""
     chosen = [
         and_(card_messages.c.channel == message.channel, card_messages.c.message == message.id) for message in messages
@@ -55,7 +64,7 @@ def cards_in(connection: Connection, messages: Iterable[MessageRef]) -> tuple[st
     return tuple(connection.execute(query).scalars()) if chosen else ()
 
 
-def lose(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> bool:
+def mark_deleted(connection: Connection, ask_id: str, messages: Iterable[MessageRef], now: datetime) -> bool:
     """Record that these messages of an ask were deleted. Return False if all of that was known."""
     count = 0
     for message in messages:
@@ -69,12 +78,12 @@ def lose(connection: Connection, ask_id: str, messages: Iterable[MessageRef], no
     return count > 0
 
 
-def gone_of(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
+def list_deleted(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
     """Return the deleted messages of an ask."""
     return frozenset(MessageRef(channel=row["channel"], id=row["message"]) for row in _GONE.rows(connection, of=ask_id))
 
 
-def pause(connection: Connection, ask_id: str, now: datetime) -> timedelta:
+def repost_delay(connection: Connection, ask_id: str, now: datetime) -> timedelta:
     """Return the pause before a card is posted again.
 
     It grows, so that the bot does not fight a person who keeps deleting it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OwnThread"]
+__all__ = ["ConnectionThread"]
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from concurrent.futures import Future as ThreadFuture
 log = logging.getLogger("askback.store")
 
 
-class OwnThread:
+class ConnectionThread:
     """A thread that has opened its connection when the constructor returns. Its end can be awaited.
 
     The constructor raises the error of `body` if that ends before it reports an open connection.
@@ -54,6 +54,6 @@ class OwnThread:
     def is_alive(self) -> bool:
         return self._thread.is_alive()
 
-    async def ended(self) -> None:
+    async def join(self) -> None:
         await asyncio.wrap_future(self._ended)
         self._thread.join()

@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 __all__ = [
-    "add_call", "add_message", "all_calls", "authors", "calls_of", "close", "end_call", "find", "first_of_ask",
-    "forget", "get", "halt", "hear", "history", "last_assistant", "last_message", "next_turn", "put_off", "runnable",
-    "set_prose", "set_stopped", "set_told", "set_trace", "start", "start_call", "take_inbox", "told", "untaken",
-    "want_turn", "wants_turn", "was_heard", "words",
+    "add_call",
+    "add_message",
+    "add_to_inbox",
+    "close",
+    "end_call",
+    "find",
+    "first_call_of_ask",
+    "get",
+    "get_notified_seq",
+    "get_unreported_stop",
+    "has_unread",
+    "hide_messages",
+    "history",
+    "is_received",
+    "last_assistant_seq",
+    "last_message",
+    "list_all_calls",
+    "list_authors",
+    "list_calls",
+    "list_runnable",
+    "list_stored_authors",
+    "next_turn_at",
+    "postpone_turn",
+    "record_stop",
+    "set_last_text",
+    "set_notified_seq",
+    "set_stream_messages",
+    "set_trace",
+    "set_wants_turn",
+    "start",
+    "start_call",
+    "take_inbox",
+    "wants_turn",
 ]  # fmt: skip
 
 import json
@@ -16,13 +45,13 @@ from datetime import datetime, timedelta
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, or_, select, update
 
-from askback.domain.conversation import Blocks, Call, Conversation, Halt, InboxMessage, IncomingMessage, Message
-from askback.domain.identity import Actor, MessageRef, Place, each
-from askback.domain.requesters import Words
+from askback.domain.conversation import Blocks, Call, Conversation, InboxMessage, IncomingMessage, Message, StopRecord
+from askback.domain.identity import Actor, MessageRef, Place, unique_accounts
+from askback.domain.requesters import ReadMessage
 from askback.internal.clock import from_micros, now, to_micros
 from askback.store import edits
 from askback.store.database_clock import NOW, given_now
-from askback.store.platform_claims import Served, is_served
+from askback.store.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import calls, conversations, inbox, transcript
 from askback.store.statement import Row, Statement
 from askback.store.unreadable_rows import reading
@@ -40,6 +69,7 @@ FARTHEST = timedelta(minutes=10)
 _GET = Statement(select(conversations).where(conversations.c.id == bindparam("of")))
 _CHANGE = Statement(update(conversations).where(conversations.c.id == bindparam("of")))
 _OF_THIS = transcript.c.conversation_id == bindparam("of")
+_AT = Statement(select(transcript).where(_OF_THIS, transcript.c.seq == bindparam("at")))
 _LAST = Statement(select(transcript).where(_OF_THIS).order_by(transcript.c.seq.desc()).limit(1))
 _HISTORY = Statement(select(transcript).where(_OF_THIS, transcript.c.hidden.is_(False)).order_by(transcript.c.seq))
 _ADD = Statement(insert(transcript))
@@ -95,7 +125,7 @@ def close(connection: Connection, conversation: Conversation) -> None:
     )
 
 
-def was_heard(connection: Connection, place: Place, dedupe_key: str) -> bool:
+def is_received(connection: Connection, place: Place, dedupe_key: str) -> bool:
     """Return True if a message was kept in this place, even in an earlier conversation."""
     query = (
         select(inbox.c.id)
@@ -106,7 +136,7 @@ def was_heard(connection: Connection, place: Place, dedupe_key: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def hear(
+def add_to_inbox(
     connection: Connection,
     conversation_id: str,
     heard: IncomingMessage,
@@ -137,7 +167,7 @@ def hear(
     return int(row)
 
 
-def want_turn(connection: Connection, conversation_id: str, wants: bool) -> None:
+def set_wants_turn(connection: Connection, conversation_id: str, wants: bool) -> None:
     _CHANGE.change(connection, of=conversation_id, wants_turn=wants, turn_after=None, updated_at=now())
 
 
@@ -145,7 +175,7 @@ def wants_turn(connection: Connection, conversation_id: str) -> bool:
     return any(row["wants_turn"] for row in _GET.rows(connection, of=conversation_id))
 
 
-def runnable(connection: Connection, at: datetime, served: Served = None) -> tuple[str, ...]:
+def list_runnable(connection: Connection, at: datetime, served: ServedPlatforms = None) -> tuple[str, ...]:
     """Return the ids of conversations on these platforms that have something to do, the longest waiting first."""
     after = conversations.c.turn_after
     # A turn that is put off for longer than the limit shows that the clock went back.
@@ -159,7 +189,7 @@ def runnable(connection: Connection, at: datetime, served: Served = None) -> tup
     return tuple(connection.execute(query).scalars())
 
 
-def next_turn(connection: Connection, at: datetime, served: Served = None) -> datetime | None:
+def next_turn_at(connection: Connection, at: datetime, served: ServedPlatforms = None) -> datetime | None:
     """Return the earliest time after `at` for which a turn was put off. None if there is none."""
     after = conversations.c.turn_after
     served_here = is_served(conversations.c.place_key, served)
@@ -168,7 +198,7 @@ def next_turn(connection: Connection, at: datetime, served: Served = None) -> da
     return None if nearest is None else from_micros(nearest)
 
 
-def put_off(connection: Connection, conversation_id: str, pause: timedelta) -> None:
+def postpone_turn(connection: Connection, conversation_id: str, pause: timedelta) -> None:
     """Keep a conversation's next turn from being tried again before the pause ends."""
     connection.execute(
         update(conversations)
@@ -178,7 +208,7 @@ def put_off(connection: Connection, conversation_id: str, pause: timedelta) -> N
     )
 
 
-def untaken(connection: Connection, conversation_id: str) -> bool:
+def has_unread(connection: Connection, conversation_id: str) -> bool:
     """Return True if people wrote something that no turn has read."""
     return bool(_IS_HEARD.rows(connection, of=conversation_id))
 
@@ -194,13 +224,13 @@ def take_inbox(connection: Connection, conversation_id: str, seq: int) -> tuple[
                 author=Actor.model_validate_json(row["author"]),
                 text=row["text"],
                 files=() if row["files"] is None else tuple(json.loads(row["files"])),
-                before=None if row["edit_of"] is None else edits.read_before(connection, row["edit_of"], seq),
+                before=None if row["edit_of"] is None else edits.last_read_text(connection, row["edit_of"], seq),
             )
             for row in rows
         )
 
 
-def words(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
+def list_stored_authors(connection: Connection, conversation_id: str) -> tuple[ReadMessage, ...]:
     """Return the authors of each message to the model, oldest first. Messages that the model no longer gets count too.
 
     Rows of earlier releases do not store them. For these, they are the authors of the messages that the row took up.
@@ -213,7 +243,7 @@ def words(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
     rows = connection.execute(query).all()
     taken = _taken(connection, conversation_id) if any(row.authors is None for row in rows) else {}
     return tuple(
-        Words(
+        ReadMessage(
             seq=row.seq,
             authors=taken.get(row.seq, ()) if row.authors is None else _PEOPLE.validate_json(row.authors),
             complete=row.authors is not None,
@@ -222,9 +252,11 @@ def words(connection: Connection, conversation_id: str) -> tuple[Words, ...]:
     )
 
 
-def authors(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
+def list_authors(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
     """Return the authors of everything that the model has read in a conversation, each account once, bots included."""
-    return each(author for message in words(connection, conversation_id) for author in message.authors)
+    return unique_accounts(
+        author for message in list_stored_authors(connection, conversation_id) for author in message.authors
+    )
 
 
 def _taken(connection: Connection, conversation_id: str) -> dict[int, tuple[Actor, ...]]:
@@ -243,6 +275,12 @@ def _taken(connection: Connection, conversation_id: str) -> dict[int, tuple[Acto
 
 def last_message(connection: Connection, conversation_id: str) -> Message | None:
     rows = _LAST.rows(connection, of=conversation_id)
+    return _message(rows[0]) if rows else None
+
+
+def get_message(connection: Connection, conversation_id: str, seq: int) -> Message | None:
+    """Return one message, by its position in the conversation."""
+    rows = _AT.rows(connection, of=conversation_id, at=seq)
     return _message(rows[0]) if rows else None
 
 
@@ -269,7 +307,7 @@ def _people(people: tuple[Actor, ...]) -> str:
     return _PEOPLE.dump_json(tuple(person.evolve(groups=()) for person in people)).decode()
 
 
-def forget(connection: Connection, conversation_id: str, *, from_seq: int = 0) -> None:
+def hide_messages(connection: Connection, conversation_id: str, *, from_seq: int = 0) -> None:
     """Hide the transcript from row `from_seq` on, so that it is never sent to the model again.
 
     The rows stay, so that people can look them up.
@@ -297,7 +335,7 @@ def add_call(connection: Connection, conversation_id: str, seq: int, position: i
     )
 
 
-def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Call, ...]:
+def list_calls(connection: Connection, conversation_id: str, seq: int) -> tuple[Call, ...]:
     """Return the tool calls of one assistant row, in the model's order."""
     with reading(f"A call of the conversation {conversation_id}"):
         return tuple(
@@ -315,7 +353,7 @@ def calls_of(connection: Connection, conversation_id: str, seq: int) -> tuple[Ca
         )
 
 
-def all_calls(connection: Connection, conversation_id: str) -> tuple[tuple[int, str, str | None], ...]:
+def list_all_calls(connection: Connection, conversation_id: str) -> tuple[tuple[int, str, str | None], ...]:
     """Return the row, tool and ask of every call of a conversation, in the model's order."""
     query = (
         select(calls.c.seq, calls.c.tool, calls.c.ask_id)
@@ -325,7 +363,7 @@ def all_calls(connection: Connection, conversation_id: str) -> tuple[tuple[int, 
     return tuple((row.seq, row.tool, row.ask_id) for row in connection.execute(query))
 
 
-def first_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> tuple[int, str] | None:
+def first_call_of_ask(connection: Connection, conversation_id: str, ask_id: str) -> tuple[int, str] | None:
     """Return the transcript row and the id of the call about which people were asked. None if it does not exist.
 
     Later calls that the same ask allows to run do not count.
@@ -386,7 +424,7 @@ def _without_result(conversation_id: str, seq: int, tool_use_id: str) -> tuple[C
     )
 
 
-def last_assistant(connection: Connection, conversation_id: str) -> int | None:
+def last_assistant_seq(connection: Connection, conversation_id: str) -> int | None:
     """Return the transcript row of the model's newest message. None if there is none."""
     query = select(func.max(transcript.c.seq)).where(
         transcript.c.conversation_id == conversation_id, transcript.c.role == "assistant"
@@ -394,17 +432,30 @@ def last_assistant(connection: Connection, conversation_id: str) -> int | None:
     return connection.execute(query).scalar_one()
 
 
-def set_prose(connection: Connection, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
+def set_stream_messages(connection: Connection, conversation_id: str, messages: tuple[MessageRef, ...]) -> None:
     _CHANGE.change(connection, of=conversation_id, prose=_REFS.dump_json(messages).decode() if messages else None)
 
 
-def told(connection: Connection, conversation_id: str) -> int | None:
+def get_last_text(connection: Connection, conversation_id: str) -> MessageRef | None:
+    """Return the message with the newest text that the platform confirmed."""
+    stored = connection.execute(
+        select(conversations.c.last_text).where(conversations.c.id == conversation_id)
+    ).scalar_one_or_none()
+    return None if stored is None else MessageRef.model_validate_json(stored)
+
+
+def set_last_text(connection: Connection, conversation_id: str, message: MessageRef) -> None:
+    change = update(conversations).where(conversations.c.id == conversation_id)
+    connection.execute(change.values(last_text=message.model_dump_json()))
+
+
+def get_notified_seq(connection: Connection, conversation_id: str) -> int | None:
     """Return the transcript row of the calls for which people were last notified that the agent waits for them."""
     query = select(conversations.c.told_seq).where(conversations.c.id == conversation_id)
     return connection.execute(query).scalar_one()
 
 
-def set_told(connection: Connection, conversation_id: str, seq: int) -> None:
+def set_notified_seq(connection: Connection, conversation_id: str, seq: int) -> None:
     connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(told_seq=seq))
 
 
@@ -413,7 +464,7 @@ def set_trace(connection: Connection, conversation_id: str, trace: str) -> None:
     connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(trace=trace))
 
 
-def set_stopped(connection: Connection, conversation_id: str, by: Actor | None) -> None:
+def record_stop(connection: Connection, conversation_id: str, by: Actor | None) -> None:
     """Record a stop, so that the commit of a turn that runs now is refused. `by` None means the operator."""
     connection.execute(
         update(conversations)
@@ -428,7 +479,7 @@ def set_stopped(connection: Connection, conversation_id: str, by: Actor | None) 
     )
 
 
-def halt(connection: Connection, conversation_id: str, *, clear: bool) -> Halt | None:
+def get_unreported_stop(connection: Connection, conversation_id: str, *, clear: bool) -> StopRecord | None:
     """Return the stop that ended the last turn, if the model has not been notified of it yet.
 
     `clear` marks it as notified.
@@ -439,7 +490,7 @@ def halt(connection: Connection, conversation_id: str, *, clear: bool) -> Halt |
         return None
     if clear:
         connection.execute(update(conversations).where(chosen).values(stopped_by=None))
-    return Halt(by=None if found == _OPERATOR else Actor.model_validate_json(found))
+    return StopRecord(by=None if found == _OPERATOR else Actor.model_validate_json(found))
 
 
 def _conversation(row: Row | RowMapping) -> Conversation:

@@ -19,6 +19,11 @@ class Database(Protocol):
     plain values that do not belong to its connection.
     """
 
+    @property
+    def is_shared(self) -> bool:
+        """True if other processes may run the same work on this database at the same time."""
+        ...
+
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
         """Run a work as a transaction, and return its result once that is committed.
 

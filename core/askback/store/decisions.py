@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["change", "follow", "keep_late"]
+__all__ = ["save_change", "save_steps", "store_late_answer"]
 
 from datetime import timedelta
 
@@ -12,17 +12,19 @@ from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.conversation import IncomingMessage, Step
 from askback.store import asks, conversations, offers, outbox
-from askback.store.notifications import Signal, tell
-from askback.store.turns import wake
+from askback.store.events import AskChanged, AskSettled, record_event
+from askback.store.notifications import Signal, send_signal
+from askback.store.turns import request_turn
 
 
-def change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
+def save_change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
     """Store a changed ask, the person's action, and what has to be shown.
 
     Return True if this change settled the ask.
     """
     settled = before.outcome is None and after.outcome is not None
     changed = asks.save(connection, before, after)
+    record_event(AskChanged(after.id))
     if action is not None:
         verdict = "settled" if settled else "changed" if changed else "unchanged"
         asks.log_action(connection, action, verdict, after.interview.revision)
@@ -33,25 +35,24 @@ def change(connection: Connection, before: Ask, after: Ask, action: Action | Non
         clicked = action is not None and action.message is not None
         # The process that handles the click draws the card, before the outbox does.
         by_click = timedelta(seconds=outbox.LEASE_SECONDS) if clicked else None
-        outbox.put_card(connection, after, not_before=not_before, lease=by_click)
+        outbox.enqueue_card(connection, after, not_before=not_before, lease=by_click)
     if after.interview.turn != before.interview.turn:
-        offers.withdraw(connection, after)
+        offers.close_outdated(connection, after)
     if settled:
-        tell(connection, Signal(kind="ask", id=after.id))
+        record_event(AskSettled(after, action))
+        send_signal(connection, Signal(kind="ask", id=after.id))
         if after.conversation_id is not None:
-            wake(connection, after.conversation_id, after.place)
+            request_turn(connection, after.conversation_id, after.place)
     return settled
 
 
-def follow(connection: Connection, steps: tuple[Step, ...]) -> bool:
-    """Store several changes of one ask, in order. Return True if they settled it."""
-    settled = False
+def save_steps(connection: Connection, steps: tuple[Step, ...]) -> None:
+    """Store several changes of one ask, in order."""
     for step in steps:
-        settled = change(connection, step.before, step.after, step.action) or settled
-    return settled
+        save_change(connection, step.before, step.after, step.action)
 
 
-def keep_late(connection: Connection, ask: Ask, heard: IncomingMessage) -> bool:
+def store_late_answer(connection: Connection, ask: Ask, heard: IncomingMessage) -> bool:
     """Keep a late answer as a message to the agent that asked, once. Return False if no agent would read it.
 
     A conversation that was closed for a newer one never continues.
@@ -59,7 +60,7 @@ def keep_late(connection: Connection, ask: Ask, heard: IncomingMessage) -> bool:
     conversation = conversations.find(connection, ask.place)
     if conversation is None or conversation.id != ask.conversation_id:
         return False
-    if not conversations.was_heard(connection, ask.place, heard.dedupe_key):
-        conversations.hear(connection, conversation.id, heard)
-        wake(connection, conversation.id, conversation.place)
+    if not conversations.is_received(connection, ask.place, heard.dedupe_key):
+        conversations.add_to_inbox(connection, conversation.id, heard)
+        request_turn(connection, conversation.id, conversation.place)
     return True

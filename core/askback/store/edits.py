@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 __all__ = [
-    "Kept",
-    "change",
-    "conversations_with",
-    "drop",
+    "StoredMessage",
     "find",
-    "is_kept",
-    "mark",
-    "newest",
-    "read_before",
-    "take_back",
+    "find_conversations",
+    "is_stored",
+    "last_read_text",
+    "mark_skipped",
+    "newest_version",
+    "replace_text",
+    "set_edited_at",
+    "withdraw_unread",
 ]
 
 from datetime import datetime
@@ -28,7 +28,7 @@ _NOT_TOLD = -1
 """Value of `taken_seq` for a message that no turn reads. Its row stays so that the message is recognized again."""
 
 
-class Kept(Value):
+class StoredMessage(Value):
     """A person's message, or a version of one, as stored."""
 
     id: int
@@ -49,19 +49,19 @@ class Kept(Value):
         return self.taken_seq is not None and self.taken_seq != _NOT_TOLD
 
 
-def is_kept(connection: Connection, key: str) -> bool:
+def is_stored(connection: Connection, key: str) -> bool:
     """Return True if a message was kept in any conversation."""
     return connection.execute(select(inbox.c.id).where(inbox.c.dedupe_key == key).limit(1)).first() is not None
 
 
-def find(connection: Connection, conversation_id: str, key: str) -> Kept | None:
+def find(connection: Connection, conversation_id: str, key: str) -> StoredMessage | None:
     """Return the first version of the message with that key."""
     query = select(inbox).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key == key)
     row = connection.execute(query).mappings().first()
     return None if row is None else _kept(row)
 
 
-def newest(connection: Connection, conversation_id: str, kept: Kept) -> Kept:
+def newest_version(connection: Connection, conversation_id: str, kept: StoredMessage) -> StoredMessage:
     """Return the newest version of a message, ignoring dropped ones. Without edits, it is the message itself."""
     query = (
         select(inbox)
@@ -74,7 +74,7 @@ def newest(connection: Connection, conversation_id: str, kept: Kept) -> Kept:
     return kept if row is None else _kept(row)
 
 
-def read_before(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
+def last_read_text(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
     """Return the text of the version that the model read last, or an empty string.
 
     With `seq`, only versions before that row.
@@ -91,24 +91,24 @@ def read_before(connection: Connection, inbox_id: int, seq: int | None = None) -
     return connection.execute(query).scalar_one_or_none() or ""
 
 
-def mark(connection: Connection, kept: Kept, at: datetime) -> None:
+def set_edited_at(connection: Connection, kept: StoredMessage, at: datetime) -> None:
     """Store the time of a message's newest edit."""
     connection.execute(update(inbox).where(inbox.c.id == kept.id).values(edited_at=to_micros(at)))
 
 
-def change(connection: Connection, kept: Kept, text: str) -> None:
+def replace_text(connection: Connection, kept: StoredMessage, text: str) -> None:
     """Replace the text of a version that the agent has not read."""
     connection.execute(update(inbox).where(inbox.c.id == kept.id, inbox.c.taken_seq.is_(None)).values(text=text))
 
 
-def drop(connection: Connection, kept: Kept) -> None:
+def mark_skipped(connection: Connection, kept: StoredMessage) -> None:
     """Mark an unread version so that no turn ever reads it."""
     connection.execute(
         update(inbox).where(inbox.c.id == kept.id, inbox.c.taken_seq.is_(None)).values(taken_seq=_NOT_TOLD)
     )
 
 
-def take_back(connection: Connection, conversation_id: str, keys: tuple[str, ...]) -> tuple[int, ...]:
+def withdraw_unread(connection: Connection, conversation_id: str, keys: tuple[str, ...]) -> tuple[int, ...]:
     """Withdraw the unread versions of these messages, edits included. Return the ids of their rows."""
     named = select(inbox.c.id).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key.in_(keys))
     ids = tuple(connection.execute(named).scalars())
@@ -123,14 +123,14 @@ def take_back(connection: Connection, conversation_id: str, keys: tuple[str, ...
     return rows
 
 
-def conversations_with(connection: Connection, keys: tuple[str, ...]) -> tuple[str, ...]:
+def find_conversations(connection: Connection, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the ids of the conversations in which messages with these keys were kept."""
     query = select(inbox.c.conversation_id).where(inbox.c.dedupe_key.in_(keys)).distinct()
     return tuple(connection.execute(query).scalars())
 
 
-def _kept(row: RowMapping) -> Kept:
-    return Kept(
+def _kept(row: RowMapping) -> StoredMessage:
+    return StoredMessage(
         id=row["id"],
         author=Actor.model_validate_json(row["author"]),
         text=row["text"],

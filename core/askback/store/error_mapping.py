@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["closed", "not_committed", "overdue"]
+__all__ = ["closed_error", "not_committed_error", "timeout_error"]
 
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 
-def overdue(*, in_doubt: bool) -> StoreError:
-    return not_committed(StoreBusy, " in time", None, in_doubt=in_doubt)
+def timeout_error(*, in_doubt: bool) -> StoreError:
+    return not_committed_error(StoreBusy, " in time", None, in_doubt=in_doubt)
 
 
-def not_committed(told: type[StoreError], how: str, error: BaseException | None, *, in_doubt: bool) -> StoreError:
+def not_committed_error(told: type[StoreError], how: str, error: BaseException | None, *, in_doubt: bool) -> StoreError:
     """Return the error for a transaction that was not committed, on either database.
 
     `how` is appended to its first sentence.
@@ -22,5 +22,5 @@ def not_committed(told: type[StoreError], how: str, error: BaseException | None,
     return told_so
 
 
-def closed() -> StoreUnavailable:
+def closed_error() -> StoreUnavailable:
     return StoreUnavailable("The store is closed: nothing more can be read or written.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["StoreBusy", "StoreError", "StoreUnavailable"]
+__all__ = ["StoreBusy", "StoreError", "StoreUnavailable", "TurnTakenOver"]
 
 from askback.errors import OperatorError
 
@@ -26,3 +26,7 @@ class StoreBusy(StoreError):
 
 class StoreUnavailable(StoreError):
     """Raised if the database refused: disk full, I/O error, read-only, damaged or closed."""
+
+
+class TurnTakenOver(StoreError):
+    """Raised when another process has ended a turn, or writes its text."""

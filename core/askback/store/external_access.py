@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 __all__ = [
-    "ELSEWHERE", "NoDatabase", "NotReady", "Older", "Where", "check_version", "is_older", "look", "opened",
-    "served_beside", "version_of", "worker_of", "writing",
+    "ELSEWHERE",
+    "DatabaseLocation",
+    "DatabaseNotFound",
+    "DatabaseNotReady",
+    "OutdatedDatabase",
+    "check_version",
+    "find_worker_pid",
+    "is_older",
+    "open_file",
+    "open_for_writing",
+    "read_snapshot",
+    "stored_version",
+    "worker_platforms",
 ]  # fmt: skip
 
 import fcntl
@@ -21,43 +32,43 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
+from askback.internal.extras import extra
 from askback.store.database import Database
 from askback.store.migrate import NEWEST, VERSION_TABLE
-from askback.store.platform_claims import Served, read_served
+from askback.store.platform_claims import ServedPlatforms, decode_platforms
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.extra import extra
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.files import check_files, open_beside
 from askback.store.sqlite.lockfile import lock_path, read_lock
 
 T = TypeVar("T")
 
-Where = Path | PostgresAddress
+DatabaseLocation = Path | PostgresAddress
 """An SQLite file, or a database on a PostgreSQL server."""
 PATIENCE = 5.0
 """Seconds to wait for a process that has locked the database exclusively."""
 
 
-class NoDatabase(OperatorError):
+class DatabaseNotFound(OperatorError):
     """Raised if the database file does not exist."""
 
 
-class NotReady(OperatorError):
+class DatabaseNotReady(OperatorError):
     """Raised if neither this askback nor a newer one has set up the database."""
 
 
-class Older(NotReady):
+class OutdatedDatabase(DatabaseNotReady):
     """Raised if an older askback wrote the database, which must be upgraded before it can be read."""
 
 
 @contextmanager
-def opened(path: Path, *, patience: float = PATIENCE) -> Generator[Connection]:
+def open_file(path: Path, *, patience: float = PATIENCE) -> Generator[Connection]:
     """Connect to a file that must exist. The caller begins and ends its transactions.
 
-    Raises `NoDatabase`. Errors of SQLite are raised unchanged.
+    Raises `DatabaseNotFound`. Errors of SQLite are raised unchanged.
     """
     if check_files(path) is None:
-        raise NoDatabase(f"There is no database {path}: nothing was asked there yet. {ELSEWHERE}")
+        raise DatabaseNotFound(f"There is no database {path}: nothing was asked there yet. {ELSEWHERE}")
     address = f"{path.absolute().as_uri()}?mode=rw"  # never "create"
     engine = create_engine(
         "sqlite+pysqlite://",
@@ -74,14 +85,14 @@ def opened(path: Path, *, patience: float = PATIENCE) -> Generator[Connection]:
 ELSEWHERE = "If another one is meant, set ASKBACK_DATABASE_URL."
 
 
-def look(where: Where, work: Callable[[Connection], T]) -> T:
+def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T:
     """Run `work` on one read-only snapshot of the database. Raises `OperatorError`."""
     if isinstance(where, PostgresAddress):
-        with extra():
+        with extra("postgres", "PostgreSQL"):
             from askback.store.postgres.external_access import look as look_there
         return look_there(where, work)
     try:
-        with opened(where) as connection:
+        with open_file(where) as connection:
             connection.exec_driver_sql("PRAGMA query_only = ON")
             connection.exec_driver_sql("BEGIN")
             check_version(connection)
@@ -92,7 +103,7 @@ def look(where: Where, work: Callable[[Connection], T]) -> T:
 
 
 @asynccontextmanager
-async def writing(where: Where) -> AsyncGenerator[Database]:
+async def open_for_writing(where: DatabaseLocation) -> AsyncGenerator[Database]:
     """Open the database for a few commits. Raises `OperatorError`.
 
     An SQLite file gets its own writer next to the running one, and SQLite lets one of them write at a time. On
@@ -100,9 +111,9 @@ async def writing(where: Where) -> AsyncGenerator[Database]:
     """
     database: Database
     if isinstance(where, PostgresAddress):
-        with extra():
-            from askback.store.postgres.external_access import Telling
-        database = Telling(where, prepare=check_version)
+        with extra("postgres", "PostgreSQL"):
+            from askback.store.postgres.external_access import SignallingDatabase
+        database = SignallingDatabase(where, prepare=check_version)
     else:
         database = SqliteDatabase(where, prepare=check_version)
     try:
@@ -113,13 +124,13 @@ async def writing(where: Where) -> AsyncGenerator[Database]:
 
 def check_version(connection: Connection) -> None:
     """Raise `OperatorError` unless the database has this askback's version. Changes nothing."""
-    stored = version_of(connection)
+    stored = stored_version(connection)
     if stored == NEWEST:
         return
     if stored is None:
-        raise NotReady(f"This database is not one of askback's, or was never begun. {ELSEWHERE}")
+        raise DatabaseNotReady(f"This database is not one of askback's, or was never begun. {ELSEWHERE}")
     if is_older(stored):
-        raise Older(
+        raise OutdatedDatabase(
             f"This database was written by an older askback (version {stored}). Start the bot with this askback: "
             "that brings the database up to date."
         )
@@ -129,7 +140,7 @@ def check_version(connection: Connection) -> None:
     )
 
 
-def version_of(connection: Connection) -> str | None:
+def stored_version(connection: Connection) -> str | None:
     """Return the version that is stored in the database, or None if there is none."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
@@ -142,7 +153,7 @@ def is_older(version: str) -> bool:
     return version != NEWEST and any(script.name == f"{version}.py" for script in versions.iterdir())
 
 
-def worker_of(path: Path) -> int | None:
+def find_worker_pid(path: Path) -> int | None:
     """Return the id of the process that works on a database. 0 if the id is unknown, None if no process does."""
     found = read_lock(path)
     if found is None:
@@ -168,11 +179,11 @@ def worker_of(path: Path) -> int | None:
     return None
 
 
-def served_beside(path: Path) -> Served:
+def worker_platforms(path: Path) -> ServedPlatforms:
     """Return the platforms of the process that works on a database, or last did. None if it did not state them."""
     found = read_lock(path)
     told = [] if found is None else found[0].split("\n")
-    return read_served(told[2]) if len(told) > 2 else None
+    return decode_platforms(told[2]) if len(told) > 2 else None
 
 
 def _is_locked(database: Path) -> bool:

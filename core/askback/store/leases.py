@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 from askback.store.errors import StoreError
 from askback.store.outbox import LEASE_SECONDS
-from askback.store.showing import Showing
+from askback.store.outbox_transactions import OutboxTransactions
 
 log = logging.getLogger("askback.store")
 
@@ -27,7 +27,7 @@ class LeaseLost(StoreError):
 
 
 @asynccontextmanager
-async def keep_lease(store: Showing, target: str, taken_at: float) -> AsyncGenerator[None]:
+async def keep_lease(store: OutboxTransactions, target: str, taken_at: float) -> AsyncGenerator[None]:
     """Keep the lease of a delivery until the block ends.
 
     `taken_at` is the running loop's time at which the owner requested the lease. Raises `LeaseLost` if no renewal
@@ -48,13 +48,13 @@ async def keep_lease(store: Showing, target: str, taken_at: float) -> AsyncGener
         raise LeaseLost(f"The lease of {target} ran out before the database could be told to renew it.") from error
 
 
-async def _renew_forever(store: Showing, target: str, limit: asyncio.Timeout) -> None:
+async def _renew_forever(store: OutboxTransactions, target: str, limit: asyncio.Timeout) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(RENEW_SECONDS)
         began = loop.time()
         try:
-            await store.hold(target)
+            await store.renew_lease(target)
         except StoreError as error:
             log.warning("A lease could not be renewed; trying again: %s", error, extra={"action": "lease_not_renewed"})
         else:

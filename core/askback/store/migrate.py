@@ -8,7 +8,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, MetaData, String, Table, insert, inspect, text
 
 from askback.errors import OperatorError
 from askback.store.schema import metadata
@@ -16,12 +16,19 @@ from askback.store.schema import metadata
 if TYPE_CHECKING:
     from alembic.config import Config
 
-NEWEST = "0005_trust"
+NEWEST = "0006_contested_drawings"
 """Revision of the newest migration. It is a constant so that a start without one need not import alembic (0.2 s)."""
 
 VERSION_TABLE = "askback_version"
 """Name of our version table. It differs from alembic's default, since other programs with alembic may share the
 database."""
+
+_versions = Table(
+    VERSION_TABLE,
+    MetaData(naming_convention={"pk": "%(table_name)s_pkc"}),
+    Column("version_num", String(32), primary_key=True),
+)
+"""The table as alembic creates it."""
 
 log = logging.getLogger("askback.store")
 
@@ -44,7 +51,20 @@ def prepare(connection: Connection) -> None:
             f"This database already has tables named {', '.join(taken)} that askback did not make. "
             "Set ASKBACK_DATABASE_URL to a database of its own."
         )
-    _upgrade(connection, stored)
+    if stored is None:
+        _create(connection)
+    else:
+        _upgrade(connection, stored)
+
+
+def _create(connection: Connection) -> None:
+    """Create the newest tables in an empty database. This needs no migration, and so no alembic."""
+    metadata.create_all(connection, checkfirst=False)
+    _versions.create(connection)
+    connection.execute(insert(_versions).values(version_num=NEWEST))
+    log.info(
+        "A new database was begun, of version %s.", NEWEST, extra={"action": "database_migrated", "to_version": NEWEST}
+    )
 
 
 def _version(connection: Connection) -> str | None:
@@ -60,14 +80,14 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
-def _upgrade(connection: Connection, stored: str | None) -> None:
+def _upgrade(connection: Connection, stored: str) -> None:
     from alembic import command
     from alembic.script import ScriptDirectory
 
     with _one_at_a_time:
         config = _config(connection)
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-        if stored is not None and stored not in known:
+        if stored not in known:
             raise OperatorError(
                 f"This database was written by a newer askback (version {stored}); install that version or "
                 f"restore a backup. This askback knows up to {NEWEST}."
@@ -76,7 +96,4 @@ def _upgrade(connection: Connection, stored: str | None) -> None:
         with connection.begin_nested():
             command.upgrade(config, NEWEST)
     extra = {"action": "database_migrated", "from_version": stored, "to_version": NEWEST}
-    if stored is None:
-        log.info("A new database was begun, of version %s.", NEWEST, extra=extra)
-    else:
-        log.info("The database was brought from version %s to %s.", stored, NEWEST, extra=extra)
+    log.info("The database was brought from version %s to %s.", stored, NEWEST, extra=extra)

@@ -6,7 +6,7 @@ by polling, some seconds later.
 
 from __future__ import annotations
 
-__all__ = ["CHANNEL", "LISTENING", "LISTENING_BESIDE", "Signal", "tell"]
+__all__ = ["CHANNEL", "LISTENING", "LISTENING_BESIDE", "Signal", "send_signal"]
 
 from typing import Literal
 
@@ -44,7 +44,7 @@ class Signal(Value):
 _TELL = select(func.pg_notify(CHANNEL, bindparam("said")))
 
 
-def tell(connection: Connection, signal: Signal) -> None:
+def send_signal(connection: Connection, signal: Signal) -> None:
     """Signal the other processes once this transaction is committed."""
     if connection.dialect.name == "postgresql":
         connection.execute(_TELL, {"said": signal.encoded()})

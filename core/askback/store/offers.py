@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["Offered", "close", "find", "keep", "open_about", "take_out", "told", "withdraw"]
+__all__ = [
+    "StoredOffer",
+    "close",
+    "close_outdated",
+    "find",
+    "insert_offer",
+    "list_open_about",
+    "mark_answered",
+    "mark_posted",
+]
 
 from typing import Literal
 
@@ -26,7 +35,7 @@ _OFFER = _ALL.where(offers.c.id == bindparam("offer"))
 _OPEN = Statement(_ALL.where(offers.c.ask_id == bindparam("ask"), offers.c.state == "open").order_by(offers.c.inbox_id))
 
 
-class Offered(Value):
+class StoredOffer(Value):
     """An offer as stored, with the message that it is about."""
 
     id: str
@@ -45,7 +54,7 @@ class Offered(Value):
     """The message that shows the offer. None if there is none that can be deleted."""
 
 
-def keep(connection: Connection, offer: Offer, conversation_id: str, inbox_id: int) -> None:
+def insert_offer(connection: Connection, offer: Offer, conversation_id: str, inbox_id: int) -> None:
     """Store an offer. Remove the earlier offers that its author got for the same ask."""
     connection.execute(
         insert(offers).values(
@@ -65,12 +74,12 @@ def keep(connection: Connection, offer: Offer, conversation_id: str, inbox_id: i
                 _remove(connection, older)
 
 
-def find(connection: Connection, offer_id: str) -> Offered | None:
+def find(connection: Connection, offer_id: str) -> StoredOffer | None:
     row = connection.execute(_OFFER, {"offer": offer_id}).mappings().first()
     return None if row is None else _offered(row)
 
 
-def told(connection: Connection, offer_id: str, message: MessageRef | None, ask: Ask | None) -> None:
+def mark_posted(connection: Connection, offer_id: str, message: MessageRef | None, ask: Ask | None) -> None:
     """Record the message that shows an offer. Remove the offer again if it is outdated.
 
     `message` is None if it cannot be deleted, and then nothing happens. `ask` is the ask's current state.
@@ -85,26 +94,26 @@ def told(connection: Connection, offer_id: str, message: MessageRef | None, ask:
         _remove(connection, offered)
 
 
-def close(connection: Connection, offered: Offered, state: State) -> None:
+def close(connection: Connection, offered: StoredOffer, state: State) -> None:
     """Close an offer because its author chose, or no longer can. Remove it from people's view."""
     connection.execute(update(offers).where(offers.c.id == offered.id).values(state=state))
     _remove(connection, offered)
 
 
-def withdraw(connection: Connection, ask: Ask) -> None:
+def close_outdated(connection: Connection, ask: Ask) -> None:
     """Close the offers for earlier steps of an ask. Their messages stay ordinary messages."""
     for offered in _open(connection, ask.id):
         if _is_past(offered, ask):
             close(connection, offered, "message")
 
 
-def take_out(connection: Connection, inbox_id: int, ask_id: str) -> None:
+def mark_answered(connection: Connection, inbox_id: int, ask_id: str) -> None:
     """Record that a message answered this ask, so that no turn takes it up."""
     chosen = inbox.c.id == inbox_id, inbox.c.taken_seq.is_(None)
     connection.execute(update(inbox).where(*chosen).values(taken_seq=-1, ask_id=ask_id))
 
 
-def open_about(connection: Connection, conversation_id: str, inbox_id: int) -> tuple[Offered, ...]:
+def list_open_about(connection: Connection, conversation_id: str, inbox_id: int) -> tuple[StoredOffer, ...]:
     """Return the open offers about a message."""
     query = _ALL.where(
         offers.c.conversation_id == conversation_id, offers.c.inbox_id == inbox_id, offers.c.state == "open"
@@ -112,30 +121,30 @@ def open_about(connection: Connection, conversation_id: str, inbox_id: int) -> t
     return tuple(_offered(row) for row in connection.execute(query).mappings())
 
 
-def _is_past(offered: Offered, ask: Ask) -> bool:
+def _is_past(offered: StoredOffer, ask: Ask) -> bool:
     return ask.outcome is not None or offered.turn != ask.interview.turn
 
 
-def _remove(connection: Connection, offered: Offered) -> None:
+def _remove(connection: Connection, offered: StoredOffer) -> None:
     """Delete the offer's message, or withdraw it from the outbox if it was not posted yet."""
     if offered.message is None:
-        outbox.take_back(connection, f"{OFFER}{offered.id}")
+        outbox.withdraw_message(connection, f"{OFFER}{offered.id}")
     else:
         outbox.delete(connection, f"{OFFER}{offered.id}")
         say = OutgoingMessage(
             target=f"unoffer:{offered.id}", text="", markdown=False, messages=(offered.message,), gone=True
         )
-        outbox.put_say(connection, say, offered.conversation_id, kind="removal")
+        outbox.enqueue_message(connection, say, offered.conversation_id, kind="removal")
 
 
-def _open(connection: Connection, ask_id: str) -> tuple[Offered, ...]:
+def _open(connection: Connection, ask_id: str) -> tuple[StoredOffer, ...]:
     """Return the open offers about an ask, oldest first."""
     return tuple(_offered(row) for row in _OPEN.rows(connection, ask=ask_id))
 
 
-def _offered(row: Row | RowMapping) -> Offered:
+def _offered(row: Row | RowMapping) -> StoredOffer:
     with reading(f"The offer {row['id']}"):
-        return Offered(
+        return StoredOffer(
             id=row["id"],
             ask_id=row["ask_id"],
             conversation_id=row["conversation_id"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["REPEAT_SECONDS", "Outage", "is_away"]
+__all__ = ["REPEAT_SECONDS", "Outage", "is_outage_logged"]
 
 import logging
 import threading
@@ -24,7 +24,7 @@ _back_at = float("-inf")
 """Monotonic time at which the last outage ended."""
 
 
-def is_away() -> bool:
+def is_outage_logged() -> bool:
     """Return True if an outage lasts, or ended just now. The log mentions it already."""
     return bool(_away) or time.monotonic() - _back_at < LATE_SECONDS
 
@@ -40,7 +40,7 @@ class Outage:
         self._is_known = False
         """True if the current outage was logged."""
 
-    def failed(self, reason: str) -> None:
+    def record_failure(self, reason: str) -> None:
         """Record that a read or a commit failed, and why."""
         now = time.monotonic()
         with self._lock:
@@ -67,7 +67,7 @@ class Outage:
                 extra={"action": "database_away", "seconds": round(seconds)},
             )
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """Record that the database reads and commits again."""
         global _back_at
         since = self._since
@@ -90,7 +90,7 @@ class Outage:
                 extra={"action": "database_back", "seconds": round(seconds)},
             )
 
-    def ended(self) -> None:
+    def clear(self) -> None:
         """Forget the outage of a database that is closed."""
         with self._lock:
             self._since = None

@@ -9,10 +9,28 @@ the delivery.
 from __future__ import annotations
 
 __all__ = [
-    "LEASE_SECONDS", "LONGEST_PAUSE", "OutboxItem", "asks_being_posted", "delete", "free", "hold", "hurry", "lease",
-    "leave", "next_due", "put_card", "put_say", "release", "retry", "set_right", "take_back", "text_waits",
+    "LEASE_SECONDS",
+    "LONGEST_PAUSE",
+    "OutboxItem",
+    "asks_being_posted",
+    "delete",
+    "end_all_leases",
+    "enqueue_card",
+    "enqueue_message",
+    "has_earlier_text",
+    "lease",
+    "release_lease",
+    "renew_lease",
+    "repair_due_times",
+    "retry",
+    "retry_failed_now",
+    "time_until_due",
+    "undo_lease",
+    "withdraw_message",
 ]  # fmt: skip
 
+import os
+import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
@@ -25,6 +43,7 @@ from sqlalchemy import (
     Connection,
     RowMapping,
     Select,
+    Text,
     and_,
     bindparam,
     case,
@@ -43,10 +62,11 @@ from askback.domain.conversation import OutgoingMessage
 from askback.internal.clock import from_micros, to_micros
 from askback.internal.values import Value
 from askback.store.database_clock import NOW, given_now
-from askback.store.platform_claims import Served, is_served
+from askback.store.events import WorkEnqueued, record_event
+from askback.store.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import asks, conversations, outbox
 from askback.store.statement import Statement
-from askback.store.unreadable_rows import Left, Unreadable, reading
+from askback.store.unreadable_rows import SkippedRows, UnreadableRow, reading
 
 LEASE_SECONDS = 10
 """Seconds for which a lease keeps other workers from taking a row, unless it is renewed."""
@@ -58,6 +78,7 @@ LONGEST_PAUSE = timedelta(seconds=60)
 """The longest pause between two tries if the platform did not ask for one."""
 _MICROSECOND = timedelta(microseconds=1)
 LARGEST_ID = 2**63 - 1
+_TOKEN = secrets.token_hex(8)
 
 
 class OutboxItem(Value):
@@ -76,6 +97,8 @@ class OutboxItem(Value):
     due_at: datetime
     tried_at: datetime | None = None
     """Time of the first lease. None means this is the first."""
+    contested: bool = False
+    """True if another process may have drawn an older revision of the card after the newest one."""
 
 
 def _overtakes() -> ColumnElement[bool]:
@@ -101,7 +124,7 @@ def _overtakes() -> ColumnElement[bool]:
     )
 
 
-def _is_served(served: Served) -> ColumnElement[bool]:
+def _is_served(served: ServedPlatforms) -> ColumnElement[bool]:
     """Return an SQL condition that is true if a row belongs to one of these platforms.
 
     A row whose ask and conversation no longer exist matches too, so that any process may delete it.
@@ -121,6 +144,7 @@ _LEASE: BindParameter[int] = bindparam("lease", type_=BigInteger())
 _AFTER: BindParameter[int] = bindparam("after", type_=BigInteger())
 # NULL without a lease, because adding to NULL gives NULL.
 _LEASED_UNTIL = NOW + _LEASE
+_HOLDER: BindParameter[str] = bindparam("holder", type_=Text())
 _NOT_BEFORE: BindParameter[int] = bindparam("not_before", type_=BigInteger())
 _DUE_AT = case((_NOT_BEFORE > NOW, _NOT_BEFORE), else_=NOW)
 _REDRAW = Statement(
@@ -128,7 +152,12 @@ _REDRAW = Statement(
     .where(outbox.c.target == bindparam("of"))
     .values(
         revision=case((outbox.c.revision < _NEWER, _NEWER), else_=outbox.c.revision),
+        contested_until=case(
+            (and_(outbox.c.leased_until > NOW, outbox.c.leased_by.is_distinct_from(_HOLDER)), outbox.c.leased_until),
+            else_=outbox.c.contested_until,
+        ),
         leased_until=_LEASED_UNTIL,
+        leased_by=_HOLDER,
         due_at=_DUE_AT,
         noted_at=NOW,
     )
@@ -136,7 +165,9 @@ _REDRAW = Statement(
 _QUEUED = Statement(select(outbox.c.id).where(outbox.c.target == bindparam("of")))
 _TRIED: BindParameter[int] = bindparam("tried", type_=BigInteger())
 _QUEUE = Statement(
-    insert(outbox).values(leased_until=_LEASED_UNTIL, due_at=_DUE_AT, tried_at=NOW + _TRIED, noted_at=NOW)
+    insert(outbox).values(
+        leased_until=_LEASED_UNTIL, leased_by=_HOLDER, due_at=_DUE_AT, tried_at=NOW + _TRIED, noted_at=NOW
+    )
 )
 _FREE_AT = func.coalesce(outbox.c.leased_until, 0)
 _OWN_ID = select(outbox.c.id).where(outbox.c.target == bindparam("own")).scalar_subquery()
@@ -151,7 +182,7 @@ _IS_READ = outbox.c.id.not_in(bindparam("left", expanding=True))
 
 
 @cache
-def _due(served: Served) -> Select[*tuple[Any, ...]]:
+def _due(served: ServedPlatforms) -> Select[*tuple[Any, ...]]:
     return (
         select(outbox)
         .where(outbox.c.due_at <= NOW, or_(outbox.c.leased_until.is_(None), outbox.c.leased_until <= NOW))
@@ -164,7 +195,7 @@ def _due(served: Served) -> Select[*tuple[Any, ...]]:
 
 
 @cache
-def _next_due(served: Served) -> tuple[Select[int], Select[int]]:
+def _next_due(served: ServedPlatforms) -> tuple[Select[int], Select[int]]:
     """Return the queries for the time until the next row is due, one for free rows and one for leased rows."""
     unheld = (
         select(outbox.c.due_at - NOW)
@@ -181,7 +212,7 @@ def _next_due(served: Served) -> tuple[Select[int], Select[int]]:
     return unheld, held
 
 
-def put_card(
+def enqueue_card(
     connection: Connection, ask: Ask, *, not_before: datetime | None = None, lease: timedelta | None = None
 ) -> None:
     """Queue the drawing of a card.
@@ -200,9 +231,11 @@ def put_card(
             tried=None,
             **when,
         )
+    if lease is None:
+        record_event(WorkEnqueued())
 
 
-def put_say(
+def enqueue_message(
     connection: Connection,
     say: OutgoingMessage,
     conversation_id: str | None,
@@ -230,30 +263,38 @@ def put_say(
             tried=0 if tried else None,
             **_when(connection, None, lease),
         )
+    if lease is None:
+        record_event(WorkEnqueued())
 
 
-def _when(connection: Connection, not_before: datetime | None, lease: timedelta | None) -> dict[str, int | None]:
+def _when(connection: Connection, not_before: datetime | None, lease: timedelta | None) -> dict[str, int | str | None]:
     return {
         "now": given_now(connection),
         "not_before": None if not_before is None else to_micros(not_before),
         "lease": None if lease is None else lease // _MICROSECOND,
+        "holder": _holder(),
     }
 
 
-def text_waits(connection: Connection, conversation_id: str, before: str) -> bool:
+def _holder() -> str:
+    """Return the name of this process as the holder of a lease. It differs after a fork."""
+    return f"{_TOKEN}:{os.getpid()}"
+
+
+def has_earlier_text(connection: Connection, conversation_id: str, before: str) -> bool:
     """Return True if another text of a conversation must be posted before the named one, even if that is not queued
     yet."""
     return bool(_WAITS_BEFORE.rows(connection, of=conversation_id, own=before))
 
 
-def free(connection: Connection) -> None:
+def end_all_leases(connection: Connection) -> None:
     """End every lease, because the processes that held them have ended. Earlier failures of a row no longer count."""
     held = update(outbox).where(outbox.c.leased_until.is_not(None))
     connection.execute(held.values(leased_until=None, due_at=NOW, noted_at=NOW), {"now": given_now(connection)})
     connection.execute(update(outbox).where(outbox.c.first_failed_at.is_not(None)).values(first_failed_at=None))
 
 
-def set_right(connection: Connection) -> int:
+def repair_due_times(connection: Connection) -> int:
     """Make rows due whose due time or lease was written by a clock that has since gone back.
 
     Return the number of rows.
@@ -263,18 +304,25 @@ def set_right(connection: Connection) -> int:
     unnoted = and_(outbox.c.noted_at.is_(None), or_(outbox.c.leased_until > far, outbox.c.due_at > far))
     untimely = or_(outbox.c.noted_at > NOW + TOLERANCE // _MICROSECOND, unnoted)
     right = update(outbox).where(untimely).values(leased_until=None, due_at=NOW, noted_at=NOW)
-    return connection.execute(right, {"now": given_now(connection)}).rowcount
+    count = connection.execute(right, {"now": given_now(connection)}).rowcount
+    if count:
+        record_event(WorkEnqueued())
+    return count
 
 
 def lease(
-    connection: Connection, length: timedelta, at_most: int, served: Served = None, left: Left | None = None
+    connection: Connection,
+    length: timedelta,
+    at_most: int,
+    served: ServedPlatforms = None,
+    left: SkippedRows | None = None,
 ) -> tuple[OutboxItem, ...]:
     """Lease at most `at_most` due rows of these platforms, for `length`.
 
     Rows that this release cannot read are added to `left`, and are not changed. Within a conversation, nothing
     overtakes a text that was queued before it, nor a card that no one has seen.
     """
-    now, left = given_now(connection), left or Left()
+    now, left = given_now(connection), left or SkippedRows()
     given = {"now": now, "at_most": at_most, "left": left.ids("outbox", int)}
     rows = connection.execute(_due(served), given).mappings().all()
     items = _items(rows, left)
@@ -284,16 +332,17 @@ def lease(
             .where(outbox.c.id.in_([item.id for item in items]))
             .values(
                 leased_until=_LEASED_UNTIL,
+                leased_by=_HOLDER,
                 attempts=outbox.c.attempts + 1,
                 tried_at=func.coalesce(outbox.c.tried_at, NOW),
                 noted_at=NOW,
             ),
-            {"now": now, "lease": length // _MICROSECOND},
+            {"now": now, "lease": length // _MICROSECOND, "holder": _holder()},
         )
     return items
 
 
-def hold(connection: Connection, target: str, length: timedelta) -> None:
+def renew_lease(connection: Connection, target: str, length: timedelta) -> None:
     """Renew a lease. A row that was released meanwhile, or is leased for longer, stays as it is."""
     connection.execute(
         update(outbox)
@@ -303,19 +352,21 @@ def hold(connection: Connection, target: str, length: timedelta) -> None:
     )
 
 
-def leave(connection: Connection, item: OutboxItem) -> None:
+def undo_lease(connection: Connection, item: OutboxItem) -> None:
     """Undo a lease whose holder cannot read the row's ask or conversation. The try does not count."""
     connection.execute(
         update(outbox).where(outbox.c.id == item.id).values(leased_until=None, attempts=item.attempts - 1)
     )
 
 
-def next_due(connection: Connection, served: Served = None, left: Left | None = None) -> timedelta | None:
+def time_until_due(
+    connection: Connection, served: ServedPlatforms = None, left: SkippedRows | None = None
+) -> timedelta | None:
     """Return the time until the next row of these platforms is due. None if nothing is queued for them.
 
     Rows that are left to newer processes do not count.
     """
-    given = {"now": given_now(connection), "left": (left or Left()).ids("outbox", int)}
+    given = {"now": given_now(connection), "left": (left or SkippedRows()).ids("outbox", int)}
     found = [connection.execute(query, given).scalar_one_or_none() for query in _next_due(served)]
     nearest = min((one for one in found if one is not None), default=None)
     return None if nearest is None else nearest * _MICROSECOND
@@ -333,14 +384,24 @@ def asks_being_posted(connection: Connection) -> tuple[str, ...]:
 
 
 def delete(connection: Connection, target: str, *, revision: int | None = None) -> None:
-    """Delete a row that is done. With `revision`, keep a card that must be drawn in a newer revision."""
-    statement = delete_from(outbox).where(outbox.c.target == target)
+    """Delete a row that is done. With `revision`, keep a card that must be drawn in a newer revision.
+
+    A contested card is put off instead, to be drawn once more. The process that drew an older revision may have died
+    before it could say so.
+    """
+    now = {"now": given_now(connection)}
+    done = outbox.c.target == target
     if revision is not None:
-        statement = statement.where(outbox.c.revision <= revision)
-    connection.execute(statement)
+        done = and_(done, outbox.c.revision <= revision)
+    calm = or_(outbox.c.contested_until.is_(None), outbox.c.contested_until <= NOW)
+    if connection.execute(delete_from(outbox).where(done, calm), now).rowcount:
+        record_event(WorkEnqueued())  # later rows of its conversation may have waited for it
+        return
+    put_off = update(outbox).where(done, ~calm)
+    connection.execute(put_off.values(leased_until=None, due_at=outbox.c.contested_until, noted_at=NOW), now)
 
 
-def take_back(connection: Connection, target: str) -> None:
+def withdraw_message(connection: Connection, target: str) -> None:
     """Withdraw a queued text.
 
     If no one has leased its row, the row is deleted. Otherwise some process may be posting the text, or may have posted
@@ -354,12 +415,14 @@ def take_back(connection: Connection, target: str) -> None:
             stored = OutgoingMessage.model_validate_json(payload)
         say = stored.evolve(gone=True, offer=None)
         connection.execute(update(outbox).where(chosen).values(kind="removal", payload=_written(say)))
+        record_event(WorkEnqueued())
 
 
-def release(connection: Connection, target: str) -> None:
+def release_lease(connection: Connection, target: str) -> None:
     """End the lease of a row that its holder could not deliver, and make it due at once."""
     freed = update(outbox).where(outbox.c.target == target).values(leased_until=None, due_at=NOW, noted_at=NOW)
     connection.execute(freed, {"now": given_now(connection)})
+    record_event(WorkEnqueued())
 
 
 def retry(connection: Connection, item: OutboxItem, after: timedelta, error: str, *, failed: bool) -> None:
@@ -376,7 +439,7 @@ def retry(connection: Connection, item: OutboxItem, after: timedelta, error: str
     )
 
 
-def hurry(connection: Connection, served: Served) -> None:
+def retry_failed_now(connection: Connection, served: ServedPlatforms) -> None:
     """Make failed rows of these platforms due, except those for which the platform itself asked for a longer wait."""
     soon = outbox.c.due_at <= NOW + LONGEST_PAUSE // _MICROSECOND
     failed = and_(outbox.c.first_failed_at.is_not(None), outbox.c.leased_until.is_(None), outbox.c.due_at > NOW)
@@ -384,14 +447,15 @@ def hurry(connection: Connection, served: Served) -> None:
         update(outbox).where(failed, soon, _is_served(served)).values(due_at=NOW, noted_at=NOW),
         {"now": given_now(connection)},
     )
+    record_event(WorkEnqueued())
 
 
-def _items(rows: Sequence[RowMapping], left: Left) -> tuple[OutboxItem, ...]:
+def _items(rows: Sequence[RowMapping], left: SkippedRows) -> tuple[OutboxItem, ...]:
     items: list[OutboxItem] = []
     for row in rows:
         try:
             items.append(_item(row))
-        except Unreadable as error:
+        except UnreadableRow as error:
             left.add("outbox", row["id"], error)
     return tuple(items)
 
@@ -410,6 +474,7 @@ def _item(row: RowMapping) -> OutboxItem:
             first_failed_at=None if row["first_failed_at"] is None else from_micros(row["first_failed_at"]),
             due_at=from_micros(row["due_at"]),
             tried_at=None if row["tried_at"] is None else from_micros(row["tried_at"]),
+            contested=row["contested_until"] is not None,
         )
 
 

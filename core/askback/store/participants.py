@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["of_conversation", "with_participants"]
+__all__ = ["list_participants", "with_participants"]
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, bindparam, func, select
@@ -29,7 +29,7 @@ _READ = Statement(
 )
 
 
-def of_conversation(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
+def list_participants(connection: Connection, conversation_id: str) -> tuple[Actor, ...]:
     """Return everybody who wrote in a conversation, its starter first, without bots.
 
     A person whose name has changed appears once per name.
@@ -48,4 +48,4 @@ def with_participants(connection: Connection, ask: Ask) -> Ask:
     """Return the ask with the participants of its conversation, if its policy needs them."""
     if ask.conversation_id is None or not ask.policy.is_for_participants:
         return ask
-    return ask.evolve(participants=of_conversation(connection, ask.conversation_id))
+    return ask.evolve(participants=list_participants(connection, ask.conversation_id))

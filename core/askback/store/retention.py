@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Pruned", "prune"]
+__all__ = ["PruneCounts", "prune"]
 
 from datetime import datetime
 
@@ -15,14 +15,14 @@ from askback.store.schema import actions, asks, calls, conversations, inbox, off
 from askback.store.usage import day_of
 
 
-class Pruned(Value):
+class PruneCounts(Value):
     """Numbers of deleted conversations and asks."""
 
     conversations: int = 0
     asks: int = 0
 
 
-def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
+def prune(connection: Connection, before: datetime, at_most: int) -> PruneCounts:
     """Delete conversations without activity since `before`, and asks outside conversations that were settled before
     then.
 
@@ -49,7 +49,7 @@ def prune(connection: Connection, before: datetime, at_most: int) -> Pruned:
         connection.execute(
             delete(usage).where(usage.c.day < day_of(before), ~select(conversations.c.id).where(_is_of_usage).exists())
         )
-    return Pruned(conversations=len(ids), asks=len(owned) + len(alone))
+    return PruneCounts(conversations=len(ids), asks=len(owned) + len(alone))
 
 
 _is_of_usage = conversations.c.id == usage.c.conversation_id

@@ -70,6 +70,8 @@ conversations = Table(
     Column("midway", Boolean, nullable=False, server_default=false()),
     Column("trace", Text),
     Column("turn_after", BigInteger),
+    # JSON reference of the message with the newest text that the platform confirmed.
+    Column("last_text", Text),
 )
 # Indexes only the conversations that have something to do. SQLite uses it for `where(wants_turn)` only if the condition
 # is written exactly as SQLAlchemy renders it there. A test checks the query plan.
@@ -220,6 +222,10 @@ outbox = Table(
     Column("tried_at", BigInteger),
     # Time at which due_at and leased_until were last written. A time in the future means that the clock went back.
     Column("noted_at", BigInteger),
+    # The process that holds or held the lease. NULL in rows of releases before 0006.
+    Column("leased_by", Text),
+    # Time until which another process may draw an older revision of the card. Then it is drawn once more.
+    Column("contested_until", BigInteger),
     # Serves searches for free rows by due time.
     Index(None, "leased_until", "due_at"),
     sqlite_autoincrement=True,

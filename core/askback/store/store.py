@@ -7,18 +7,27 @@ __all__ = ["DecisionResult", "Store"]
 from datetime import datetime, timedelta
 
 from askback.store import retention, waiting
-from askback.store.asking import Asking, DecisionResult
-from askback.store.calling import Calling
-from askback.store.changing import Changing
-from askback.store.listening import Listening
-from askback.store.retention import Pruned
-from askback.store.showing import Showing
-from askback.store.spending import Spending
-from askback.store.stopping import Stopping
-from askback.store.turning import Turning
+from askback.store.ask_transactions import AskTransactions, DecisionResult
+from askback.store.conversation_transactions import ConversationTransactions
+from askback.store.edit_transactions import EditTransactions
+from askback.store.outbox_transactions import OutboxTransactions
+from askback.store.retention import PruneCounts
+from askback.store.stop_transactions import StopTransactions
+from askback.store.tool_call_transactions import ToolCallTransactions
+from askback.store.turn_transactions import TurnTransactions
+from askback.store.usage_transactions import UsageTransactions
 
 
-class Store(Asking, Showing, Listening, Changing, Stopping, Turning, Spending, Calling):
+class Store(
+    AskTransactions,
+    OutboxTransactions,
+    ConversationTransactions,
+    EditTransactions,
+    StopTransactions,
+    TurnTransactions,
+    UsageTransactions,
+    ToolCallTransactions,
+):
     """The transactions on everything that must survive the end of the process."""
 
     async def close(self) -> None:
@@ -32,9 +41,9 @@ class Store(Asking, Showing, Listening, Changing, Stopping, Turning, Spending, C
             return frozenset()
         return await self._database.read(lambda connection: waiting.unserved(connection, for_long, served))
 
-    async def prune(self, before: datetime, at_most: int) -> Pruned:
+    async def prune(self, before: datetime, at_most: int) -> PruneCounts:
         """Delete up to `at_most` conversations, and as many asks, without activity since `before`.
 
         An empty result means that none remain.
         """
-        return await self._database.run(lambda connection: retention.prune(connection, before, at_most))
+        return await self._run(lambda connection: retention.prune(connection, before, at_most))

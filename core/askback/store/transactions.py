@@ -2,22 +2,81 @@
 
 from __future__ import annotations
 
-__all__ = ["CLICK_SECONDS", "Transactions"]
+__all__ = ["CLICK_SECONDS", "Listener", "Transactions"]
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TypeVar
+
+from sqlalchemy import Connection
 
 from askback.store.database import Database
-from askback.store.platform_claims import Served
-from askback.store.unreadable_rows import Left
+from askback.store.errors import StoreError
+from askback.store.events import AskChanged, AskUncertain, Event, collect_events
+from askback.store.platform_claims import ServedPlatforms
+from askback.store.unreadable_rows import SkippedRows
+
+T = TypeVar("T")
 
 CLICK_SECONDS = 2.0
 """Seconds after which an uncommitted click is refused visibly. The platforms wait 3 s."""
 
+Listener = Callable[[Event], None]
+"""Receives events of committed transactions, on the event loop. It must neither block nor raise."""
+
 
 class Transactions:
-    """A group of methods that are whole transactions. No connection and no row leaves a method."""
+    """A group of methods that are whole transactions. No connection and no row leaves a method.
 
-    def __init__(self, database: Database, served: Served = None, known: Served = None) -> None:
+    The events of a transaction are published after its commit.
+    """
+
+    def __init__(self, database: Database, served: ServedPlatforms = None, known: ServedPlatforms = None) -> None:
         """`served` are the platforms whose work this process takes, `known` all that exist. None means any platform."""
         self._database = database
         self._known = known
         self._served = served
-        self._left = Left()
+        self._left = SkippedRows()
+        self._listeners: list[Listener] = []
+
+    @property
+    def is_shared(self) -> bool:
+        """True if other processes may do the same work at the same time."""
+        return self._database.is_shared
+
+    def subscribe(self, listener: Listener) -> None:
+        """Register a listener for the events of every transaction of this store."""
+        self._listeners.append(listener)
+
+    async def _run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
+        """Run a transaction, and publish its events once it is committed. Raises the errors of `Database.run`.
+
+        Listeners are called after the caller has continued, so that an ack does not wait for them.
+        """
+        events: list[Event] = []
+
+        @wraps(work)
+        def recorded(connection: Connection) -> T:
+            with collect_events() as found:
+                result = work(connection)
+            events[:] = found
+            return result
+
+        try:
+            result = await self._database.run(recorded, within=within)
+        except StoreError as error:
+            if error.in_doubt:
+                self._publish_soon([AskUncertain(event.ask_id) for event in events if isinstance(event, AskChanged)])
+            raise
+        self._publish_soon(events)
+        return result
+
+    def _publish_soon(self, events: Sequence[Event]) -> None:
+        if events and self._listeners:
+            asyncio.get_running_loop().call_soon(self._publish, tuple(events))
+
+    def _publish(self, events: Sequence[Event]) -> None:
+        for event in events:
+            for listener in self._listeners:
+                listener(event)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["wake"]
+__all__ = ["request_turn"]
 
 from sqlalchemy import Connection
 
 from askback.domain.identity import Place
 from askback.store import conversations
+from askback.store.events import TurnRequested, record_event
 
 
-def wake(connection: Connection, conversation_id: str, place: Place) -> None:
+def request_turn(connection: Connection, conversation_id: str, place: Place) -> None:
     """Record that the conversation in this place has something to do after this commit.
 
     A running turn that finds more work continues automatically, and all others need this. On SQLite the single worker
     checks the row. On PostgreSQL the same commit queues a job, which a process that serves the platform takes.
     """
-    conversations.want_turn(connection, conversation_id, True)
+    conversations.set_wants_turn(connection, conversation_id, True)
+    record_event(TurnRequested(conversation_id))
     if connection.dialect.name == "postgresql":
         # Imported here because procrastinate may not be installed.
         from askback.store.postgres.jobs import defer_turn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Left", "Unreadable", "reading"]
+__all__ = ["SkippedRows", "UnreadableRow", "reading"]
 
 import logging
 from collections import defaultdict
@@ -27,32 +27,32 @@ _WHAT = {
 }
 
 
-class Unreadable(StoreUnavailable):
+class UnreadableRow(StoreUnavailable):
     """Raised if a row contains something that this release does not know."""
 
 
 @contextmanager
 def reading(what: str) -> Generator[None]:
-    """Raise `Unreadable` if the block cannot build a value from a row.
+    """Raise `UnreadableRow` if the block cannot build a value from a row.
 
     A partly understood value would be worse than none.
     """
     try:
         yield
     except (ValueError, TypeError, KeyError) as error:
-        raise Unreadable(
+        raise UnreadableRow(
             f"{what} cannot be read: replace this process where a newer askback works on the same database, too."
         ) from error
 
 
-class Left:
+class SkippedRows:
     """The rows that this process could not read, remembered while it runs."""
 
     def __init__(self) -> None:
         self._ids: defaultdict[Kind, dict[Hashable, None]] = defaultdict(dict)
         self._logged: set[Kind] = set()
 
-    def add(self, kind: Kind, id_: Hashable, error: Unreadable) -> None:
+    def add(self, kind: Kind, id_: Hashable, error: UnreadableRow) -> None:
         """Leave a row to newer processes. Only the first row of its kind is logged."""
         known = self._ids[kind]
         known[id_] = None

@@ -5,13 +5,13 @@ A running call is counted in advance in its own row, so the call of a process th
 
 from __future__ import annotations
 
-__all__ = ["adjust", "day_of", "lapse", "reserve", "settle", "spend", "spent"]
+__all__ = ["add_tokens", "adjust", "day_of", "delete_reservations", "get_usage", "reserve", "settle"]
 
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from askback.domain.conversation import Spent
+from askback.domain.conversation import TokenUsage
 from askback.internal.clock import to_micros
 from askback.store.schema import reservations, usage
 from askback.store.statement import Row, Statement
@@ -41,13 +41,13 @@ def day_of(moment: datetime) -> int:
     return to_micros(moment) // _DAY
 
 
-def spend(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
+def add_tokens(connection: Connection, conversation_id: str, day: int, tokens: int) -> None:
     """Add to the count of tokens. A negative number subtracts."""
     if tokens and _SPEND.change(connection, of=conversation_id, on=day, more=tokens) == 0:
         _SPEND_FIRST.change(connection, conversation_id=conversation_id, day=day, tokens=max(tokens, 0))
 
 
-def spent(connection: Connection, conversation_id: str, at: datetime) -> Spent:
+def get_usage(connection: Connection, conversation_id: str, at: datetime) -> TokenUsage:
     """Return the tokens of a conversation, those of all conversations on that day, and those counted in advance."""
     day = day_of(at)
     used, reserved = func.coalesce(func.sum(usage.c.tokens), 0), func.coalesce(func.sum(reservations.c.tokens), 0)
@@ -58,7 +58,7 @@ def spent(connection: Connection, conversation_id: str, at: datetime) -> Spent:
         select(reserved).where(*running),
     )
     conversation, today, held = (int(connection.execute(query).scalar_one()) for query in queries)
-    return Spent(conversation=conversation, today=today, reserved=held)
+    return TokenUsage(conversation=conversation, today=today, reserved=held)
 
 
 def reserve(connection: Connection, conversation_id: str, reservation: str, tokens: int, at: datetime) -> None:
@@ -71,10 +71,10 @@ def reserve(connection: Connection, conversation_id: str, reservation: str, toke
         tokens=tokens,
         until=to_micros(at + timedelta(seconds=CALL_SECONDS)),
     )
-    spend(connection, conversation_id, day_of(at), tokens)
+    add_tokens(connection, conversation_id, day_of(at), tokens)
 
 
-def lapse(connection: Connection, conversation_id: str) -> None:
+def delete_reservations(connection: Connection, conversation_id: str) -> None:
     """Forget the earlier calls of a conversation, which runs one at a time. Their tokens stay counted."""
     _DROP_OLD.change(connection, of=conversation_id)
 
@@ -84,14 +84,14 @@ def adjust(connection: Connection, reservation: str, tokens: int) -> None:
     row = _reserved(connection, reservation)
     if row is not None:
         _ADJUST.change(connection, of=reservation, tokens=tokens)
-        spend(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
+        add_tokens(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
 
 
 def settle(connection: Connection, reservation: str, tokens: int) -> None:
     """Replace the count in advance by the tokens that a call used, once. A forgotten call stays counted as it was."""
     row = _reserved(connection, reservation)
     if row is not None and _DROP.change(connection, of=reservation):
-        spend(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
+        add_tokens(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
 
 
 def _reserved(connection: Connection, reservation: str) -> Row | None:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, Select, and_, select
 
 from askback.store.database_clock import read_now
-from askback.store.platform_claims import is_served, platform_of, serving
+from askback.store.platform_claims import is_served, list_served_platforms, parse_platform
 from askback.store.schema import asks, conversations, outbox
 
 
@@ -20,7 +20,7 @@ def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]
     """
     taken = set(served)
     if connection.dialect.name == "postgresql":
-        for other in serving(connection):
+        for other in list_served_platforms(connection):
             if other is None:
                 return frozenset()
             taken |= other
@@ -30,7 +30,7 @@ def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]
         further: set[str] = set()
         for query in _overdue(read_now(connection) - for_long // timedelta(microseconds=1)):
             others = ~is_served(query.selected_columns.place_key, frozenset(taken | found))
-            further.update(map(platform_of, connection.execute(query.where(others).limit(1)).scalars()))
+            further.update(map(parse_platform, connection.execute(query.where(others).limit(1)).scalars()))
         if not further:
             return frozenset(found)
         found |= further

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AnyJob", "Job", "Queue", "State", "call", "settle"]
+__all__ = ["AnyJob", "Job", "JobState", "Queue", "call", "settle"]
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ log = logging.getLogger("askback.store")
 _BOUND = (Connection, Result, ScalarResult, MappingResult)
 
 
-class State(enum.Enum):
+class JobState(enum.Enum):
     WAITING = enum.auto()  # queued, so it can still be refused with certainty
     RUNNING = enum.auto()  # its statements run or have run, but are not committed
     COMMITTING = enum.auto()  # after the point of no return
@@ -50,7 +50,7 @@ class Job(Generic[T]):
         self.deadline = deadline
         self.reads = reads
         self.future: asyncio.Future[T] = loop.create_future()
-        self.state = State.WAITING
+        self.state = JobState.WAITING
         self.result: T | None = None
         self.error: BaseException | None = None
 

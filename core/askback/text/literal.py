@@ -5,7 +5,17 @@ This module holds the part common to every platform. Each bot also escapes its o
 
 from __future__ import annotations
 
-__all__ = ["breaking", "cut", "fit", "isolated", "literal", "one_line", "pieces", "size", "visible"]
+__all__ = [
+    "find_break",
+    "fit_line",
+    "isolate_direction",
+    "replace_controls",
+    "split_text",
+    "to_literal",
+    "to_single_line",
+    "truncate",
+    "utf16_length",
+]
 
 import re
 import unicodedata
@@ -21,17 +31,17 @@ _ISOLATES: Final = frozenset("\u2066\u2067\u2068")
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
-def size(text: str) -> int:
+def utf16_length(text: str) -> int:
     """Return the length of a text in UTF-16 units, never less than a platform's own count of characters."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def visible(text: str) -> str:
+def replace_controls(text: str) -> str:
     """Return a text with control characters as pictures, half surrogate pairs as U+FFFD, and CRLF as LF."""
     return _SURROGATES.sub("\ufffd", text.replace("\r\n", "\n").translate(_PICTURES))
 
 
-def isolated(text: str) -> str:
+def isolate_direction(text: str) -> str:
     """Return a text with its direction controls closed, so that it cannot reorder the text around it."""
     if not _BIDI.search(text):
         return text
@@ -54,45 +64,45 @@ def isolated(text: str) -> str:
     return _FSI * (unmatched + 1) + text + "".join(reversed(still_open)) + _PDI
 
 
-def literal(text: str) -> str:
+def to_literal(text: str) -> str:
     """Return a text of a model or a person as it is shown."""
-    return isolated(visible(text))
+    return isolate_direction(replace_controls(text))
 
 
-def one_line(text: str) -> str:
+def to_single_line(text: str) -> str:
     """Return a text on one line, for labels of controls."""
-    return " ".join(visible(text).split())
+    return " ".join(replace_controls(text).split())
 
 
-def fit(text: str, longest: int) -> str:
+def fit_line(text: str, longest: int) -> str:
     """Return as much of a text as fits in `longest` UTF-16 units, on one line. A cut text ends with "…"."""
-    line = one_line(text)
-    whole = isolated(line)
-    if size(whole) <= longest:
+    line = to_single_line(text)
+    whole = isolate_direction(line)
+    if utf16_length(whole) <= longest:
         return whole
     room = longest
-    while size(short := isolated(cut(line, room - 1).rstrip() + "…")) > longest:
-        room -= max((size(short) - longest) // 2, 1)  # an opened direction also needs its closing character
+    while utf16_length(short := isolate_direction(truncate(line, room - 1).rstrip() + "…")) > longest:
+        room -= max((utf16_length(short) - longest) // 2, 1)  # an opened direction also needs its closing character
     return short
 
 
-def pieces(text: str, longest: int) -> Iterator[str]:
+def split_text(text: str, longest: int) -> Iterator[str]:
     """Yield parts of at most `longest` UTF-16 units, cut at lines or words. Together they are the whole text."""
     rest = text
-    while size(rest) > longest:
-        at = breaking(rest, _holding(rest, longest))
+    while utf16_length(rest) > longest:
+        at = find_break(rest, _holding(rest, longest))
         yield rest[:at]
         rest = rest[at:]
     if rest:
         yield rest
 
 
-def cut(text: str, longest: int) -> str:
+def truncate(text: str, longest: int) -> str:
     """Return the beginning of a text, at most `longest` UTF-16 units, without cutting a combined character."""
     return text[: _between_characters(text, _holding(text, longest))]
 
 
-def breaking(text: str, at: int) -> int:
+def find_break(text: str, at: int) -> int:
     """Return the best index up to `at` to break a text: after a line, a word, or a character."""
     at = _between_characters(text, at)
     if at == len(text):
@@ -104,8 +114,8 @@ def _holding(text: str, longest: int) -> int:
     """Return the number of leading characters that fit in `longest` UTF-16 units."""
     longest = max(longest, 0)
     at = min(longest, len(text))
-    while size(text[:at]) > longest:
-        at -= max((size(text[:at]) - longest) // 2, 1)
+    while utf16_length(text[:at]) > longest:
+        at -= max((utf16_length(text[:at]) - longest) // 2, 1)
     return at
 
 

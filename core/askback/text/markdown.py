@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["prose_parts"]
+__all__ = ["split_markdown"]
 
 import re
 from typing import Final, TypeAlias
 
-from askback.text.literal import cut, size
+from askback.text.literal import truncate, utf16_length
 
 _FENCE_LINE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
@@ -15,14 +15,14 @@ Fence: TypeAlias = tuple[str, str]
 """The first line of a code fence, and the mark that closes it."""
 
 
-def prose_parts(text: str, longest: int) -> list[str]:
+def split_markdown(text: str, longest: int) -> list[str]:
     """Return Markdown in parts of at most `longest` UTF-16 units, split between paragraphs where possible.
 
     A code fence that is cut is closed at the end of one part and opened again in the next.
     """
     parts: list[str] = []
     rest = text
-    while size(rest) > longest:
+    while utf16_length(rest) > longest:
         head, fence = _head(rest, longest)
         rest = rest[len(head) :]
         if fence is None:
@@ -41,10 +41,10 @@ def _head(text: str, longest: int) -> tuple[str, Fence | None]:
     fence: Fence | None = None
     cut_fence: Fence | None = None
     for line in text.splitlines(keepends=True):
-        if used + size(line) + (len(fence[1]) + 1 if fence else 0) > longest:
+        if used + utf16_length(line) + (len(fence[1]) + 1 if fence else 0) > longest:
             break
         at += len(line)
-        used += size(line)
+        used += utf16_length(line)
         fence, ended = _after(line, fence)
         if fence is not None:
             if ended is None and at > line_end + len(line):
@@ -66,7 +66,7 @@ def _head(text: str, longest: int) -> tuple[str, Fence | None]:
 def _mid_line(text: str, longest: int, at: int, fence: Fence | None) -> tuple[str, Fence | None]:
     """Cut a line that is longer than a part, at a space if possible. Return what `_head` returns."""
     opened = fence if at else None
-    head = cut(text, longest - (len(opened[1]) + 1 if opened else 0))
+    head = truncate(text, longest - (len(opened[1]) + 1 if opened else 0))
     space = text.rfind(" ", max(at, len(head) // 2), len(head))
     return head[: space + 1] if space > at else head, opened
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["HIDDEN", "hide", "hide_shape", "redacted"]
+__all__ = ["REDACTED_TEXT", "redact", "register_secret_pattern", "register_secrets"]
 
 import json
 import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
-HIDDEN = "[hidden]"
+REDACTED_TEXT = "[hidden]"
 SHORTEST = 6
 """Fewest characters of a secret to hide. Hiding shorter ones would only make texts unreadable."""
 
@@ -86,7 +86,7 @@ _known: frozenset[str] = frozenset()
 _any_known: re.Pattern[str] | None = None
 
 
-def hide(*secrets: str) -> None:
+def register_secrets(*secrets: str) -> None:
     """Hide these secrets from now on, also as they appear in an address, in JSON, or in a `repr` of Python.
 
     Forms shorter than `SHORTEST` are not hidden.
@@ -101,19 +101,19 @@ def hide(*secrets: str) -> None:
         _known = known
 
 
-def hide_shape(pattern: str) -> None:
+def register_secret_pattern(pattern: str) -> None:
     """Hide every match of this pattern, except its group `keep`. For callers that know the form of a secret."""
     shape = re.compile(pattern)
     if shape not in _SHAPES:
         _SHAPES.append(shape)
 
 
-def redacted(text: str) -> str:
-    """Return the text with each secret replaced by `HIDDEN`. Secrets that overlap are hidden as one."""
+def redact(text: str) -> str:
+    """Return the text with each secret replaced by `REDACTED_TEXT`. Secrets that overlap are hidden as one."""
     shown, at = list[str](), 0
     for start, end in sorted(_secrets(text)):
         if start > at or not shown:
-            shown += (text[at:start], HIDDEN)
+            shown += (text[at:start], REDACTED_TEXT)
         at = max(at, end)
     return "".join(shown) + text[at:]
 

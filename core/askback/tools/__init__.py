@@ -10,8 +10,8 @@ __all__ = [
     "QuestionsTool",
     "ToolInput",
     "ToolResult",
+    "get_tool",
     "is_import_path",
-    "tool_named",
 ]
 
 import re
@@ -37,7 +37,7 @@ def is_import_path(name: str) -> bool:
     return _IMPORT_PATH.fullmatch(name) is not None
 
 
-def tool_named(name: str) -> QuestionTool[ToolInput]:
+def get_tool(name: str) -> QuestionTool[ToolInput]:
     """Return the question tool of that name. Raises `CallerError`, which lists the existing names."""
     try:
         return TOOLS[name]

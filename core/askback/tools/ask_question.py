@@ -11,8 +11,17 @@ from typing import Annotated, ClassVar, cast
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.domain.form import DEFAULT_PLACEHOLDER, MAX_OPTIONS, Form, Outcome
-from askback.tools.base import QuestionTool, ToolResult, timestamp_ms, waited
-from askback.tools.lenient import TO, LenientBool, Names, Text, ToolInput, as_list, filled, rename
+from askback.tools.base import QuestionTool, ToolResult, describe_unanswered, timestamp_ms
+from askback.tools.lenient import (
+    TO_DESCRIPTION,
+    LenientBool,
+    LenientText,
+    NameList,
+    ToolInput,
+    as_list,
+    none_if_blank,
+    rename_fields,
+)
 
 
 def _labels(value: object) -> object:
@@ -28,31 +37,33 @@ def _unless_none(value: object) -> object:
 def _label(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
-    renamed = rename(cast("object", value), label=("title", "name", "text", "value"))
+    renamed = rename_fields(cast("object", value), label=("title", "name", "text", "value"))
     return cast("Mapping[str, object]", renamed).get("label")
 
 
 class AskQuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["question", "options"]})
 
-    question: Text = Field(description="The question to ask.", min_length=1, max_length=500)
-    options: Annotated[list[Annotated[Text, Field(min_length=1, max_length=200)]], BeforeValidator(_labels)] = Field(
-        default_factory=list[str],
-        description="The choices, at least 2.",
-        json_schema_extra={"minItems": 2, "maxItems": MAX_OPTIONS},
+    question: LenientText = Field(description="The question to ask.", min_length=1, max_length=500)
+    options: Annotated[list[Annotated[LenientText, Field(min_length=1, max_length=200)]], BeforeValidator(_labels)] = (
+        Field(
+            default_factory=list[str],
+            description="The choices, at least 2.",
+            json_schema_extra={"minItems": 2, "maxItems": MAX_OPTIONS},
+        )
     )
     allow_custom: Annotated[LenientBool, BeforeValidator(_unless_none)] = Field(
         default=True, alias="allowCustom", description="Whether people may write their own answer."
     )
-    custom_placeholder: Text | None = Field(
+    custom_placeholder: LenientText | None = Field(
         default=None, alias="customPlaceholder", description="A hint inside the text field.", max_length=100
     )
-    to: Names = Field(default_factory=list[str], description=TO)
+    to: NameList = Field(default_factory=list[str], description=TO_DESCRIPTION)
 
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return rename(
+        return rename_fields(
             value,
             question=("prompt", "text"),
             options=("choices", "answers"),
@@ -82,7 +93,7 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
     )
     input_type = AskQuestionInput
 
-    def form(self, parsed: AskQuestionInput) -> Form:
+    def to_form(self, parsed: AskQuestionInput) -> Form:
         return Form.parse(
             {
                 "questions": [
@@ -94,13 +105,13 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                             for value, label in zip(_told_apart(parsed.options), parsed.options, strict=True)
                         ],
                         "allow_custom": parsed.allow_custom,
-                        "placeholder": filled(parsed.custom_placeholder) or DEFAULT_PLACEHOLDER,
+                        "placeholder": none_if_blank(parsed.custom_placeholder) or DEFAULT_PLACEHOLDER,
                     }
                 ]
             }
         )
 
-    def addressed(self, parsed: AskQuestionInput) -> list[str]:
+    def addressee_names(self, parsed: AskQuestionInput) -> list[str]:
         return parsed.to
 
     def field_name(self, field: str) -> str:
@@ -108,7 +119,7 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
             return ""
         return field.removeprefix("questions[0].").replace("prompt", "question").removesuffix(".label")
 
-    def report(self, parsed: AskQuestionInput, outcome: Outcome) -> ToolResult:
+    def render_result(self, parsed: AskQuestionInput, outcome: Outcome) -> ToolResult:
         data: dict[str, JsonValue]
         if outcome.status == "answered":
             answer = outcome.answers[0]
@@ -122,12 +133,12 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                 "answer": outcome.status,
                 "isCustom": False,
                 outcome.status: True,
-                "message": waited(outcome),
+                "message": describe_unanswered(outcome),
             }
         data["timestamp"] = timestamp_ms(outcome)
         return ToolResult(text=json.dumps(data, ensure_ascii=False), data=data)
 
-    def gist(self, parsed: AskQuestionInput) -> str:
+    def summarize(self, parsed: AskQuestionInput) -> str:
         return f"{len(parsed.options)} options · {parsed.question}"
 
 

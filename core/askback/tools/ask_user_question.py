@@ -9,45 +9,45 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from askback.domain.form import Form, Outcome
-from askback.tools.base import QuestionTool, ToolResult, waited
+from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
 from askback.tools.lenient import (
-    TO,
+    TO_DESCRIPTION,
     LenientBool,
-    Names,
-    Text,
+    LenientText,
+    NameList,
     ToolInput,
+    add_names,
     as_list,
-    filled,
-    rename,
-    up_to,
-    with_names,
-    wrapped,
+    length_limits,
+    none_if_blank,
+    rename_fields,
+    wrap_in_object,
 )
 
 
 class OptionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["label", "description"]})
 
-    label: Text = Field(
+    label: LenientText = Field(
         description="The text that people see and choose. Short: 1-5 words.",
         min_length=1,
-        json_schema_extra=up_to(2000),
+        json_schema_extra=length_limits(2000),
     )
-    description: Text = Field(
+    description: LenientText = Field(
         default="",
         description="What this option means, or what happens if it is chosen.",
-        json_schema_extra=up_to(4000),
+        json_schema_extra=length_limits(4000),
     )
-    preview: Text | None = Field(
+    preview: LenientText | None = Field(
         default=None,
         description="Optional text to look at before choosing: code, a draft, a sketch.",
-        json_schema_extra=up_to(10_000),
+        json_schema_extra=length_limits(10_000),
     )
 
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return rename(
+        return rename_fields(
             value,
             text="label",
             label=("title", "name", "text", "value"),
@@ -59,14 +59,14 @@ class OptionInput(ToolInput):
 class QuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["question", "header", "options"]})
 
-    question: Text = Field(
+    question: LenientText = Field(
         description="The complete question. Clear, specific, ending with a question mark.",
-        json_schema_extra=up_to(10_000, least=1),
+        json_schema_extra=length_limits(10_000, least=1),
     )
-    header: Text = Field(
+    header: LenientText = Field(
         default="",
         description="A very short label for the question, at most 12 characters.",
-        json_schema_extra=up_to(200),
+        json_schema_extra=length_limits(200),
     )
     options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
         default_factory=list[OptionInput],
@@ -81,7 +81,7 @@ class QuestionInput(ToolInput):
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return rename(
+        return rename_fields(
             value,
             text="question",
             question=("prompt", "text"),
@@ -108,12 +108,12 @@ class AskUserQuestionInput(ToolInput):
     questions: Annotated[list[QuestionInput], BeforeValidator(as_list)] = Field(
         description="1-4 questions, asked together.", json_schema_extra={"minItems": 1, "maxItems": 4}
     )
-    to: Names = Field(default_factory=list[str], description=TO)
+    to: NameList = Field(default_factory=list[str], description=TO_DESCRIPTION)
 
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return with_names(value, wrapped(value, "questions", "question", "prompt"))
+        return add_names(value, wrap_in_object(value, "questions", "question", "prompt"))
 
     @model_validator(mode="after")
     def _check(self) -> AskUserQuestionInput:
@@ -140,20 +140,20 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
     )
     input_type = AskUserQuestionInput
 
-    def form(self, parsed: AskUserQuestionInput) -> Form:
+    def to_form(self, parsed: AskUserQuestionInput) -> Form:
         return Form.parse(
             {
                 "questions": [
                     {
                         "id": f"q{number}",
                         "prompt": question.question,
-                        "header": filled(question.header),
+                        "header": none_if_blank(question.header),
                         "options": [
                             {
                                 "value": option.label,
                                 "label": option.label,
-                                "description": filled(option.description),
-                                "preview": filled(option.preview),
+                                "description": none_if_blank(option.description),
+                                "preview": none_if_blank(option.preview),
                             }
                             for option in question.options
                         ],
@@ -164,15 +164,15 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             }
         )
 
-    def addressed(self, parsed: AskUserQuestionInput) -> list[str]:
+    def addressee_names(self, parsed: AskUserQuestionInput) -> list[str]:
         return parsed.to
 
     def field_name(self, field: str) -> str:
         return "" if field.endswith(".value") else field.replace(".prompt", ".question")
 
-    def report(self, parsed: AskUserQuestionInput, outcome: Outcome) -> ToolResult:
+    def render_result(self, parsed: AskUserQuestionInput, outcome: Outcome) -> ToolResult:
         if outcome.status != "answered":
-            text = waited(outcome)
+            text = describe_unanswered(outcome)
             return ToolResult(text=text, data={"status": outcome.status, "message": text})
         data: dict[str, JsonValue] = {}
         said: list[str] = []
@@ -190,7 +190,7 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
         )
         return ToolResult(text=text, data=data)
 
-    def gist(self, parsed: AskUserQuestionInput) -> str:
+    def summarize(self, parsed: AskUserQuestionInput) -> str:
         questions = parsed.questions
         names = ", ".join(question.header or question.question for question in questions)
         return f"{len(questions)} question{'s' if len(questions) > 1 else ''} · {names}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionTool", "ToolResult", "shortened", "timestamp_ms", "waited"]
+__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "shortened", "timestamp_ms"]
 
 import json
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ from pydantic import JsonValue, ValidationError
 from askback.domain.form import Form, Outcome
 from askback.errors import InvalidValue, ModelError, Problem, problems_of
 from askback.internal.clock import to_micros
-from askback.tools.lenient import ToolInput, decoded, schema_of
+from askback.tools.lenient import ToolInput, decode_json, schema_of
 
 Input = TypeVar("Input", bound=ToolInput)
 
@@ -46,22 +46,22 @@ class QuestionTool(ABC, Generic[Input]):
 
     def parse(self, data: object) -> Form:
         """Return the form that the model asks for. Raises `ModelError`, whose text tells the model how to ask."""
-        return self._understood(self.form, self.read(data))
+        return self._understood(self.to_form, self.parse_input(data))
 
     def result(self, data: object, outcome: Outcome) -> ToolResult:
         """Return the outcome in this tool's own format. Never raises for an input that `parse` accepts."""
-        return self.report(self.read(data), outcome)
+        return self.render_result(self.parse_input(data), outcome)
 
-    def read(self, data: object) -> Input:
+    def parse_input(self, data: object) -> Input:
         """Return the typed input. Raises `ModelError`."""
-        return self._understood(self.input_type.model_validate, decoded(data))
+        return self._understood(self.input_type.model_validate, decode_json(data))
 
     def addressees(self, data: object) -> tuple[str, ...]:
         """Return the names of the people to ask, as the model wrote them; empty if it named nobody. Raises
         `ModelError`."""
-        return tuple(self.addressed(self.read(data)))
+        return tuple(self.addressee_names(self.parse_input(data)))
 
-    def refusal(self, error: ModelError) -> ToolResult:
+    def error_result(self, error: ModelError) -> ToolResult:
         """Return the result for an input that was not understood."""
         text = str(error)
         return ToolResult(text=text, data={"error": text}, is_error=True)
@@ -83,25 +83,25 @@ class QuestionTool(ABC, Generic[Input]):
         return field
 
     @abstractmethod
-    def form(self, parsed: Input) -> Form:
+    def to_form(self, parsed: Input) -> Form:
         """Return the form of a typed input."""
 
     @abstractmethod
-    def addressed(self, parsed: Input) -> list[str]:
+    def addressee_names(self, parsed: Input) -> list[str]:
         """Return the names of the people to ask."""
 
     @abstractmethod
-    def report(self, parsed: Input, outcome: Outcome) -> ToolResult:
+    def render_result(self, parsed: Input, outcome: Outcome) -> ToolResult:
         """Return the outcome for the model."""
 
     @abstractmethod
-    def gist(self, parsed: Input) -> str:
+    def summarize(self, parsed: Input) -> str:
         """Return the questions in a few words."""
 
     def call_summary(self, data: object) -> str:
         """Return one line about the call, for logs and transcripts. Never raises."""
         try:
-            return shortened(f"{self.name} · {self.gist(self.read(data))}", 200)
+            return shortened(f"{self.name} · {self.summarize(self.parse_input(data))}", 200)
         except ModelError:
             return f"{self.name} · not understood"
 
@@ -145,7 +145,7 @@ def timestamp_ms(outcome: Outcome) -> int:
     return to_micros(outcome.at) // 1000
 
 
-def waited(outcome: Outcome) -> str:
+def describe_unanswered(outcome: Outcome) -> str:
     """Return the way an unanswered ask ended, in words for a model."""
     why = f' They wrote: "{outcome.reason}"' if outcome.reason else ""
     match outcome.status:

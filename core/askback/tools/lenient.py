@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 __all__ = [
-    "TO", "LenientBool", "Names", "Text", "ToolInput", "as_list", "decoded", "filled", "rename", "schema_of", "up_to",
-    "with_names", "wrapped",
+    "TO_DESCRIPTION",
+    "LenientBool",
+    "LenientText",
+    "NameList",
+    "ToolInput",
+    "add_names",
+    "as_list",
+    "decode_json",
+    "length_limits",
+    "none_if_blank",
+    "rename_fields",
+    "schema_of",
+    "wrap_in_object",
 ]  # fmt: skip
 
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Final, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
-from askback.internal.values import whole
+from askback.internal.values import repair_surrogates
 
 MAX_DEPTH = 2
 """Levels of JSON inside JSON strings that are unpacked. Models nest once, seldom twice."""
@@ -26,7 +38,7 @@ class ToolInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
-def decoded(value: object) -> object:
+def decode_json(value: object) -> object:
     """Unpack JSON that came as a string. Anything else is returned unchanged."""
     found = value
     for _ in range(MAX_DEPTH):
@@ -41,7 +53,7 @@ def decoded(value: object) -> object:
 
 def as_list(value: object) -> object:
     """Return a list, also for a JSON string, a single entry, or nothing. Null entries are left out."""
-    value = decoded(value)
+    value = decode_json(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return []
     if isinstance(value, Mapping) or (isinstance(value, str) and not _is_broken_json(value)):
@@ -51,13 +63,13 @@ def as_list(value: object) -> object:
     return value
 
 
-def rename(value: object, /, *, text: str | None = None, **names: tuple[str, ...]) -> object:
+def rename_fields(value: object, /, *, text: str | None = None, **names: tuple[str, ...]) -> object:
     """Rename fields that models send under other names to ours. A bare text becomes the field `text`.
 
     Case and separators of names do not matter. One of our names takes precedence over every alias. A null field counts
     as not sent.
     """
-    found = decoded(value)
+    found = decode_json(value)
     known = _known(found, names)
     # A text that is JSON, but has none of our fields, is for people to read.
     if text is not None and isinstance(value, str | int | float) and not known:
@@ -65,12 +77,12 @@ def rename(value: object, /, *, text: str | None = None, **names: tuple[str, ...
     return known if isinstance(found, Mapping) else found
 
 
-def wrapped(value: object, name: str, *marks: str) -> object:
+def wrap_in_object(value: object, name: str, *marks: str) -> object:
     """Wrap a bare list, a single entry or a bare text into an object with the field `name`.
 
     A single entry is recognised by one of the keys in `marks`.
     """
-    value = decoded(value)
+    value = decode_json(value)
     if isinstance(value, list | tuple) or (isinstance(value, str) and value.strip() and not _is_broken_json(value)):
         return {name: cast("object", value)}
     if not isinstance(value, Mapping):
@@ -78,7 +90,7 @@ def wrapped(value: object, name: str, *marks: str) -> object:
     known = _known(cast("object", value), dict.fromkeys((name, *marks), ()))
     if name in known or not known:
         return known
-    inside = decoded(next(iter(known.values())))
+    inside = decode_json(next(iter(known.values())))
     entries = cast("object", inside if isinstance(inside, list | Mapping) else [value])
     return {name: entries}
 
@@ -109,17 +121,17 @@ def _is_broken_json(text: str) -> bool:
 
 def _text(value: object) -> object:
     if isinstance(value, str):
-        return whole(value)
+        return repair_surrogates(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else value
 
 
-Text = Annotated[str, BeforeValidator(_text)]
+LenientText = Annotated[str, BeforeValidator(_text)]
 """A text, also if a number was sent. Half surrogate pairs are repaired, since the model cannot see them."""
 
 
-def filled(text: str | None) -> str | None:
+def none_if_blank(text: str | None) -> str | None:
     """Return the text; None if it is blank."""
     return text if text and text.strip() else None
 
@@ -137,19 +149,19 @@ def _name(value: object) -> object:
     return next(iter(_known(value, {"name": ("id", "user")}).values()), value)
 
 
-Names = Annotated[list[Text], BeforeValidator(_names)]
+NameList = Annotated[list[LenientText], BeforeValidator(_names)]
 """Names of people, also if one text was sent."""
 
-TO: Final = (
+TO_DESCRIPTION: Final = (
     "Optional: names of the people to ask, as they stand in front of their messages. Only those then answer, and are "
     "notified. Leave it out where it does not matter who answers."
 )
 """The description of `to` for the model."""
 
 
-def with_names(value: object, understood: object) -> object:
+def add_names(value: object, understood: object) -> object:
     """Return the parsed input with the names in `to` added."""
-    names = _known(decoded(value), {"to": ()})
+    names = _known(decode_json(value), {"to": ()})
     return {**cast("Mapping[str, object]", understood), **names} if isinstance(understood, Mapping) else understood
 
 
@@ -164,7 +176,7 @@ def _bool(value: object) -> object:
 LenientBool = Annotated[bool, BeforeValidator(_bool)]
 
 
-def up_to(most: int, *, least: int = 0) -> dict[str, JsonValue]:
+def length_limits(most: int, *, least: int = 0) -> dict[str, JsonValue]:
     """Return the limits of a text's length for the schema, so that the model wastes no call on a longer one.
 
     The form refuses a longer text, with an error that names every wrong field.
@@ -172,9 +184,14 @@ def up_to(most: int, *, least: int = 0) -> dict[str, JsonValue]:
     return {"maxLength": most, "minLength": least} if least else {"maxLength": most}
 
 
+@lru_cache(maxsize=64)
+def _json_schema(model: type[BaseModel]) -> str:
+    return json.dumps(model.model_json_schema(by_alias=True))
+
+
 def schema_of(model: type[BaseModel]) -> dict[str, JsonValue]:
     """Return the JSON Schema of a tool's input, with every reference inlined."""
-    schema = cast("dict[str, JsonValue]", model.model_json_schema(by_alias=True))
+    schema = cast("dict[str, JsonValue]", json.loads(_json_schema(model)))
     definitions = cast("dict[str, JsonValue]", schema.pop("$defs", {}))
     return cast("dict[str, JsonValue]", _inlined(schema, definitions))
 

@@ -12,8 +12,19 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 
 from askback.domain.form import MAX_OPTIONS, MAX_QUESTIONS, Form, Outcome
 from askback.errors import ModelError
-from askback.tools.base import QuestionTool, ToolResult, waited
-from askback.tools.lenient import TO, Names, Text, ToolInput, as_list, filled, rename, up_to, with_names, wrapped
+from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
+from askback.tools.lenient import (
+    TO_DESCRIPTION,
+    LenientText,
+    NameList,
+    ToolInput,
+    add_names,
+    as_list,
+    length_limits,
+    none_if_blank,
+    rename_fields,
+    wrap_in_object,
+)
 
 NO_QUESTIONS = "Error: No questions provided"
 
@@ -21,16 +32,18 @@ NO_QUESTIONS = "Error: No questions provided"
 class OptionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["value", "label"]})
 
-    value: Text = Field(
-        default="", description="What you get back when this option is chosen.", json_schema_extra=up_to(2000)
+    value: LenientText = Field(
+        default="", description="What you get back when this option is chosen.", json_schema_extra=length_limits(2000)
     )
-    label: Text = Field(description="What people read.", min_length=1, json_schema_extra=up_to(2000))
-    description: Text | None = Field(default=None, description="What choosing it means.", json_schema_extra=up_to(4000))
+    label: LenientText = Field(description="What people read.", min_length=1, json_schema_extra=length_limits(2000))
+    description: LenientText | None = Field(
+        default=None, description="What choosing it means.", json_schema_extra=length_limits(4000)
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return rename(
+        return rename_fields(
             value,
             text="label",
             value=("id",),
@@ -40,17 +53,19 @@ class OptionInput(ToolInput):
 
     @property
     def sent_value(self) -> str:
-        return filled(self.value) or self.label
+        return none_if_blank(self.value) or self.label
 
 
 class QuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["id", "prompt", "options"]})
 
-    id: Text = Field(default="", description="A stable id for the answer.", json_schema_extra=up_to(200))
-    label: Text | None = Field(
-        default=None, description="A short name for tabs and the review; else Q1, Q2 …", json_schema_extra=up_to(200)
+    id: LenientText = Field(default="", description="A stable id for the answer.", json_schema_extra=length_limits(200))
+    label: LenientText | None = Field(
+        default=None,
+        description="A short name for tabs and the review; else Q1, Q2 …",
+        json_schema_extra=length_limits(200),
     )
-    prompt: Text = Field(description="The full question.", json_schema_extra=up_to(10_000, least=1))
+    prompt: LenientText = Field(description="The full question.", json_schema_extra=length_limits(10_000, least=1))
     options: Annotated[list[OptionInput], BeforeValidator(as_list)] = Field(
         default_factory=list[OptionInput],
         description="The choices. 'Something else…' is always added: do not add it yourself.",
@@ -60,7 +75,7 @@ class QuestionInput(ToolInput):
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return rename(
+        return rename_fields(
             value,
             text="prompt",
             id=("key",),
@@ -75,12 +90,12 @@ class QuestionsInput(ToolInput):
         description="One question, or several that are asked together.",
         json_schema_extra={"minItems": 1, "maxItems": MAX_QUESTIONS},
     )
-    to: Names = Field(default_factory=list[str], description=TO)
+    to: NameList = Field(default_factory=list[str], description=TO_DESCRIPTION)
 
     @model_validator(mode="before")
     @classmethod
     def _lenient(cls, value: object) -> object:
-        return with_names(value, wrapped(value, "questions", "question", "prompt") or {"questions": []})
+        return add_names(value, wrap_in_object(value, "questions", "question", "prompt") or {"questions": []})
 
 
 class QuestionsTool(QuestionTool[QuestionsInput]):
@@ -98,7 +113,7 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
     )
     input_type = QuestionsInput
 
-    def form(self, parsed: QuestionsInput) -> Form:
+    def to_form(self, parsed: QuestionsInput) -> Form:
         if not parsed.questions:
             raise ModelError(NO_QUESTIONS, example=self.example)
         return Form.parse(
@@ -107,12 +122,12 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
                     {
                         "id": identity,
                         "prompt": question.prompt,
-                        "header": filled(question.label),
+                        "header": none_if_blank(question.label),
                         "options": [
                             {
                                 "value": option.sent_value,
                                 "label": option.label,
-                                "description": filled(option.description),
+                                "description": none_if_blank(option.description),
                             }
                             for option in question.options
                         ],
@@ -122,19 +137,19 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
             }
         )
 
-    def addressed(self, parsed: QuestionsInput) -> list[str]:
+    def addressee_names(self, parsed: QuestionsInput) -> list[str]:
         return parsed.to
 
     def field_name(self, field: str) -> str:
         return re.sub(r"\]\.header$", "].label", field)
 
-    def refusal(self, error: ModelError) -> ToolResult:
+    def error_result(self, error: ModelError) -> ToolResult:
         data: dict[str, JsonValue] = {"questions": [], "answers": [], "cancelled": True, "error": error.problem}
         if error.advice:
             data["message"] = error.advice
         return ToolResult(text=_json(data), data=data, is_error=True)
 
-    def report(self, parsed: QuestionsInput, outcome: Outcome) -> ToolResult:
+    def render_result(self, parsed: QuestionsInput, outcome: Outcome) -> ToolResult:
         answers: list[JsonValue] = []
         ids = _ids(parsed.questions)
         for identity in ids:
@@ -160,10 +175,10 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
             "cancelled": outcome.status != "answered",
         }
         if outcome.status != "answered":
-            data |= {"reason": outcome.status, "message": waited(outcome)}
+            data |= {"reason": outcome.status, "message": describe_unanswered(outcome)}
         return ToolResult(text=_json(data), data=data)
 
-    def gist(self, parsed: QuestionsInput) -> str:
+    def summarize(self, parsed: QuestionsInput) -> str:
         questions = parsed.questions
         names = ", ".join(question.label or f"Q{number}" for number, question in enumerate(questions, 1))
         return f"{len(questions)} question{'s' if len(questions) != 1 else ''}" + (f" · {names}" if names else "")

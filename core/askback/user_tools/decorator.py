@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ToolContext", "ToolOptions", "tool", "traits_of"]
+__all__ = ["ToolContext", "ToolOptions", "get_options", "tool"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def tool(
     `CallerError` if `timeout` is not a finite number above 0, or if the object is not a function.
     """
     if timeout is not None and not (isfinite(timeout) and timeout > 0):
-        raise CallerError(f"@tool(timeout={timeout!r}) is no time: give seconds greater than 0.")
+        raise CallerError(f"@tool(timeout={timeout!r}) is not a time: give seconds greater than 0.")
 
     def mark(one: T) -> T:
         try:
@@ -74,7 +74,7 @@ def tool(
     return mark if function is None else mark(function)
 
 
-def traits_of(*objects: object) -> ToolOptions:
+def get_options(*objects: object) -> ToolOptions:
     """Return the traits declared on the first of these objects that has any, or the defaults."""
     for one in objects:
         traits = getattr(one, _MARK, None)

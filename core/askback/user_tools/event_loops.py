@@ -19,7 +19,7 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from askback.user_tools.threads import NoThread, Threads
+from askback.user_tools.threads import NoCapacityError, ToolThreadPool
 
 log = logging.getLogger("askback.toolbox")
 
@@ -42,7 +42,7 @@ class AsyncCall(Generic[T]):
         """`code` is the code object that the tool runs; it identifies the tool that blocks."""
         self.tool = tool
         self.code = code
-        self.done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         """Belongs to the loop that waits for the result."""
         self._work = work
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class AsyncCall(Generic[T]):
     def is_begun(self) -> bool:
         return self._task is not None
 
-    def give_up(self) -> bool:
+    def cancel(self) -> bool:
         """Cancel the call. Return True if it has begun; otherwise it never will."""
         with self._lock:
             self._given_up = True
@@ -65,8 +65,8 @@ class AsyncCall(Generic[T]):
 
     def refuse(self, error: Exception) -> None:
         """Never begin the call, and raise this error for its caller. Does nothing if the call has begun."""
-        if not self.give_up() and not self.done.done():
-            self.done.set_exception(error)
+        if not self.cancel() and not self.future.done():
+            self.future.set_exception(error)
 
     def begin(self, ended: Callable[[AsyncCall[T]], None]) -> bool:
         """Begin the call in the running loop. Return False if it was given up or has begun elsewhere."""
@@ -77,7 +77,7 @@ class AsyncCall(Generic[T]):
             return True
 
     async def _run(self, ended: Callable[[AsyncCall[T]], None]) -> None:
-        tell: Callable[[], object] = self.done.cancel
+        tell: Callable[[], object] = self.future.cancel
         try:
             tell = partial(self._return, await self._work())
         except asyncio.CancelledError:
@@ -88,15 +88,15 @@ class AsyncCall(Generic[T]):
             ended(self)
             # The waiting loop may have ended with its process.
             with suppress(RuntimeError):
-                self.done.get_loop().call_soon_threadsafe(tell)
+                self.future.get_loop().call_soon_threadsafe(tell)
 
     def _return(self, result: T) -> None:
-        if not self.done.done():
-            self.done.set_result(result)
+        if not self.future.done():
+            self.future.set_result(result)
 
     def _raise(self, error: BaseException) -> None:
-        if not self.done.done():
-            self.done.set_exception(error)
+        if not self.future.done():
+            self.future.set_exception(error)
 
 
 AnyCall: TypeAlias = AsyncCall[Any]
@@ -105,16 +105,16 @@ AnyCall: TypeAlias = AsyncCall[Any]
 class ToolLoops:
     """The loops of one process, created when they are needed."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: ToolThreadPool) -> None:
         self._threads = threads
         """Default executor of the loops, used by `asyncio.to_thread`."""
         self._loops: list[_Loop] = []
 
     def submit(self, call: AnyCall) -> None:
-        """Run a call in a loop that is not blocked. Raises `NoThread` if all are."""
+        """Run a call in a loop that is not blocked. Raises `NoCapacityError` if all are."""
         self._free().put(call)
 
-    def watch(self) -> None:
+    def check_loops(self) -> None:
         """Check which loops answer, and move calls that have not begun away from those that do not."""
         for loop in self._loops:
             loop.ask()
@@ -123,18 +123,18 @@ class ToolLoops:
             for call in loop.take_waiting():
                 try:
                     self.submit(call)
-                except NoThread as error:
+                except NoCapacityError as error:
                     call.refuse(error)
 
     @property
-    def hung(self) -> tuple[str, ...]:
+    def blocked_loops(self) -> tuple[str, ...]:
         """Describe the tool that blocks each blocked loop, for the operator."""
         return tuple(loop.said for loop in self._loops if loop.is_blocked)
 
     @property
     def is_full(self) -> bool:
         """True if a call would be refused."""
-        return len(self.hung) >= LOOPS
+        return len(self.blocked_loops) >= LOOPS
 
     async def close(self) -> None:
         """Cancel the remaining calls and end the loops. A loop that a tool blocks runs until the process ends."""
@@ -145,7 +145,7 @@ class ToolLoops:
             if not loop.is_blocked:
                 return loop
         if self.is_full:
-            raise NoThread(f"All {LOOPS} event loops for async tools are blocked by calls that do not give way.")
+            raise NoCapacityError(f"All {LOOPS} event loops for async tools are blocked by calls that do not give way.")
         self._loops.append(_Loop(self._threads))
         return self._loops[-1]
 
@@ -153,7 +153,7 @@ class ToolLoops:
 class _Loop:
     """One loop and its thread."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: ToolThreadPool) -> None:
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(threads)
         self._calls: set[AnyCall] = set()

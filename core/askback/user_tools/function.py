@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OwnTool"]
+__all__ = ["UserTool"]
 
 import inspect
 import re
@@ -16,7 +16,8 @@ from pydantic_core import ArgsKwargs
 from typing_extensions import TypeIs
 
 from askback.errors import CallerError, ModelError, problems_of
-from askback.user_tools.decorator import ToolContext, traits_of
+from askback.internal.extras import extra
+from askback.user_tools.decorator import ToolContext, get_options
 
 # Allowed names of tools: https://docs.anthropic.com/en/docs/build-with-claude/tool-use
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -36,7 +37,7 @@ class _Declared(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnTool:
+class UserTool:
     """A tool of the operator's."""
 
     name: str
@@ -49,24 +50,26 @@ class OwnTool:
     """Time limit in seconds. None means the limit of the setting."""
     context: str | None
     """The parameter that takes the `ToolContext`, if there is one."""
-    adapter: TypeAdapter[dict[str, object]]
+    input_adapter: TypeAdapter[dict[str, object]]
     """Converts an input to arguments."""
     approval: bool = False
     """True if people have to approve each call."""
 
     @classmethod
-    def of(cls, value: object) -> OwnTool:
+    def from_object(cls, value: object) -> UserTool:
         """Read a function, or the object that anthropic's `beta_tool` or `beta_async_tool` made of one.
 
-        Raises `CallerError`. Its text continues after the tool's name with the problem and the fix.
+        Raises `CallerError`. Its text continues after the tool's name with the problem and the fix. Raises
+        `OperatorError` if the agent's extra is not installed.
         """
         # Imported only if there are such tools: it takes longer than everything else at start-up.
-        from anthropic import beta_tool
+        with extra("agent", "The agent"):
+            from anthropic import beta_tool
 
         declared = value if _is_declared(value) else None
         function = value if declared is None else declared.func
         if not (inspect.isfunction(function) or inspect.ismethod(function)):
-            raise CallerError("is no function. Name a function, or a list of functions.")
+            raise CallerError("is not a function. Name a function, or a list of functions.")
         arguments, context = _probe(function, free=declared is not None)
         if declared is not None and context is not None:
             raise CallerError("takes a ToolContext: leave anthropic's decorator out, so that the model cannot set it.")
@@ -82,7 +85,7 @@ class OwnTool:
         schema = definition.get("input_schema")
         if not isinstance(schema, dict) or schema.get("type") != "object" or any(key in schema for key in _AT_THE_TOP):
             raise CallerError('has an input_schema that the model\'s service refuses. Its "type" must be "object".')
-        traits = traits_of(value, function)
+        traits = get_options(value, function)
         return cls(
             name=name,
             definition=definition,
@@ -91,11 +94,11 @@ class OwnTool:
             idempotent=traits.idempotent,
             timeout=traits.timeout,
             context=context,
-            adapter=adapter,
+            input_adapter=adapter,
             approval=traits.approval,
         )
 
-    def arguments(self, data: object, context: ToolContext) -> dict[str, object]:
+    def parse_arguments(self, data: object, context: ToolContext) -> dict[str, object]:
         """Return the arguments for an input. Raises `ModelError` that names every problem with it.
 
         This runs code of the parameters' types, such as the operator's validators.
@@ -103,7 +106,7 @@ class OwnTool:
         if not isinstance(data, dict):
             raise ModelError(f"{self.name} was not run: its input has to be an object with named fields.")
         try:
-            found = self.adapter.validate_python(ArgsKwargs((), cast("dict[str, object]", data)))
+            found = self.input_adapter.validate_python(ArgsKwargs((), cast("dict[str, object]", data)))
         except ValidationError as error:
             told = "; ".join(map(str, problems_of(error)))
             raise ModelError(f"{self.name} was not run, because its input is wrong: {told}") from None
@@ -151,7 +154,7 @@ def _probe(function: Function, *, free: bool) -> tuple[Callable[..., str], str |
             parameters.append(parameter.replace(kind=kind, annotation=hints.get(name, object)))
     if bare:
         raise CallerError(
-            f"has parameters without a type ({', '.join(bare)}). Annotate them: the model is told by that."
+            f"has parameters without a type ({', '.join(bare)}). Annotate them: the model reads the types."
         )
 
     def arguments(**given: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Tools", "load_tools"]
+__all__ = ["LoadedTools", "load_tools"]
 
 import importlib
 import sys
@@ -17,22 +17,22 @@ from typing import Final, cast
 
 from askback.errors import CallerError, OperatorError
 from askback.tools import TOOLS, QuestionTool, ToolInput, is_import_path
-from askback.user_tools.function import OwnTool
+from askback.user_tools.function import UserTool
 
-EVERY: Final = "*"
+MATCH_ALL_PATTERN: Final = "*"
 """The one pattern that may match nothing: it cannot be misspelt."""
 _WILD: Final = "*?[]"
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class LoadedTools:
     """All tools that the agent may call."""
 
     questions: tuple[QuestionTool[ToolInput], ...]
-    own: tuple[OwnTool, ...]
+    user_tools: tuple[UserTool, ...]
 
 
-def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str] = ()) -> Tools:
+def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str] = ()) -> LoadedTools:
     """Import the named tools. Modules in `folder` can be imported from then on; with None, only installed ones can.
 
     `approval` are names of own tools whose calls people have to approve, or patterns such as `db_*`. Raises
@@ -42,7 +42,7 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
         sys.path.insert(0, path)
         importlib.invalidate_caches()
     problems: list[str] = []
-    own: dict[str, tuple[OwnTool, str]] = {}
+    own: dict[str, tuple[UserTool, str]] = {}
     questions = tuple(TOOLS[name] for name in names if name in TOOLS)
     for name in names:
         if name in TOOLS:
@@ -62,11 +62,13 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
     if not problems:
         problems += _misnamed(approval, own)
     if problems:
-        raise OperatorError("\n".join(problems))
-    return Tools(questions=questions, own=tuple(_with_approval(tool, approval) for tool, _ in own.values()))
+        raise OperatorError("\n".join(dict.fromkeys(problems)))
+    return LoadedTools(
+        questions=questions, user_tools=tuple(_with_approval(tool, approval) for tool, _ in own.values())
+    )
 
 
-def _with_approval(tool: OwnTool, approval: Sequence[str]) -> OwnTool:
+def _with_approval(tool: UserTool, approval: Sequence[str]) -> UserTool:
     """Require approval if the tool's own declaration or the setting does; neither weakens the other."""
     return replace(tool, approval=tool.approval or any(_matches(tool.name, pattern) for pattern in approval))
 
@@ -82,7 +84,7 @@ def _misnamed(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
     for pattern in approval:
         if pattern.casefold() in asking:
             yield f"approval_tools names {pattern}, which asks people by itself. Take it out."
-        elif pattern != EVERY and not any(_matches(name, pattern) for name in own):
+        elif pattern != MATCH_ALL_PATTERN and not any(_matches(name, pattern) for name in own):
             no = (
                 "no tool of yours matches it" if _is_pattern(pattern) else "there is no tool of yours that is called so"
             )
@@ -103,7 +105,7 @@ def _meant(pattern: str, own: Collection[str]) -> str:
     return f"Did you mean {' or '.join(near)}? " if near else ""
 
 
-def _tools_at(path: str) -> Iterator[OwnTool]:
+def _tools_at(path: str) -> Iterator[UserTool]:
     """Yield the tool or the list of tools that an import path names. Raises `OperatorError`."""
     module_name, _, attribute = path.partition(":")
     found: object = _module(path, module_name)
@@ -112,7 +114,8 @@ def _tools_at(path: str) -> Iterator[OwnTool]:
             found = cast("object", getattr(found, part))
         except AttributeError:
             raise OperatorError(
-                f"The tool {path} is not there: {module_name} has no {attribute}. Mend the name in the setting `tools`."
+                f"The tool {path} is not there: {module_name} has no {attribute}. "
+                "Correct the name in the setting `tools`."
             ) from None
     several = isinstance(found, list | tuple)
     entries = list(cast("Sequence[object]", found)) if several else [found]
@@ -120,7 +123,7 @@ def _tools_at(path: str) -> Iterator[OwnTool]:
         raise OperatorError(f"The tool {path} is an empty list. Put functions into it, or take it out of `tools`.")
     for number, entry in enumerate(entries):
         try:
-            yield OwnTool.of(entry)
+            yield UserTool.from_object(entry)
         except CallerError as error:
             where = f"{path}[{number}]" if several else path
             raise OperatorError(f"The tool {where} {error}") from None
@@ -140,7 +143,9 @@ def _module(path: str, name: str) -> ModuleType:
         ) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the operator's may raise anything
         what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
-        raise OperatorError(f"The tool {path} cannot be imported: {what}{_where(error)}. Mend that module.") from None
+        raise OperatorError(
+            f"The tool {path} cannot be imported: {what}{_where(error)}. Correct that module."
+        ) from None
 
 
 def _where(error: BaseException) -> str:

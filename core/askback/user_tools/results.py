@@ -6,7 +6,7 @@ passed on as blocks; anything else becomes text.
 
 from __future__ import annotations
 
-__all__ = ["ToolOutput", "told", "told_error"]
+__all__ = ["ToolOutput", "error_to_output", "to_output"]
 
 import base64
 import re
@@ -28,11 +28,11 @@ from pydantic import (
 from pydantic_core import PydanticSerializationError, to_json
 
 from askback.domain.conversation import Blocks
-from askback.internal.values import Value, whole
+from askback.internal.values import Value, repair_surrogates
 
 T = TypeVar("T")
 
-NOTHING = "Done."
+EMPTY_RESULT_TEXT = "Done."
 LARGEST_FILE = 5_000_000
 """Maximum characters of one image or document that the service accepts."""
 LARGEST_FILES = 10_000_000
@@ -49,10 +49,10 @@ class ToolOutput(Value):
     is_error: bool = False
 
 
-def told(value: object, limit: int) -> ToolOutput:
+def to_output(value: object, limit: int) -> ToolOutput:
     """Convert a tool's return value. Runs code of the value, such as its `__repr__`."""
     if value is None:
-        return ToolOutput(text=NOTHING)
+        return ToolOutput(text=EMPTY_RESULT_TEXT)
     if isinstance(value, str):
         return ToolOutput(text=_cut(value, limit))
     if isinstance(value, Iterator):
@@ -63,7 +63,7 @@ def told(value: object, limit: int) -> ToolOutput:
     return ToolOutput(text=_cut(_as_text(value), limit))
 
 
-def told_error(error: BaseException, limit: int) -> ToolOutput:
+def error_to_output(error: BaseException, limit: int) -> ToolOutput:
     """Convert a tool's exception to its type and text, without any place in the code. Never raises."""
     from anthropic.lib.tools import ToolError
 
@@ -71,7 +71,7 @@ def told_error(error: BaseException, limit: int) -> ToolOutput:
     try:
         if isinstance(error, ToolError):
             content: object = error.content
-            result = told(content if isinstance(content, str) else list(error.content), limit)
+            result = to_output(content if isinstance(content, str) else list(error.content), limit)
             # The service accepts only texts with an error.
             texts = tuple(
                 one if one["type"] == "text" else _note(f"[Left out: {one['type']}.]") for one in result.blocks
@@ -100,7 +100,7 @@ def _repr(value: object) -> str:
 def _cut(text: str, limit: int) -> str:
     if len(text) > limit:
         text = f"{text[:limit]}\n[Cut here: these are the first {limit} of {len(text)} characters. Ask for less.]"
-    return whole(text).replace("\x00", "\ufffd")
+    return repair_surrogates(text).replace("\x00", "\ufffd")
 
 
 def _cut_blocks(blocks: Blocks, limit: int) -> Blocks:

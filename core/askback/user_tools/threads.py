@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NoThread", "Threads"]
+__all__ = ["NoCapacityError", "ToolThreadPool"]
 
 import contextvars
 import threading
@@ -14,11 +14,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class NoThread(Exception):
+class NoCapacityError(Exception):
     """All threads or loops are taken by calls that have not ended, so nothing can run another one."""
 
 
-class Threads(ThreadPoolExecutor):
+class ToolThreadPool(ThreadPoolExecutor):
     """A daemon thread for each call, up to a limit. A function that hangs keeps its thread, but not the process.
 
     It is a `ThreadPoolExecutor` only because event loops accept nothing else. The interpreter would wait for the
@@ -33,10 +33,10 @@ class Threads(ThreadPoolExecutor):
         self._count = threading.Lock()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function in a new thread. Raises `NoThread`."""
+        """Call a function in a new thread. Raises `NoCapacityError`."""
         with self._count:
             if self._taken >= self._most:
-                raise NoThread(self._full)
+                raise NoCapacityError(self._full)
             self._taken += 1
         future = Future[T]()
         context = contextvars.copy_context()
@@ -60,7 +60,7 @@ class Threads(ThreadPoolExecutor):
         except RuntimeError:
             # The system cannot start another thread.
             self._give_back()
-            raise NoThread(self._full) from None
+            raise NoCapacityError(self._full) from None
         return future
 
     @property

@@ -23,9 +23,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from askback.errors import OperatorError
 from askback.internal.clock import now
-from askback.store.external_access import ELSEWHERE, check_version, is_older, opened, version_of, worker_of
+from askback.store.external_access import ELSEWHERE, check_version, find_worker_pid, is_older, open_file, stored_version
 from askback.store.sqlite.error_mapping import code, reason
-from askback.text.terminal import harmless
+from askback.text.terminal import to_terminal_text
 
 STEP_PAGES = 256
 """Pages copied between two checks for a signal: about a megabyte."""
@@ -55,7 +55,7 @@ def backup(database: Path, target: Path, console: Console, *, force: bool) -> in
     Raises `OperatorError`; no new file exists then.
     """
     if not database.exists():
-        raise OperatorError(f"There is no database {harmless(str(database))} to back up. {ELSEWHERE}")
+        raise OperatorError(f"There is no database {to_terminal_text(str(database))} to back up. {ELSEWHERE}")
     _check_target(database, target, force=force)
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     with _signals() as ended:
@@ -91,7 +91,7 @@ def refuse_postgres(url: str, target: Path) -> None:
     words = ["pg_dump", "--format=custom", f"--file={target}", _without_password(url)]
     raise OperatorError(
         "PostgreSQL backs up by itself, also while bots run. The password, which is left out here, goes into "
-        f"PGPASSWORD or ~/.pgpass: {harmless(shlex.join(words))}"
+        f"PGPASSWORD or ~/.pgpass: {to_terminal_text(shlex.join(words))}"
     )
 
 
@@ -120,9 +120,9 @@ def _check_target(database: Path, target: Path, *, force: bool) -> None:
     if not force:
         raise OperatorError(f"{shown} is there already, and was left as it is. To replace it, write --force.")
     if not target.is_file():
-        raise OperatorError(f"{shown} is no file, and cannot be replaced by a back-up.")
+        raise OperatorError(f"{shown} is not a file, so a back-up cannot replace it.")
     used = [target.with_name(target.name + end) for end in BESIDE]
-    if worker_of(target) is not None or any(map(os.path.lexists, used)):
+    if find_worker_pid(target) is not None or any(map(os.path.lexists, used)):
         raise OperatorError(f"{shown} is a database in use, and was left as it is: name another file for the back-up.")
 
 
@@ -139,9 +139,9 @@ def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
 
     The transaction keeps the snapshot while the bot continues. Otherwise every commit would restart the copy.
     """
-    with opened(database) as connection, closing(sqlite3.connect(part, isolation_level=None)) as copy:
+    with open_file(database) as connection, closing(sqlite3.connect(part, isolation_level=None)) as copy:
         connection.exec_driver_sql("BEGIN")
-        version = version_of(connection)
+        version = stored_version(connection)
         if version is None or not is_older(version):
             check_version(connection)
         source = cast("sqlite3.Connection", connection.connection.driver_connection)
@@ -173,8 +173,8 @@ def _check(part: Path, ended: Callable[[], int], *, redraw: bool) -> int:
             found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
             if found != ["ok"]:
                 raise OperatorError(
-                    f"The copy is damaged, and so is the database, it seems ({harmless(found[0])}): there is no new "
-                    "back-up. Keep the older ones, and ask `askback doctor`."
+                    f"The copy is damaged, and so is the database, it seems ({to_terminal_text(found[0])}). "
+                    "There is no new back-up. Keep the older ones, and ask `askback doctor`."
                 )
             if redraw:
                 for statement in REDRAW:
@@ -257,7 +257,7 @@ def _no_room(target: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    return harmless(str(path))
+    return to_terminal_text(str(path))
 
 
 def _size(count: int) -> str:

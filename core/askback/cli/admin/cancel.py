@@ -13,7 +13,7 @@ from askback.cli.admin.telling import tell
 from askback.client.summary import gist, one_beginning, when
 from askback.domain.ask import Ask
 from askback.manager import QuestionManager
-from askback.store.external_access import Where, look, writing
+from askback.store.external_access import DatabaseLocation, open_for_writing, read_snapshot
 from askback.store.store import Store
 
 
@@ -27,12 +27,12 @@ class Cancelled:
     """True if this attempt ended the ask."""
 
 
-async def cancel_from_outside(where: Where, ask_id: str, reason: str | None) -> Cancelled:
+async def cancel_from_outside(where: DatabaseLocation, ask_id: str, reason: str | None) -> Cancelled:
     """Cancel an ask in a database that bots may be using. A bot on an SQLite file is not notified yet.
 
     Raises `StoreBusy` if other processes prevent the commit for 2 s; nothing was changed then.
     """
-    async with writing(where) as database:
+    async with open_for_writing(where) as database:
         store = Store(database)
         manager = QuestionManager(store)
         ask = await manager.get(ask_id)
@@ -44,9 +44,9 @@ async def cancel_from_outside(where: Where, ask_id: str, reason: str | None) -> 
         return Cancelled(await manager.get(ask_id), ended)
 
 
-async def cancel(where: Where, prefix: str, reason: str | None, console: Console) -> int:
+async def cancel(where: DatabaseLocation, prefix: str, reason: str | None, console: Console) -> int:
     """Cancel, report the result, and return the exit code. Raises `OperatorError`."""
-    ask = look(where, lambda connection: one_beginning(connection, prefix))
+    ask = read_snapshot(where, lambda connection: one_beginning(connection, prefix))
     done = await cancel_from_outside(where, ask.id, reason)
     if not done.ended:
         outcome = ask.outcome if done.ask is None else done.ask.outcome

@@ -14,7 +14,7 @@ from askback.runtime.process import run_to_end
 from askback.settings.config_option import Config, tell_unread
 
 if TYPE_CHECKING:
-    from askback.store.external_access import Where
+    from askback.store.external_access import DatabaseLocation
 
 commands = typer.Typer(rich_markup_mode="rich")
 
@@ -129,7 +129,7 @@ def backup(
     raise typer.Exit(backup(database_path(url), file, _console(), force=force))
 
 
-def _database(command: str) -> Where:
+def _database(command: str) -> DatabaseLocation:
     from askback.settings.core import Settings
     from askback.settings.loader import load
     from askback.store.url import database_of

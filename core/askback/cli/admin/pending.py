@@ -14,22 +14,22 @@ from askback.client.summary import ago, deciding, gist, people, standing, summar
 from askback.domain.ask import Ask
 from askback.internal.clock import utc_now
 from askback.store import asks, audit
-from askback.store.external_access import NoDatabase, Where, look
-from askback.text.terminal import harmless, json_line
+from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
+from askback.text.terminal import to_json_line, to_terminal_text
 
 
-def pending(where: Where, console: Console, *, as_json: bool) -> int:
+def pending(where: DatabaseLocation, console: Console, *, as_json: bool) -> int:
     """Print the open asks, oldest first. Raises `OperatorError` if they cannot be read."""
     try:
-        found = look(where, _open)
-    except NoDatabase as error:
+        found = read_snapshot(where, _open)
+    except DatabaseNotFound as error:
         found = ()
         none = str(error)
     else:
         none = "No question is open."
     if as_json:
         for ask, held_back in found:
-            sys.stdout.write(json_line(summary(ask) | {"not_shown": held_back}) + "\n")
+            sys.stdout.write(to_json_line(summary(ask) | {"not_shown": held_back}) + "\n")
         return 0
     if not found:
         console.print(Text(none))
@@ -42,12 +42,12 @@ def pending(where: Where, console: Console, *, as_json: bool) -> int:
 
 def _open(connection: Connection) -> tuple[tuple[Ask, str | None], ...]:
     """Return the open asks, each with the platform's error if it was not posted yet."""
-    found = asks.pending(connection)
+    found = asks.list_open(connection)
     return tuple((ask, None if ask.messages else _held_back(connection, ask)) for ask in found)
 
 
 def _held_back(connection: Connection, ask: Ask) -> str | None:
-    waiting = audit.waiting_for(connection, ask.id)
+    waiting = audit.get_pending_update(connection, ask.id)
     return None if waiting is None else waiting.error
 
 
@@ -58,6 +58,6 @@ def _print(ask: Ask, held_back: str | None, console: Console) -> None:
     )
     tally = standing(ask)
     so_far = () if tally is None else (deciding(tally),)
-    unseen = () if held_back is None else (f"not shown yet: {harmless(held_back)}",)
+    unseen = () if held_back is None else (f"not shown yet: {to_terminal_text(held_back)}",)
     for line in (gist(ask), f"asked: {people(ask.policy.who)}", *so_far, where(ask), *unseen):
         console.print(Text(f"  {line}"))

@@ -9,15 +9,15 @@ from rich.text import Text
 
 from askback.cli.admin.telling import tell
 from askback.client.summary import gist, one_beginning
-from askback.store.external_access import Where, look, writing
+from askback.store.external_access import DatabaseLocation, open_for_writing, read_snapshot
 from askback.store.store import Store
 
 
-async def post(where: Where, prefix: str, console: Console) -> int:
+async def post(where: DatabaseLocation, prefix: str, console: Console) -> int:
     """Have the card drawn again, report the result, and return the exit code. Raises `OperatorError`."""
-    ask = look(where, lambda connection: one_beginning(connection, prefix))
-    async with writing(where) as database:
-        is_open = await Store(database).draw_again(ask.id)
+    ask = read_snapshot(where, lambda connection: one_beginning(connection, prefix))
+    async with open_for_writing(where) as database:
+        is_open = await Store(database).enqueue_redraw(ask.id)
     if not is_open:
         console.print(Text(f"Nothing was changed: {ask.id} was {ask.status.replace('_', ' ')} already."))
         return 1

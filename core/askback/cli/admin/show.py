@@ -20,28 +20,28 @@ from askback.domain.interview import Interview
 from askback.domain.voting import VoteCount
 from askback.internal.clock import utc_now
 from askback.store import audit
-from askback.store.audit import Done, Waiting
-from askback.store.external_access import Where, look
-from askback.text.terminal import harmless, json_line
+from askback.store.audit import ActionRecord, PendingUpdate
+from askback.store.external_access import DatabaseLocation, read_snapshot
+from askback.text.terminal import to_json_line, to_terminal_text
 
 
 @dataclass(frozen=True, slots=True)
 class _Record:
     ask: Ask
-    done: tuple[Done, ...]
-    waiting: Waiting | None
+    done: tuple[ActionRecord, ...]
+    waiting: PendingUpdate | None
 
 
-def show(where: Where, prefix: str, console: Console, *, as_json: bool) -> int:
+def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: bool) -> int:
     """Print one ask. Raises `OperatorError` if it does not exist or cannot be read."""
 
     def work(connection: Connection) -> _Record:
         ask = one_beginning(connection, prefix)
-        return _Record(ask, audit.done_to(connection, ask.id), audit.waiting_for(connection, ask.id))
+        return _Record(ask, audit.list_actions(connection, ask.id), audit.get_pending_update(connection, ask.id))
 
-    record = look(where, work)
+    record = read_snapshot(where, work)
     if as_json:
-        sys.stdout.write(json_line(_json(record)) + "\n")
+        sys.stdout.write(to_json_line(_json(record)) + "\n")
         return 0
     for heading, lines in (
         ("", _about(record.ask)),
@@ -77,31 +77,31 @@ def _about(ask: Ask) -> list[str]:
     if ask.asked_by is not None:
         lines.append(f"asker    {name_of(ask.asked_by)}")
     if ask.key is not None:
-        lines.append(f"key      {harmless(ask.key)}")
+        lines.append(f"key      {to_terminal_text(ask.key)}")
     if ask.conversation_id is not None:
-        lines.append(f"agent    conversation {harmless(ask.conversation_id)}")
+        lines.append(f"agent    conversation {to_terminal_text(ask.conversation_id)}")
     if outcome is not None:
         by = "" if outcome.by is None else f" by {name_of(outcome.by)}"
         lines.append(f"settled  {when(outcome.at)}{by}{', refused' if outcome.refused else ''}")
         if outcome.reason is not None:
-            lines.append(f"reason   {harmless(outcome.reason)}")
+            lines.append(f"reason   {to_terminal_text(outcome.reason)}")
     return lines
 
 
 def _questions(interview: Interview) -> list[str]:
     lines: list[str] = []
     for number, (question, draft) in enumerate(zip(interview.form.questions, interview.drafts, strict=True), 1):
-        prompt = harmless(question.prompt, lines=True).splitlines()
+        prompt = to_terminal_text(question.prompt, lines=True).splitlines()
         lines += [f"  {number}. {prompt[0]}", *(f"     {line}" for line in prompt[1:])]
         for index, option in enumerate(question.options):
             # The interview keeps its drafts; after the end they are the answers.
             mark = "x" if index in draft.chosen else " "
-            about = f": {harmless(option.description)}" if option.description else ""
-            lines.append(f"     [{mark}] {harmless(option.label)}{about}")
+            about = f": {to_terminal_text(option.description)}" if option.description else ""
+            lines.append(f"     [{mark}] {to_terminal_text(option.label)}{about}")
         if draft.text is not None:
-            lines.append(f"     written: {harmless(draft.text)}")
+            lines.append(f"     written: {to_terminal_text(draft.text)}")
         if draft.unsent is not None:
-            lines.append(f"     written, not accepted: {harmless(draft.unsent)}")
+            lines.append(f"     written, not accepted: {to_terminal_text(draft.unsent)}")
     if interview.outcome is None:
         step = "in the review" if interview.phase == "reviewing" else f"at question {interview.current + 1}"
         lines.append(f"  People are {step}.")
@@ -111,20 +111,20 @@ def _questions(interview: Interview) -> list[str]:
 def _votes(ask: Ask, tally: VoteCount) -> list[str]:
     lines = [f"  {deciding(tally)}"]
     for vote in tally.votes:
-        why = "" if vote.reason is None else f": {harmless(vote.reason)}"
-        lines.append(f"  {when(vote.at)}  {name_of(vote.by)} “{harmless(vote.choice.label)}”{why}")
+        why = "" if vote.reason is None else f": {to_terminal_text(vote.reason)}"
+        lines.append(f"  {when(vote.at)}  {name_of(vote.by)} “{to_terminal_text(vote.choice.label)}”{why}")
     if ask.outcome is None and tally.missing is not None:
         lines.append(f"  missing: {people(tally.missing)}")
     if tally.requesters:
         lines.append(f"  whose request it is: {', '.join(map(name_of, tally.requesters))}")
     if ask.policy.approval is not None and ask.policy.approval.subject is not None:
-        lines.append(f"  what is decided about: {harmless(ask.policy.approval.subject)}")
+        lines.append(f"  what is decided about: {to_terminal_text(ask.policy.approval.subject)}")
     return lines
 
 
 def _messages(record: _Record) -> list[str]:
     ask, waiting = record.ask, record.waiting
-    lines = [f"  {harmless(message.channel)} {harmless(message.id)}" for message in ask.messages]
+    lines = [f"  {to_terminal_text(message.channel)} {to_terminal_text(message.id)}" for message in ask.messages]
     if not lines:
         lines.append("  It was never posted.")
     if ask.is_drawn:
@@ -135,7 +135,7 @@ def _messages(record: _Record) -> list[str]:
         tried = f" It was tried {waiting.attempts} times." if waiting.attempts > 1 else ""
         lines.append(f"  Its newest state is still to be shown.{tried}")
         if waiting.error is not None:
-            lines.append(f"  The last try failed: {harmless(waiting.error)}")
+            lines.append(f"  The last try failed: {to_terminal_text(waiting.error)}")
     return lines
 
 
@@ -143,7 +143,7 @@ def _deeds(record: _Record) -> list[str]:
     if not record.done:
         return ["  Nothing."]
     form = record.ask.interview.form
-    labels = [[harmless(option.label) for option in question.options] for question in form.questions]
+    labels = [[to_terminal_text(option.label) for option in question.options] for question in form.questions]
     only = labels[0] if len(labels) == 1 else None
     return [
         f"  {when(done.at)}  {name_of(done.by)} {_deed(done.deed, only)}"
@@ -164,15 +164,15 @@ def _deed(deed: Deed, labels: list[str] | None) -> str:
 
     match deed:
         case Choose(index=index, reason=reason):
-            return f"chose {named(index)}" + ("" if reason is None else f": “{harmless(reason)}”")
+            return f"chose {named(index)}" + ("" if reason is None else f": “{to_terminal_text(reason)}”")
         case Select(chosen=chosen):
             return f"ticked {', '.join(map(named, chosen)) or 'nothing'}"
         case SubmitText(text=text):
-            return f"wrote “{harmless(text)}”"
+            return f"wrote “{to_terminal_text(text)}”"
         case GoTo(index=index):
             return f"went to question {index + 1}"
         case Decline(reason=reason):
-            return "declined" if reason is None else f"declined: “{harmless(reason)}”"
+            return "declined" if reason is None else f"declined: “{to_terminal_text(reason)}”"
         case _:
             return _DEEDS.get(deed.kind, deed.kind)
 

@@ -6,12 +6,12 @@ __all__ = ["tell"]
 
 from pathlib import Path
 
-from askback.runtime.wakeup import nudge
-from askback.store.external_access import Where, look, worker_of
+from askback.runtime.wakeup import wake_worker
+from askback.store.external_access import DatabaseLocation, find_worker_pid, read_snapshot
 from askback.store.postgres.address import PostgresAddress
 
 
-def tell(where: Where, does: str, is_done: str) -> str:
+def tell(where: DatabaseLocation, does: str, is_done: str) -> str:
     """Notify the process that works on the database, and return a sentence about the consequence.
 
     `does` is what a running bot then does. `is_done` says the same for a bot that starts later.
@@ -21,9 +21,9 @@ def tell(where: Where, does: str, is_done: str) -> str:
 
 
 def _file(path: Path, does: str, nobody: str) -> str:
-    if nudge(path):
+    if wake_worker(path):
         return f"The running bot has been told, and {does}."
-    worker = worker_of(path)
+    worker = find_worker_pid(path)
     if worker is None:
         return nobody
     return f"The running bot (process {worker}) could not be told: it notices within half a minute."
@@ -32,7 +32,7 @@ def _file(path: Path, does: str, nobody: str) -> str:
 def _in_the_commit(address: PostgresAddress, does: str, nobody: str) -> str:
     from askback.store.postgres.external_access import processes
 
-    there = look(address, processes)
+    there = read_snapshot(address, processes)
     if there.hearing:
         return f"The running bot has been told, and {does}."
     if there.serving:

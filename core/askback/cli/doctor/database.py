@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from askback.errors import OperatorError
 from askback.internal.clock import now
 from askback.ports.findings import Finding, broken, good, told_by, warning
-from askback.store.external_access import is_older, opened, served_beside, version_of, worker_of
+from askback.store.external_access import find_worker_pid, is_older, open_file, stored_version, worker_platforms
 from askback.store.migrate import NEWEST
 from askback.store.sqlite.files import check_files
 
@@ -51,8 +51,8 @@ def examine_database(path: Path, *, patience: float, stop: threading.Event) -> l
         return [*_to_be_made(path), *_lock(path)]
     found = [*_mode(path), *_lock(path), *_space(path)]
     try:
-        with _spoken(path, found), opened(path, patience=patience) as connection:
-            version = version_of(connection)
+        with _spoken(path, found), open_file(path, patience=patience) as connection:
+            version = stored_version(connection)
             found.append(_version(path, version))
             if version == NEWEST:
                 found.append(_commit(path, connection, patience))
@@ -87,13 +87,13 @@ def _mode(path: Path) -> list[Finding]:
 
 def _lock(path: Path) -> list[Finding]:
     try:
-        worker = worker_of(path)
+        worker = find_worker_pid(path)
     except OperatorError as error:
         return list(told_by("lock", error, "Look who made that file, and remove it while no bot runs."))
     if worker is None:
         return [good("lock", "No bot runs on it now.")]
     which = f"process {worker}" if worker else "another process"
-    served = served_beside(path)
+    served = worker_platforms(path)
     serving = f", for {' and '.join(sorted(served))}" if served else ""
     return [good("lock", f"It is held by the running bot ({which}{serving}).")]
 

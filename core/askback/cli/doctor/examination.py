@@ -15,16 +15,16 @@ from rich.console import Console
 from sqlalchemy import Connection
 
 from askback.cli.doctor.database import examine_database
-from askback.cli.doctor.model import examine_model
 from askback.cli.doctor.report import Section, exit_code, report
 from askback.cli.doctor.settings import examine_settings
 from askback.errors import OperatorError
-from askback.ports.bot import Bot, bot_named, bot_names, bots
+from askback.internal.extras import extra
+from askback.ports.bot import Bot, get_bot, list_bot_names, load_bots
 from askback.ports.findings import Finding, Scene, broken, told_by, warning
+from askback.settings.core import Settings
 from askback.store import asks
-from askback.store.external_access import Where, look, served_beside, worker_of
+from askback.store.external_access import DatabaseLocation, find_worker_pid, read_snapshot, worker_platforms
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.extra import extra
 from askback.store.url import database_of
 
 log = logging.getLogger("askback.doctor")
@@ -45,7 +45,7 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
     """Examine everything, or only one of the platforms, and return the findings."""
     scene = scene or Scene()
     chosen, unclear = _chosen(platform)
-    settings, about_settings = examine_settings(bot_names())
+    settings, about_settings = examine_settings(list_bot_names())
     done = [Section("Settings", [*about_settings, *unclear])]
     work: list[tuple[str, Awaitable[Sequence[Finding]]]] = []
     workers: dict[str, int] = {}
@@ -62,12 +62,12 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
         else:
             workers, open_in = await asyncio.to_thread(_known_in, where, [bot.name for bot in chosen])
             work.append(("Database", _database(where)))
-        work.append(("Model", examine_model(settings, scene.seconds)))
+        work.append(("Model", _model(settings, scene.seconds)))
     nowhere = frozenset[str]()
     for bot in chosen:
         worker = scene.worker if scene.worker is not None else workers.get(bot.name)
         its = replace(scene, worker=worker, tenants=open_in.get(bot.name, nowhere))
-        work.append((bot.name.title(), bot.examine(its)))
+        work.append((bot.name.title(), bot.setup.examine(its)))
     found = await asyncio.gather(*(_safely(title, part) for title, part in work))
     return [*done, *(Section(title, part) for (title, _), part in zip(work, found, strict=True))]
 
@@ -75,10 +75,10 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
 def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
     """Return the bots to examine, and findings for those with wrong settings or if there are none."""
     if platform is not None:
-        return [bot_named(platform)], []
+        return [get_bot(platform)], []
     chosen: list[Bot] = []
     found: list[Finding] = []
-    for bot in bots().values():
+    for bot in load_bots().values():
         try:
             if bot.is_configured():
                 chosen.append(bot)
@@ -87,13 +87,13 @@ def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
             found += [finding for finding in told if finding not in found]
             chosen.append(bot)
     if not chosen:
-        names = ", ".join(f"askback doctor --platform {name}" for name in sorted(bots()))
+        names = ", ".join(f"askback doctor --platform {name}" for name in sorted(load_bots()))
         says = "No platform has a token, so there is no bot to run."
         found.append(broken("platforms", says, f"What each one needs is told by: {names}"))
     return chosen, found
 
 
-def _known_in(where: Where, platforms: Sequence[str]) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
+def _known_in(where: DatabaseLocation, platforms: Sequence[str]) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
     """Return the process that serves each platform, and the tenants with open questions; empty if they cannot be read.
 
     The database's own findings report the cause then.
@@ -101,21 +101,21 @@ def _known_in(where: Where, platforms: Sequence[str]) -> tuple[dict[str, int], d
     workers: dict[str, int] = {}
     if not isinstance(where, PostgresAddress):
         with suppress(OperatorError):
-            worker = worker_of(where)
+            worker = find_worker_pid(where)
             if worker is not None:
-                served = served_beside(where)
+                served = worker_platforms(where)
                 workers = {name: worker for name in platforms if served is None or name in served}
 
     def work(connection: Connection) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
         tenants: dict[str, set[str]] = {}
-        for ask in asks.pending(connection):
+        for ask in asks.list_open(connection):
             if ask.place.tenant is not None:
                 tenants.setdefault(ask.place.platform, set()).add(ask.place.tenant)
         others = _others(connection, platforms) if isinstance(where, PostgresAddress) else workers
         return others, {platform: frozenset(found) for platform, found in tenants.items()}
 
     try:
-        return look(where, work)
+        return read_snapshot(where, work)
     except OperatorError:
         return workers, {}
 
@@ -129,16 +129,22 @@ def _others(connection: Connection, platforms: Sequence[str]) -> dict[str, int]:
     return {name: 0 for name in platforms if only_asking or there.may_serve(name)}
 
 
-async def _database(where: Where) -> list[Finding]:
+async def _database(where: DatabaseLocation) -> list[Finding]:
     stop = threading.Event()
     try:
         if not isinstance(where, PostgresAddress):
             return await asyncio.to_thread(examine_database, where, patience=CLICK_SECONDS, stop=stop)
-        with extra():
+        with extra("postgres", "PostgreSQL"):
             from askback.cli.doctor.postgres import examine_postgres
         return await asyncio.to_thread(examine_postgres, where, stop=stop)
     finally:
         stop.set()  # after a cancellation, no one waits for the thread
+
+
+async def _model(settings: Settings, seconds: float) -> list[Finding]:
+    with extra("agent", "The agent"):
+        from askback.cli.doctor.model import examine_model
+    return await examine_model(settings, seconds)
 
 
 async def _safely(title: str, work: Awaitable[Sequence[Finding]]) -> Sequence[Finding]:

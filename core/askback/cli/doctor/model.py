@@ -11,9 +11,9 @@ from typing import cast
 import anthropic
 from anthropic import AsyncAnthropic
 
-from askback.cli.doctor.clock import clock_finding
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
+from askback.ports.clock_check import check_clock
 from askback.ports.findings import Finding, broken, good, told_by, warning
 from askback.settings.core import Settings
 
@@ -35,7 +35,7 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
             date, described = answer.headers.get("date"), _described(await answer.text())
     except anthropic.APIStatusError as error:
         finding = _refused(error, settings.model)
-        return [finding, *clock_finding(WHOSE, error.response.headers.get("date"), utc_now())]
+        return [finding, *check_clock(WHOSE, error.response.headers.get("date"), utc_now())]
     except (anthropic.APITimeoutError, TimeoutError):
         return [broken(ABOUT, f"The model's service does not answer within {seconds:g} s.", NETWORK)]
     except anthropic.APIConnectionError as error:
@@ -43,7 +43,7 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
         return [broken(ABOUT, f"The model's service cannot be reached ({why}).", NETWORK)]
     except anthropic.AnthropicError:
         return [broken("key", "The model cannot be called with this key and address.", KEY)]
-    clock = clock_finding(WHOSE, date, utc_now())
+    clock = check_clock(WHOSE, date, utc_now())
     return [_known(settings.model, described), *clock]
 
 

@@ -15,13 +15,13 @@ import psycopg
 from procrastinate.schema import SchemaManager
 from psycopg import sql
 
-from askback.cli.doctor.clock import CURE as KEEP_TIME
 from askback.internal.clock import now, utc_now
+from askback.ports.clock_check import CURE as KEEP_TIME
 from askback.ports.findings import Finding, broken, good, warning
 from askback.store.external_access import is_older
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.notifications import CHANNEL
-from askback.store.platform_claims import SERVING, read_served
+from askback.store.platform_claims import SERVING, decode_platforms
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import CONNECTIONS
 from askback.store.postgres.error_mapping import said, step
@@ -305,7 +305,7 @@ def _processes(connection: psycopg.Connection) -> list[Finding]:
     if not all(_one(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
         return []  # another finding reports the missing rights
     known = int(str(_one(connection, "SELECT count(*) FROM procrastinate_workers")))
-    there = [read_served(one) for (one,) in connection.execute(SERVING.encode())]
+    there = [decode_platforms(one) for (one,) in connection.execute(SERVING.encode())]
     running = {0: "No bot runs", 1: "One process works"}.get(len(there), f"{len(there)} processes work")
     platforms = sorted({platform for one in there if one is not None for platform in one})
     serving = f", for {' and '.join(platforms)}" if platforms else ""

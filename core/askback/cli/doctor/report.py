@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from askback.ports.findings import Finding
-from askback.text.terminal import harmless
+from askback.text.terminal import to_terminal_text
 
 COLOURS = {"good": "green", "warning": "yellow", "broken": "bold red"}
 MARGIN = 11
@@ -59,12 +59,12 @@ def _count(number: int, one: str, many: str, *, n: bool = False) -> str:
 def _print(finding: Finding, console: Console) -> None:
     width = max(min(console.width, WIDEST) - MARGIN, 20)
     grade = Text(f"  {finding.grade:<9}", COLOURS[finding.grade])
-    said = Text(f"{finding.about}: {harmless(finding.says)}")
+    said = Text(f"{finding.about}: {to_terminal_text(finding.says)}")
     for line in said.wrap(console, width):
         console.print(Text.assemble(grade, line), no_wrap=True, overflow="ignore", crop=False)
         grade = Text(" " * MARGIN)
     if finding.cure:
         indent = "→ "
-        for line in Text(harmless(finding.cure)).wrap(console, width - len(indent)):
+        for line in Text(to_terminal_text(finding.cure)).wrap(console, width - len(indent)):
             console.print(Text(" " * MARGIN + indent) + line, no_wrap=True, overflow="ignore", crop=False)
             indent = "  "

@@ -69,7 +69,8 @@ def _unknown(bots: Iterable[str]) -> list[Finding]:
         if not name.upper().startswith(PREFIX) or name.upper() in {*known, *OTHERS} or name.upper().startswith(theirs):
             continue
         near = difflib.get_close_matches(name.upper(), known, n=1)
-        cure = f"Write {near[0]}, or unset it." if near else "Unset it; the README lists those that there are."
+        listed = "Unset it; the documentation lists all settings on its page “All settings”."
+        cure = f"Write {near[0]}, or unset it." if near else listed
         found.append(warning("settings", f"{name} is set, which is no setting.", cure))
     return found
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from askback.errors import OperatorError
-from askback.text.redaction import hide
+from askback.text.redaction import register_secrets
 
 UNREADABLE = (
     "ASKBACK_DATABASE_URL cannot be read, or has an option that PostgreSQL does not know. Write "
@@ -47,8 +47,8 @@ class PostgresAddress:
         if _NO_URL.search(url) or _NO_ESCAPE.search(url):
             raise OperatorError(UNREADABLE)
         if password:
-            hide(password, unquote(password))
-        hide(*(value for name, value in parse_qsl(parts.query) if "password" in name))
+            register_secrets(password, unquote(password))
+        register_secrets(*(value for name, value in parse_qsl(parts.query) if "password" in name))
         return cls(url=f"postgresql:{url.partition(':')[2]}", shown=f"postgresql://{host}{parts.path}")
 
     def __str__(self) -> str:

@@ -26,8 +26,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
-from askback.store.connection_thread import OwnThread
-from askback.store.error_mapping import closed, overdue
+from askback.store.connection_thread import ConnectionThread
+from askback.store.error_mapping import closed_error, timeout_error
 from askback.store.errors import StoreBusy
 from askback.store.outage_log import Outage
 from askback.store.postgres.address import PostgresAddress
@@ -41,9 +41,9 @@ from askback.store.postgres.error_mapping import (
     refusal,
     wants_another_try,
 )
-from askback.store.postgres.link import Link, engine_for
+from askback.store.postgres.link import ReconnectingConnection, engine_for
 from askback.store.postgres.prepare import prepare as prepare_database
-from askback.store.work import AnyJob, Job, Queue, State, call, settle
+from askback.store.work import AnyJob, Job, JobState, Queue, call, settle
 
 T = TypeVar("T")
 
@@ -86,10 +86,10 @@ class PostgresDatabase:
             self._prepare(prepare)
         except (psycopg.Error, DBAPIError) as error:
             raise OperatorError(f"The database {address} cannot be used: {reason(error)}.") from error
-        self._threads = [OwnThread(f"askback-database-{number}", self._serve) for number in range(connections)]
+        self._threads = [ConnectionThread(f"askback-database-{number}", self._serve) for number in range(connections)]
 
     def _prepare(self, prepare: Callable[[Connection], None]) -> None:
-        link = Link(self._engine)
+        link = ReconnectingConnection(self._engine)
         try:
             prepare(link.begin())
             link.commit()
@@ -122,8 +122,12 @@ class PostgresDatabase:
             for _ in self._threads:
                 self._jobs.put(None)
         for thread in self._threads:
-            await thread.ended()
-        self._outage.ended()
+            await thread.join()
+        self._outage.clear()
+
+    @property
+    def is_shared(self) -> bool:
+        return True
 
     def defect(self) -> str | None:
         dead = sum(not thread.is_alive for thread in self._threads)
@@ -139,13 +143,13 @@ class PostgresDatabase:
         try:
             with self._lock:
                 if self._closed:
-                    raise closed()
+                    raise closed_error()
                 self._jobs.put(job)
             return await job.future
         except asyncio.CancelledError:
             with self._lock:
-                if job.state is State.WAITING:
-                    job.state = State.OVER
+                if job.state is JobState.WAITING:
+                    job.state = JobState.OVER
             raise
         finally:
             if timer is not None:
@@ -154,22 +158,22 @@ class PostgresDatabase:
     def _expire(self, job: AnyJob) -> None:
         with self._lock:
             state = job.state
-            if state in (State.WAITING, State.RUNNING):
-                job.state = State.OVER
-        if state is not State.OVER and not job.future.done():
-            job.future.set_exception(overdue(in_doubt=state is State.COMMITTING))
+            if state in (JobState.WAITING, JobState.RUNNING):
+                job.state = JobState.OVER
+        if state is not JobState.OVER and not job.future.done():
+            job.future.set_exception(timeout_error(in_doubt=state is JobState.COMMITTING))
 
     # The threads.
 
     def _serve(self, opened: Callable[[], None]) -> None:
-        link = Link(self._engine)
+        link = ReconnectingConnection(self._engine)
         opened()
         try:
             while job := self._jobs.get():
                 with self._lock:
-                    begins = job.state is State.WAITING
+                    begins = job.state is JobState.WAITING
                     if begins:
-                        job.state = State.RUNNING
+                        job.state = JobState.RUNNING
                 if begins:
                     self._running[threading.get_ident()] = time.monotonic()
                     try:
@@ -182,13 +186,13 @@ class PostgresDatabase:
                     finally:
                         del self._running[threading.get_ident()]
                     with self._lock:
-                        job.state = State.OVER
+                        job.state = JobState.OVER
                     settle([job])
         finally:
             link.close()
             self._refuse_rest()
 
-    def _perform(self, link: Link, job: AnyJob) -> None:
+    def _perform(self, link: ReconnectingConnection, job: AnyJob) -> None:
         """Run a work until it is committed or refused, or until its caller no longer waits."""
         until = time.monotonic() + self._patience if job.deadline is None else job.deadline
         pause, tries, losses = PAUSE_SECONDS, 1, 0
@@ -200,7 +204,7 @@ class PostgresDatabase:
                 losses += 1
                 if losses > 1 or is_silent(error):
                     # The first loss may affect this connection alone. Then the next connection opens at once.
-                    self._outage.failed(reason(error))
+                    self._outage.record_failure(reason(error))
                 if time.monotonic() + pause >= until:
                     job.error = refusal(error)
                     return
@@ -211,10 +215,10 @@ class PostgresDatabase:
                 return
             else:
                 tries += 1
-            if job.state is State.OVER:
+            if job.state is JobState.OVER:
                 return
 
-    def _attempt(self, link: Link, job: AnyJob) -> bool:
+    def _attempt(self, link: ReconnectingConnection, job: AnyJob) -> bool:
         """Run a work once. Return False if it was not committed and may be tried again."""
         try:
             connection = link.begin(read_only=job.reads)
@@ -234,19 +238,19 @@ class PostgresDatabase:
             return True
         if job.reads:
             link.roll_back()
-            self._outage.succeeded()
+            self._outage.record_success()
             return True
         return self._commit(link, job)
 
-    def _commit(self, link: Link, job: AnyJob) -> bool:
+    def _commit(self, link: ReconnectingConnection, job: AnyJob) -> bool:
         with self._lock:
             late = job.deadline is not None and job.deadline <= time.monotonic()
-            if job.state is State.RUNNING and late:
+            if job.state is JobState.RUNNING and late:
                 # Its timer has not fired yet, because its event loop is blocked.
-                job.error = overdue(in_doubt=False)
-            elif job.state is State.RUNNING:
-                job.state = State.COMMITTING
-        if job.state is not State.COMMITTING:
+                job.error = timeout_error(in_doubt=False)
+            elif job.state is JobState.RUNNING:
+                job.state = JobState.COMMITTING
+        if job.state is not JobState.COMMITTING:
             link.roll_back()
             return True
         try:
@@ -263,10 +267,10 @@ class PostgresDatabase:
             self._failed(error)
             return True
         self.commits += 1
-        self._outage.succeeded()
+        self._outage.record_success()
         return True
 
-    def _give_up(self, link: Link, job: AnyJob, error: BaseException) -> bool:
+    def _give_up(self, link: ReconnectingConnection, job: AnyJob, error: BaseException) -> bool:
         link.roll_back()
         job.result, job.error = None, refusal(error)
         # Drop the connection. Its settings may have been changed to find the cause, or a new one may lead to another
@@ -278,7 +282,7 @@ class PostgresDatabase:
     def _failed(self, error: BaseException) -> None:
         """Log that the database refused. Repeated refusals are logged as one outage."""
         if not isinstance(refusal(error), StoreBusy):
-            self._outage.failed(reason(error))
+            self._outage.record_failure(reason(error))
             return
         log.warning("A transaction was not committed: %s", reason(error), extra={"action": "commit_failed", "works": 1})
 
@@ -290,8 +294,8 @@ class PostgresDatabase:
         try:
             while True:
                 job = self._jobs.get_nowait()
-                if job is not None and job.state is State.WAITING:
-                    job.state, job.error = State.OVER, closed()
+                if job is not None and job.state is JobState.WAITING:
+                    job.state, job.error = JobState.OVER, closed_error()
                     settle([job])
                 elif job is None:
                     # This marker ends another thread.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "NotPrimary", "Silent", "is_lost", "is_of_the_database", "is_silent", "may_be_standby", "reason", "refusal", "said",
-    "sqlstate", "step", "wants_another_try",
+    "NotPrimary", "ServerSilent", "is_lost", "is_of_the_database", "is_silent", "may_be_standby", "reason", "refusal",
+    "said", "sqlstate", "step", "wants_another_try",
 ]  # fmt: skip
 
 import re
@@ -12,7 +12,7 @@ import re
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
-from askback.store.error_mapping import not_committed
+from askback.store.error_mapping import not_committed_error
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 # Remedies by SQLSTATE or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -84,7 +84,7 @@ def is_lost(error: BaseException) -> bool:
     return isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError)
 
 
-class Silent(psycopg.OperationalError):
+class ServerSilent(psycopg.OperationalError):
     """Raised if a connection is still open, but the other end does not answer."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Silent(psycopg.OperationalError):
 
 def is_silent(error: BaseException) -> bool:
     """Return True if the server stopped answering without an error. That affects more than one connection."""
-    return isinstance(_origin(error), Silent)
+    return isinstance(_origin(error), ServerSilent)
 
 
 def may_be_standby(error: BaseException) -> bool:
@@ -142,4 +142,4 @@ def _state_of(words: str) -> str:
 
 def refusal(error: BaseException, *, in_doubt: bool = False) -> StoreError:
     told = StoreBusy if sqlstate(error) in _BUSY else StoreUnavailable
-    return not_committed(told, f": {reason(error)}", error, in_doubt=in_doubt)
+    return not_committed_error(told, f": {reason(error)}", error, in_doubt=in_doubt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Processes", "Telling", "look", "processes"]
+__all__ = ["SignallingDatabase", "WorkerProcesses", "look", "processes"]
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,12 +14,12 @@ from sqlalchemy.exc import DBAPIError
 from askback.errors import OperatorError
 from askback.internal.values import Value
 from askback.store.external_access import check_version
-from askback.store.notifications import LISTENING, Signal, tell
-from askback.store.platform_claims import Served, serving
+from askback.store.notifications import LISTENING, Signal, send_signal
+from askback.store.platform_claims import ServedPlatforms, list_served_platforms
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import reason
-from askback.store.postgres.link import Link, engine_for
+from askback.store.postgres.link import ReconnectingConnection, engine_for
 
 T = TypeVar("T")
 
@@ -29,12 +29,12 @@ _KNOWN = text("SELECT count(*) FROM procrastinate_workers")
 _HAS_JOBS = text("SELECT to_regclass('procrastinate_workers') IS NOT NULL")
 
 
-class Processes(Value):
+class WorkerProcesses(Value):
     """The processes that work on a database."""
 
     hearing: int
     """Number of processes that listen for commits of others. They are the agent's bots and programs that only ask."""
-    serving: tuple[Served, ...]
+    serving: tuple[ServedPlatforms, ...]
     """The platforms of each process that runs the agent's turns and has sent a heartbeat in the last seconds.
 
     None for a process that did not announce its platforms.
@@ -54,7 +54,7 @@ class Processes(Value):
 
 def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
     """Run `work` in a read-only transaction. Raises `OperatorError`."""
-    link = Link(engine_for(address))
+    link = ReconnectingConnection(engine_for(address))
     try:
         connection = link.begin(read_only=True)
         check_version(connection)
@@ -66,17 +66,17 @@ def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
         link.close()
 
 
-def processes(connection: Connection) -> Processes:
+def processes(connection: Connection) -> WorkerProcesses:
     """Return the processes that work on the database now."""
     hearing = connection.execute(_HEARING, {"listening": LISTENING}).scalar_one()
-    told: tuple[Served, ...] = ()
+    told: tuple[ServedPlatforms, ...] = ()
     known = 0
     if connection.execute(_HAS_JOBS).scalar_one():
-        told, known = serving(connection), connection.execute(_KNOWN).scalar_one()
-    return Processes(hearing=hearing, serving=told, silent=known - len(told))
+        told, known = list_served_platforms(connection), connection.execute(_KNOWN).scalar_one()
+    return WorkerProcesses(hearing=hearing, serving=told, silent=known - len(told))
 
 
-class Telling:
+class SignallingDatabase:
     """A `Database` for a process outside the workers. Each commit signals them to check everything."""
 
     def __init__(self, address: PostgresAddress, *, prepare: Callable[[Connection], None]) -> None:
@@ -85,13 +85,17 @@ class Telling:
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
         def and_tell(connection: Connection) -> T:
             result = work(connection)
-            tell(connection, Signal(kind="look"))
+            send_signal(connection, Signal(kind="look"))
             return result
 
         return await self._database.run(and_tell, within=within)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self._database.read(work)
+
+    @property
+    def is_shared(self) -> bool:
+        return True
 
     def defect(self) -> str | None:
         return self._database.defect()

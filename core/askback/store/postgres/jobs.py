@@ -16,7 +16,7 @@ from procrastinate import App, SyncPsycopgConnector
 from procrastinate.exceptions import ConnectorException
 from sqlalchemy import Connection, text
 
-from askback.store.platform_claims import STALLED_SECONDS, key_of, platform_of
+from askback.store.platform_claims import STALLED_SECONDS, parse_platform, to_key_prefix
 
 TURN = "askback.turn"
 _QUEUE = "askback_turns"
@@ -64,15 +64,23 @@ _BEATS = text(
     "SELECT last_heartbeat >= now() - make_interval(secs => :seconds) FROM procrastinate_workers WHERE id = :worker"
 )
 _HELD = text("SELECT id, lock FROM procrastinate_jobs WHERE worker_id = :worker AND status = 'doing'")
+# Another process may free, or even take, one of these jobs at the same time. Procrastinate raises an error for a job
+# that is not being done.
 _RETRY = text(
-    "SELECT procrastinate_retry_job_v2(id, NULL, NULL, NULL, NULL) FROM procrastinate_jobs "
-    "WHERE id = :job AND status = 'doing'"
+    """
+    WITH unworked AS (
+        SELECT id FROM procrastinate_jobs
+        WHERE id = ANY(:jobs) AND status = 'doing' AND worker_id = ANY(CAST(:workers AS bigint[]))
+        FOR UPDATE SKIP LOCKED
+    )
+    SELECT count(procrastinate_retry_job_v2(id, NULL, NULL, NULL, NULL)) FROM unworked
+    """
 )
 
 
 def queue_of(platform: str) -> str:
     """Return the name of the queue that holds the turns of a platform."""
-    return f"{_QUEUE}:{key_of(platform)}"
+    return f"{_QUEUE}:{to_key_prefix(platform)}"
 
 
 def defer_turn(connection: Connection, conversation_id: str, platform: str) -> None:
@@ -92,12 +100,12 @@ def sweep(connection: Connection, served: frozenset[str], own: int | None) -> in
 
     `own` is the id of this process's worker, whose jobs stay. Returns the number of jobs that were freed.
     """
-    keys = [key_of(name) for name in sorted(served)]
+    keys = [to_key_prefix(name) for name in sorted(served)]
     queues = [_QUEUE, *map(queue_of, sorted(served))]
     given_back = connection.execute(_GIVE_BACK, {"queues": queues, "seconds": STALLED_SECONDS, "own": own}).scalar_one()
     connection.execute(_ADOPT, {"keys": keys})
     for row in connection.execute(_MISSING, {"keys": keys}).all():
-        defer_turn(connection, row.id, platform_of(row.place_key))
+        defer_turn(connection, row.id, parse_platform(row.place_key))
     return int(given_back)
 
 
@@ -115,10 +123,9 @@ def held(connection: Connection, worker_id: int) -> dict[int, str]:
     return {row.id: row.lock for row in connection.execute(_HELD, {"worker": worker_id})}
 
 
-def give_back(connection: Connection, job_ids: Iterable[int]) -> None:
-    """Free these jobs, so that any process can take them again."""
-    for job_id in job_ids:
-        connection.execute(_RETRY, {"job": job_id})
+def give_back(connection: Connection, worker_ids: Iterable[int], job_ids: Iterable[int]) -> int:
+    """Free these jobs for any process, as far as these workers still hold them. Return the number of freed jobs."""
+    return int(connection.execute(_RETRY, {"workers": list(worker_ids), "jobs": list(job_ids)}).scalar_one())
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Link", "connect", "engine_for"]
+__all__ = ["ReconnectingConnection", "connect", "engine_for"]
 
 import contextlib
 from typing import Any
@@ -19,7 +19,7 @@ from sqlalchemy.pool import NullPool
 from askback.errors import OperatorError
 from askback.store.postgres.address import UNREADABLE, PostgresAddress
 from askback.store.postgres.options import check_options
-from askback.store.postgres.silence import AttendedConnection
+from askback.store.postgres.silence import MonitoredConnection
 
 # Defaults for options that the URL does not set. Times are in seconds, except the last one in milliseconds.
 _DEFAULTS = {
@@ -73,7 +73,7 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
     `more` holds further options for libpq, which override the URL's.
     """
     told: dict[str, Any] = conninfo(address) | more
-    connection = AttendedConnection.connect(**told)
+    connection = MonitoredConnection.connect(**told)
     connection.adapters.register_dumper(str, _WithoutNul)
     given = told.get("options", "")
     settings = {name: value for name, value in _SETTINGS.items() if name not in given}
@@ -99,7 +99,7 @@ def engine_for(address: PostgresAddress) -> Engine:
     )
 
 
-class Link:
+class ReconnectingConnection:
     """A connection that is opened again after it was lost. Only one thread may use it."""
 
     def __init__(self, engine: Engine) -> None:

@@ -6,7 +6,7 @@ statement.
 
 from __future__ import annotations
 
-__all__ = ["PULSE_SECONDS", "QUIET_SECONDS", "AttendedConnection", "BoundedConnection"]
+__all__ = ["PULSE_SECONDS", "QUIET_SECONDS", "BoundedConnection", "MonitoredConnection"]
 
 import time
 from collections.abc import AsyncGenerator, Mapping
@@ -18,7 +18,7 @@ from psycopg import Notify
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready
 
-from askback.store.postgres.error_mapping import Silent
+from askback.store.postgres.error_mapping import ServerSilent
 
 RV = TypeVar("RV")
 
@@ -45,8 +45,8 @@ _WORKS = (
 )
 
 
-class AttendedConnection(psycopg.Connection[Any]):
-    """A connection that raises `Silent` if the server no longer works on its statement and sent no answer."""
+class MonitoredConnection(psycopg.Connection[Any]):
+    """A connection that raises `ServerSilent` if the server no longer works on its statement and sent no answer."""
 
     _told: Mapping[str, Any] | None = None
     """Connection options for the second connection. None means that it is not used."""
@@ -66,7 +66,7 @@ class AttendedConnection(psycopg.Connection[Any]):
 
 
 class BoundedConnection(psycopg.AsyncConnection[Any]):
-    """A connection for short statements and for listening, which raises `Silent` if a statement takes too long."""
+    """A connection for short statements and for listening. It raises `ServerSilent` if a statement takes too long."""
 
     async def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:  # noqa: ASYNC109 - the driver's own
         if timeout is not None:
@@ -77,7 +77,7 @@ class BoundedConnection(psycopg.AsyncConnection[Any]):
             return await super().wait(gen, interval, LONGEST_SECONDS)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - it has no public name
             self.pgconn.finish()
-            raise Silent from None
+            raise ServerSilent from None
 
     def notifies(self, *, timeout: float | None = None, stop_after: int | None = None) -> AsyncGenerator[Notify]:
         """End after a while, so that the listener sends the server a query."""
@@ -135,7 +135,7 @@ def _attended(gen: PQGen[RV], inquiry: _Inquiry) -> PQGen[RV]:
                 inquiry.heard()
             elif inquiry.is_over():
                 gen.close()
-                raise Silent
+                raise ServerSilent
             wanted = gen.send(ready)
     except StopIteration as done:
         return done.value

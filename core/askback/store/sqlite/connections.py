@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Raw", "checkpoint", "engine_for", "mend", "raw_of", "roll_back"]
+__all__ = ["GuardedConnection", "checkpoint", "engine_for", "mend", "raw_of", "roll_back"]
 
 import contextlib
 import sqlite3
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool
 
 
-class Raw(sqlite3.Connection):
+class GuardedConnection(sqlite3.Connection):
     """A connection that refuses `commit` and `rollback`, because a work shares its transaction with others."""
 
     def commit(self) -> None:
@@ -29,16 +29,16 @@ def engine_for(path: Path) -> Engine:
     # endless transaction, which costs nothing. Ours begin and end beneath it.
     return create_engine(
         "sqlite+pysqlite://",
-        creator=lambda: sqlite3.connect(path, isolation_level=None, factory=Raw, cached_statements=512),
+        creator=lambda: sqlite3.connect(path, isolation_level=None, factory=GuardedConnection, cached_statements=512),
         poolclass=NullPool,
         # Database errors are shown and logged, so they must not quote what people wrote.
         hide_parameters=True,
     )
 
 
-def raw_of(connection: Connection) -> Raw:
+def raw_of(connection: Connection) -> GuardedConnection:
     raw = connection.connection.driver_connection
-    assert isinstance(raw, Raw)
+    assert isinstance(raw, GuardedConnection)
     return raw
 
 
@@ -51,14 +51,14 @@ def mend(connection: Connection) -> None:
         root.close()
 
 
-def roll_back(raw: Raw) -> None:
+def roll_back(raw: GuardedConnection) -> None:
     if raw.in_transaction:
         # If this fails too, the next BEGIN raises the error to its caller.
         with contextlib.suppress(sqlite3.Error):
             raw.execute("ROLLBACK")
 
 
-def checkpoint(raw: Raw) -> None:
+def checkpoint(raw: GuardedConnection) -> None:
     # Do not wait long. Another process that still reads writes the WAL back when it closes.
     raw.execute("PRAGMA busy_timeout = 100")
     with contextlib.suppress(sqlite3.Error):

@@ -36,12 +36,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from askback.errors import OperatorError
 from askback.store import migrate
-from askback.store.connection_thread import OwnThread
-from askback.store.error_mapping import closed, overdue
-from askback.store.sqlite.connections import Raw, checkpoint, engine_for, mend, raw_of, roll_back
+from askback.store.connection_thread import ConnectionThread
+from askback.store.error_mapping import closed_error, timeout_error
+from askback.store.sqlite.connections import GuardedConnection, checkpoint, engine_for, mend, raw_of, roll_back
 from askback.store.sqlite.error_mapping import code, is_of_the_database, reason, refusal, swallowed
 from askback.store.sqlite.files import create_private
-from askback.store.work import AnyJob, Job, Queue, State, call, settle
+from askback.store.work import AnyJob, Job, JobState, Queue, call, settle
 
 T = TypeVar("T")
 
@@ -80,9 +80,9 @@ class SqliteDatabase:
         self._reads: Queue = SimpleQueue()
         create_private(path)
         try:
-            self._writing = OwnThread("askback-writer", lambda opened: self._write_thread(prepare, opened))
+            self._writing = ConnectionThread("askback-writer", lambda opened: self._write_thread(prepare, opened))
             try:
-                self._reading = OwnThread("askback-reader", self._read_thread)
+                self._reading = ConnectionThread("askback-reader", self._read_thread)
             except BaseException:
                 self._writes.put(None)
                 raise
@@ -127,6 +127,10 @@ class SqliteDatabase:
             self._drop(job)
             raise
 
+    @property
+    def is_shared(self) -> bool:
+        return False  # a lock keeps a second process out
+
     def defect(self) -> str | None:
         dead = [thread.name for thread in (self._writing, self._reading) if not thread.is_alive]
         return f"{' and '.join(dead)} ended" if dead and not self._is_closing else None
@@ -139,29 +143,29 @@ class SqliteDatabase:
         if closing:
             self._reads.put(None)
             self._writes.put(None)
-        await self._reading.ended()
-        await self._writing.ended()
+        await self._reading.join()
+        await self._writing.join()
 
     # The caller's side, on its event loop.
 
     def _submit(self, queue: Queue, job: AnyJob) -> None:
         with self._lock:
             if self._closed:
-                raise closed()
+                raise closed_error()
             queue.put(job)
 
     def _drop(self, job: AnyJob) -> None:
         with self._lock:
-            if job.state is State.WAITING:
-                job.state = State.OVER
+            if job.state is JobState.WAITING:
+                job.state = JobState.OVER
 
     def _expire(self, job: AnyJob) -> None:
         with self._lock:
             state = job.state
-            if state in (State.WAITING, State.RUNNING):
-                job.state = State.OVER
-        if state is not State.OVER and not job.future.done():
-            job.future.set_exception(overdue(in_doubt=state is State.COMMITTING))
+            if state in (JobState.WAITING, JobState.RUNNING):
+                job.state = JobState.OVER
+        if state is not JobState.OVER and not job.future.done():
+            job.future.set_exception(timeout_error(in_doubt=state is JobState.COMMITTING))
 
     # The writer thread.
 
@@ -180,7 +184,7 @@ class SqliteDatabase:
             self._refuse_rest(self._writes)
             engine.dispose()
 
-    def _prepare(self, raw: Raw, connection: Connection, prepare: Callable[[Connection], None]) -> None:
+    def _prepare(self, raw: GuardedConnection, connection: Connection, prepare: Callable[[Connection], None]) -> None:
         raw.execute(f"PRAGMA busy_timeout = {round(self._lock_seconds * 1000)}")
         mode = raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
@@ -200,9 +204,9 @@ class SqliteDatabase:
         # Only after `prepare`, because migrations copy tables. Inside a transaction this pragma has no effect.
         raw.execute("PRAGMA foreign_keys = ON")
 
-    def _batch(self, raw: Raw, connection: Connection, first: AnyJob) -> bool:
+    def _batch(self, raw: GuardedConnection, connection: Connection, first: AnyJob) -> bool:
         """Commit one batch, which begins with `first`. Return True if the queue has ended."""
-        if first.state is not State.WAITING:
+        if first.state is not JobState.WAITING:
             return False
         job: AnyJob | None = first
         batch: list[AnyJob] = []
@@ -233,12 +237,12 @@ class SqliteDatabase:
 
     def _started(self, job: AnyJob) -> bool:
         with self._lock:
-            if job.state is not State.WAITING:
+            if job.state is not JobState.WAITING:
                 return False
-            job.state = State.RUNNING
+            job.state = JobState.RUNNING
             return True
 
-    def _attempt(self, raw: Raw, connection: Connection, job: AnyJob) -> bool:
+    def _attempt(self, raw: GuardedConnection, connection: Connection, job: AnyJob) -> bool:
         """Run one work. Return False if SQLite ended the transaction, and so undid the works before this one too."""
         raw.execute("SAVEPOINT job")
         call(job, connection)
@@ -254,7 +258,9 @@ class SqliteDatabase:
         raw.execute("RELEASE job")
         return True
 
-    def _again(self, raw: Raw, connection: Connection, batch: list[AnyJob], *, without: list[AnyJob]) -> None:
+    def _again(
+        self, raw: GuardedConnection, connection: Connection, batch: list[AnyJob], *, without: list[AnyJob]
+    ) -> None:
         """Run a batch again from its start, without the works that must not be in it."""
         while without:
             if raw.in_transaction:
@@ -270,7 +276,7 @@ class SqliteDatabase:
                     without = [job]
                     break
 
-    def _commit(self, raw: Raw, connection: Connection, batch: list[AnyJob]) -> None:
+    def _commit(self, raw: GuardedConnection, connection: Connection, batch: list[AnyJob]) -> None:
         while late := self._late(batch):
             self._again(raw, connection, batch, without=late)
         raw.execute("COMMIT")
@@ -286,27 +292,27 @@ class SqliteDatabase:
         late: list[AnyJob] = []
         with self._lock:
             for job in batch:
-                if job.state is State.OVER:
+                if job.state is JobState.OVER:
                     late.append(job)
                 elif job.deadline is not None and job.deadline <= now:
                     # Its timer has not fired yet, because its event loop is blocked.
-                    job.state = State.OVER
-                    job.error = overdue(in_doubt=False)
+                    job.state = JobState.OVER
+                    job.error = timeout_error(in_doubt=False)
                     late.append(job)
             if not late:
                 for job in batch:
-                    job.state = State.COMMITTING
+                    job.state = JobState.COMMITTING
         return late
 
     def _over(self, batch: list[AnyJob]) -> None:
         with self._lock:
             for job in batch:
-                job.state = State.OVER
+                job.state = JobState.OVER
         settle(batch)
 
-    def _fail(self, raw: Raw, batch: list[AnyJob], error: Exception) -> None:
+    def _fail(self, raw: GuardedConnection, batch: list[AnyJob], error: Exception) -> None:
         """Roll back the whole batch and raise the error for each of its callers."""
-        in_doubt = code(error) == sqlite3.SQLITE_IOERR and any(job.state is State.COMMITTING for job in batch)
+        in_doubt = code(error) == sqlite3.SQLITE_IOERR and any(job.state is JobState.COMMITTING for job in batch)
         roll_back(raw)
         log.error(
             "A batch of %d transactions was not committed: %s",
@@ -346,7 +352,7 @@ class SqliteDatabase:
         with contextlib.suppress(Empty):
             while True:
                 if (job := queue.get_nowait()) and self._started(job):
-                    job.error = closed()
+                    job.error = closed_error()
                     rest.append(job)
         self._over(rest)
 
@@ -368,7 +374,7 @@ class SqliteDatabase:
             self._refuse_rest(self._reads)
             engine.dispose()
 
-    def _look(self, raw: Raw, connection: Connection, job: AnyJob) -> None:
+    def _look(self, raw: GuardedConnection, connection: Connection, job: AnyJob) -> None:
         try:
             raw.execute("BEGIN")
             call(job, connection)

@@ -8,7 +8,7 @@ import sqlite3
 
 from sqlalchemy.exc import DBAPIError
 
-from askback.store.error_mapping import not_committed
+from askback.store.error_mapping import not_committed_error
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable
 
 # Result codes for which the database is at fault and not the statement, each with a remedy.
@@ -47,7 +47,7 @@ def reason(error: BaseException) -> str:
 
 def refusal(error: BaseException, *, in_doubt: bool = False) -> StoreError:
     told = StoreBusy if code(error) in _BUSY else StoreUnavailable
-    return not_committed(told, f": {reason(error)}", error, in_doubt=in_doubt)
+    return not_committed_error(told, f": {reason(error)}", error, in_doubt=in_doubt)
 
 
 def swallowed() -> StoreUnavailable:

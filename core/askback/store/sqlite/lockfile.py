@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ASKING", "InUse", "WorkerLock", "lock_path", "read_lock"]
+__all__ = ["ASKING", "DatabaseInUse", "WorkerLock", "lock_path", "read_lock"]
 
 import errno
 import fcntl
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from askback.errors import OperatorError
-from askback.store.platform_claims import Served, written_served
+from askback.store.platform_claims import ServedPlatforms, encode_platforms
 from askback.store.sqlite.files import ELSEWHERE, create_private, make_directories, open_beside
 
 log = logging.getLogger("askback.store")
@@ -27,7 +27,7 @@ _LOCKED_BYTE = 1 << 62
 _LONGEST = 4096
 
 
-class InUse(OperatorError):
+class DatabaseInUse(OperatorError):
     """Raised when another process has locked the database."""
 
 
@@ -64,17 +64,17 @@ class WorkerLock:
     process id, the kind of process unless it is a bot, and its platforms. They are used for messages only.
     """
 
-    def __init__(self, database: Path, holder: str = "", served: Served = None) -> None:
+    def __init__(self, database: Path, holder: str = "", served: ServedPlatforms = None) -> None:
         self.path = lock_path(database)
         self._database = database
         # An empty list of platforms is written too. Without one, the process may serve every platform.
-        self._tells = (holder,) if served is None else (holder, written_served(served))
+        self._tells = (holder,) if served is None else (holder, encode_platforms(served))
         self._descriptors: list[int] = []
 
     def acquire(self) -> None:
         """Take the lock without waiting.
 
-        Raises `InUse` if another process has it, and `OperatorError` for other failures.
+        Raises `DatabaseInUse` if another process has it, and `OperatorError` for other failures.
         """
         try:
             self._lock_name()
@@ -121,7 +121,7 @@ class WorkerLock:
             fcntl.fcntl(descriptor, _OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, _LOCKED_BYTE, 1, 0))
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.EACCES):
-                raise InUse(
+                raise DatabaseInUse(
                     f"Another askback already works on the file {self._database}, which had another name when that "
                     "began. Stop it first, or give this one a database of its own with ASKBACK_DATABASE_URL."
                 ) from error
@@ -132,17 +132,17 @@ class WorkerLock:
                 extra={"action": "no_file_lock"},
             )
 
-    def _in_use(self, descriptor: int) -> InUse:
+    def _in_use(self, descriptor: int) -> DatabaseInUse:
         number, _, more = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace").partition("\n")
         holder = more.partition("\n")[0]
         who = f"process {number.strip()}" if number.strip() else "it is just starting"
         if holder == ASKING:
-            return InUse(
+            return DatabaseInUse(
                 f"`{ASKING}` works on this database until its question is answered ({who}, lock file {self.path}). "
                 "End it with Ctrl-C: its question stays open. Start this, and then what it told you to come back "
                 f"with, `{ASKING} --key …`, which waits beside it."
             )
-        return InUse(
+        return DatabaseInUse(
             f"Another askback already works on this database ({who}, lock file {self.path}). "
             "Stop it first, or give this one a database of its own with ASKBACK_DATABASE_URL."
         )

@@ -1,0 +1,47 @@
+"""Log in to Discord at the configured addresses."""
+
+from __future__ import annotations
+
+__all__ = ["log_in", "use_addresses"]
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import aiohttp
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+from askback.errors import OperatorError
+from askback_discord.settings import DiscordSettings
+
+
+@contextmanager
+def use_addresses(settings: DiscordSettings) -> Generator[None]:
+    """Point discord.py at the configured addresses. It keeps them on its classes, so restore them afterwards."""
+    before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
+    Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = settings.api_url, yarl.URL(settings.gateway_url)
+    try:
+        yield
+    finally:
+        Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = before
+
+
+async def log_in(client: discord.Client, settings: DiscordSettings) -> None:
+    """Log in with the bot's token. Raises `OperatorError` if Discord does not accept it, or cannot be reached."""
+    try:
+        await client.login(settings.token.get_secret_value())
+    except discord.LoginFailure:
+        raise OperatorError("Discord does not accept DISCORD_TOKEN: copy it again from the page Bot.") from None
+    except (TypeError, KeyError, ValueError):
+        # discord.py treats any response that is not exactly application/json as text, and then fails on it.
+        raise OperatorError(
+            "What answers there is not Discord's API, whose answers are application/json. "
+            "Check ASKBACK_DISCORD_API_URL."
+        ) from None
+    except (TimeoutError, discord.HTTPException, aiohttp.ClientError, OSError) as error:
+        raise OperatorError(
+            f"Discord cannot be reached ({type(error).__name__}). "
+            "Check the network, and ASKBACK_DISCORD_API_URL if it is set."
+        ) from None

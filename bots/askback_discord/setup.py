@@ -1,0 +1,50 @@
+"""Helps an operator to set the Discord bot up: its application's manifest, its invitation, checks and previews."""
+
+from __future__ import annotations
+
+__all__ = ["NOBODY", "DiscordSetup"]
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+import discord
+from pydantic import JsonValue
+
+from askback.domain.card import Card
+from askback.errors import OperatorError
+from askback.ports.bot import Invitation
+from askback.ports.findings import Finding, Scene
+from askback.settings.loader import load
+from askback_discord import doctor, render
+from askback_discord.install import INTENTS, invite_link
+from askback_discord.login import log_in, use_addresses
+from askback_discord.settings import DiscordSettings
+
+NOBODY = "1000000000000000000"
+"""Replaces the id of a person in a preview; it has the length of a real id."""
+
+
+class DiscordSetup:
+    """See `BotSetup`."""
+
+    def manifest(self) -> str:
+        return (files("askback_discord") / "manifest.json").read_text()
+
+    async def invite(self) -> Invitation:
+        settings = load(DiscordSettings)
+        with use_addresses(settings):
+            async with discord.Client(intents=INTENTS) as client:
+                await log_in(client, settings)
+                if client.application_id is None:
+                    raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")
+                public = client.application is None or client.application.bot_public
+                access = settings.access(public=public)
+                return Invitation(invite_link(client.application_id), access.describe() if access.is_closed else "")
+
+    async def examine(self, scene: Scene) -> Sequence[Finding]:
+        return await doctor.examine(scene)
+
+    def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
+        people = tuple(one.evolve(id=NOBODY) if not one.id.isdigit() else one for one in card.who.people)
+        card = card.evolve(who=card.who.evolve(people=people))
+        return [dict(body) for body in render.messages(card, ping=True)]

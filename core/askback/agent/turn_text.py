@@ -1,0 +1,115 @@
+"""The text of one turn: streams it to people, and makes sure that no other process writes it as well."""
+
+from __future__ import annotations
+
+__all__ = ["TurnText"]
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from askback.domain.conversation import OutgoingMessage, Turn
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
+from askback.store.errors import StoreError, TurnTakenOver
+from askback.store.leases import LeaseLost, keep_lease
+from askback.store.store import Store
+
+log = logging.getLogger("askback.agent")
+
+CHECK_SECONDS = 2.0
+"""Seconds after which a process checks that the turn is still its own before it writes more.
+
+A process that was suspended, or cut off from the database, may have lost its turn to another one.
+"""
+
+
+class TurnText:
+    """Writes the text of a turn while the model streams it, and records where it is posted."""
+
+    def __init__(self, store: Store, turn: Turn, prose: TextStream, on_begin: Callable[[], Awaitable[None]]) -> None:
+        """`on_begin` is called once, with the first piece of text."""
+        self._store = store
+        self._turn = turn
+        self._prose = prose
+        self._on_begin: Callable[[], Awaitable[None]] | None = on_begin
+        self._recorded: Messages = turn.conversation.prose
+        self._checked_at = asyncio.get_running_loop().time()
+        self._held_until = float("-inf")
+        self._unwritten = ""
+        self._is_taken_over = False
+        self._is_uncertain = False
+        """True if it is unknown whether the place of the text was recorded."""
+
+    async def follow(self, text: str) -> None:
+        """Show more of the text. Raises `TurnTakenOver`.
+
+        While the database cannot be reached, the text is held back: another process may be writing it.
+        """
+        if self._on_begin is not None:
+            begin, self._on_begin = self._on_begin, None
+            await begin()
+        self._unwritten += text
+        now = asyncio.get_running_loop().time()
+        if now < self._held_until or (now - self._checked_at > CHECK_SECONDS and not await self._check()):
+            return
+        text, self._unwritten = self._unwritten, ""
+        await self._prose.append(text)
+        if self._prose.messages != self._recorded:
+            await self._check()
+
+    async def _check(self) -> bool:
+        """Record where the text is posted. Return False if the database cannot be reached. Raises `TurnTakenOver`."""
+        messages, before = self._prose.messages, self._recorded
+        # If this is cancelled, or its result is in doubt, it may still be committed.
+        self._recorded = messages
+        try:
+            await self._store.set_prose(self._turn, messages)
+        except StoreError as error:
+            self._is_uncertain = error.in_doubt
+            if not error.in_doubt:
+                self._recorded = before
+            if isinstance(error, TurnTakenOver):
+                self._is_taken_over = True
+                raise
+            log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
+            self._held_until = asyncio.get_running_loop().time() + CHECK_SECONDS
+            return False
+        self._is_uncertain = False
+        self._checked_at = asyncio.get_running_loop().time()
+        return True
+
+    async def abandon(self, *, will_retry: bool = False) -> None:
+        """Write no more. The next try of the turn continues in the recorded messages.
+
+        An unfinished message whose place may not be recorded stays open if the turn will be retried: the next try looks
+        it up. It is deleted if nobody would end it, or if another process may have begun the text in its own message.
+        """
+        if self._prose.messages[:1] == self._recorded[:1] and not self._is_uncertain:
+            await self._prose.abandon()
+        elif will_retry and not self._is_taken_over and (self._is_uncertain or not self._store.is_shared):
+            await self._prose.abandon("stream")
+        else:
+            await self._prose.abandon("nothing")
+
+    async def finish(self, say: OutgoingMessage | None, taken_at: float) -> None:
+        """Post the complete text under the lease taken at `taken_at`, a time of the running loop.
+
+        The outbox delivers what cannot be posted now. Raises `LeaseLost`.
+        """
+        if say is None:
+            await self._prose.abandon()
+            return
+        try:
+            async with keep_lease(self._store, say.target, taken_at):
+                messages = await self._prose.finish(say.text)
+        except LeaseLost:
+            await self._prose.abandon()
+            raise
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
+            log.warning("A text is left to the outbox: %s", error, extra={"action": "prose_left"})
+            await self._store.release_lease(say.target)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._store.release_lease(say.target))
+            raise
+        else:
+            await self._store.delete_text(say.target, self._turn.conversation.id, messages)

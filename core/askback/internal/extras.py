@@ -1,0 +1,33 @@
+"""Libraries of extras, such as `askback[postgres]`, which may not be installed."""
+
+from __future__ import annotations
+
+__all__ = ["extra", "require"]
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from askback.errors import OperatorError
+
+
+@contextmanager
+def extra(name: str, part: str) -> Generator[None]:
+    """Import the modules of an extra inside this block. Raises `OperatorError` if their libraries are missing.
+
+    `part` names the part of askback that needs the extra, as it begins the error's sentence.
+    """
+    try:
+        yield
+    except ImportError as error:
+        missing = f" ({error.name.partition('.')[0]})" if error.name else ""
+        raise OperatorError(
+            f"{part} asks for more than is installed{missing}. Run pip install 'askback[{name}]'."
+        ) from error
+
+
+def require(module: str, name: str, part: str) -> None:
+    """Look for a module of an extra without importing it. Raises `OperatorError` if it is missing; see `extra`."""
+    with extra(name, part):
+        if find_spec(module) is None:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -1,0 +1,9 @@
+"""The question manager: the entry point for asking, answering and reading questions."""
+
+from askback.manager.access_control import AccessControl
+from askback.manager.cards import Paint
+from askback.manager.new_asks import new_ask, new_policy
+from askback.manager.questions import QuestionManager
+from askback.manager.refusals import TOLD_AGAIN_SECONDS
+
+__all__ = ["TOLD_AGAIN_SECONDS", "AccessControl", "Paint", "QuestionManager", "new_ask", "new_policy"]

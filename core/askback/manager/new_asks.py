@@ -1,0 +1,79 @@
+"""Make asks and their policies. Nothing is stored."""
+
+from __future__ import annotations
+
+__all__ = ["new_ask", "new_policy"]
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from operator import itemgetter
+
+from askback.domain.ask import Ask, check_key, new_ask_id
+from askback.domain.form import Form
+from askback.domain.identity import Actor, Place
+from askback.domain.interview import start_interview
+from askback.domain.policy import LONGEST_WAIT, Approval, Escalation, Policy, Who
+from askback.errors import CallerError
+from askback.internal.clock import utc_now
+from askback.observability import telemetry
+
+
+def new_ask(
+    form: Form,
+    *,
+    to: Place,
+    policy: Policy,
+    key: str | None = None,
+    conversation_id: str | None = None,
+    asked_by: Actor | None = None,
+) -> Ask:
+    """Return an ask that is not stored yet, for callers that commit it together with other things.
+
+    Raises `CallerError` if the form cannot be decided by the policy, or the key is invalid.
+    """
+    policy.check(form)
+    if key is not None:
+        check_key(key)
+    now = utc_now()
+    return Ask(
+        id=new_ask_id(),
+        key=key,
+        place=to,
+        policy=policy,
+        interview=start_interview(form),
+        conversation_id=conversation_id,
+        asked_by=asked_by,
+        created_at=now,
+        post_after=now,
+        trace=telemetry.start_ask_trace(to.platform),
+    )
+
+
+def new_policy(
+    who: Who,
+    seconds: float | None,
+    *,
+    approval: Approval | None = None,
+    remind: Sequence[float] = (),
+    escalate: Mapping[float, Who] | None = None,
+) -> Policy:
+    """Return the policy of an ask that begins now. Times are in seconds from now; the posting moves them later.
+
+    Raises `CallerError` for a reminder or an escalation that is not above 0 seconds and at most ten years away.
+    """
+    for after in (*remind, *(escalate or {})):
+        if not 0 < after <= LONGEST_WAIT:
+            raise CallerError(
+                f"Nobody is reminded or asked after {after:g} seconds: give a number above 0, ten years at most."
+            )
+    now = utc_now()
+    return Policy(
+        who=who,
+        deadline=None if seconds is None else now + timedelta(seconds=seconds),
+        approval=approval,
+        reminders=tuple(now + timedelta(seconds=after) for after in sorted(remind)),
+        escalations=tuple(
+            Escalation(at=now + timedelta(seconds=after), who=others)
+            for after, others in sorted((escalate or {}).items(), key=itemgetter(0))
+        ),
+    )

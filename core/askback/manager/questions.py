@@ -1,0 +1,231 @@
+"""The question manager: asks people, applies their actions, and reads questions."""
+
+from __future__ import annotations
+
+__all__ = ["QuestionManager"]
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from enum import Enum, auto
+
+from askback.domain import late_answers as late
+from askback.domain.actions import Action, Cancel
+from askback.domain.ask import Ask
+from askback.domain.card import Notice, Response
+from askback.domain.decision import decide
+from askback.domain.form import Form, Outcome
+from askback.domain.identity import Actor, Place
+from askback.domain.interview import settle
+from askback.domain.policy import Approval, Limits, Who
+from askback.internal.clock import utc_now
+from askback.manager.access_control import AccessControl
+from askback.manager.callers import Callers
+from askback.manager.cards import CardRenderer
+from askback.manager.deadlines import Deadlines
+from askback.manager.new_asks import new_ask, new_policy
+from askback.manager.refusals import RefusalThrottle
+from askback.observability import telemetry
+from askback.store.events import AskSettled, AskUncertain, Event
+from askback.store.store import Store
+
+log = logging.getLogger("askback.manager")
+
+
+class Default(Enum):
+    """Marks an omitted argument where None has a meaning."""
+
+    DEFAULT = auto()
+
+
+DEFAULT = Default.DEFAULT
+
+LATE_SECONDS = 10.0
+"""Seconds after a deadline at which a waiting caller settles the ask, if no one else has."""
+
+
+class QuestionManager:
+    """Asks people, applies their actions, and notifies callers that wait. Owns every effect on an ask."""
+
+    def __init__(self, store: Store, limits: Limits | None = None) -> None:
+        self._store = store
+        self.limits = limits or Limits()
+        self.access = AccessControl(store)
+        self.cards = CardRenderer(store, self.access)
+        self.deadlines = Deadlines(store, self.access)
+        self.callers = Callers()
+        self._refusals = RefusalThrottle()
+        self._in_doubt: set[str] = set()
+        store.subscribe(self._on_event)
+
+    # Asking
+
+    async def ask(
+        self,
+        form: Form,
+        *,
+        to: Place,
+        who: Who,
+        timeout: float | Default | None = DEFAULT,  # noqa: ASYNC109 - a row keeps the time, not a task
+        approval: Approval | None = None,
+        remind: Sequence[float] = (),
+        escalate: Mapping[float, Who] | None = None,
+        key: str | None = None,
+        asked_by: Actor | None = None,
+    ) -> Outcome:
+        """Ask people and wait for the outcome.
+
+        `timeout` is in seconds from the posting of the card. None means no deadline; if it is omitted, `Limits.timeout`
+        applies. With `approval`, several people decide. `remind` holds seconds; after each, people who have not
+        answered get a reminder. `escalate` maps seconds to further people, who are asked after that time. All of these
+        times must be before the timeout.
+
+        With a `key`, a caller that restarted gets its earlier ask and that ask's outcome. Cancelling the wait leaves
+        the ask open. Raises `CallerError` if too many asks are open in this place, or if the form cannot be decided so.
+        """
+        seconds = self.limits.timeout if isinstance(timeout, Default) else timeout
+        policy = new_policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
+        ask = new_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
+        return await self.outcome(await self.submit(ask))
+
+    async def submit(self, ask: Ask) -> Ask:
+        """Store an ask for posting, without waiting. If an ask with its key exists, that one is returned instead.
+
+        Raises `CallerError` if too many asks are open in the same place.
+        """
+        return await self._store.ask(ask, self.limits)
+
+    async def outcome(self, ask: Ask) -> Outcome:
+        """Wait for the outcome of a stored ask. Cancelling the wait leaves the ask open.
+
+        Its deadline also takes effect if no process of its platform runs.
+        """
+        with self.callers.waiting(ask.id) as changed:
+            while True:
+                # Read after the caller was registered, so that a settlement in between is not missed.
+                newest = await self._store.get(ask.id)
+                if newest is not None and newest.outcome is not None:
+                    return newest.outcome
+                deadline = None if newest is None else newest.policy.deadline
+                late = None
+                if deadline is not None:
+                    late = (deadline - await self._store.current_time()).total_seconds() + LATE_SECONDS
+                try:
+                    async with asyncio.timeout(None if late is None else max(late, 0.0)):
+                        await changed.wait()
+                except TimeoutError:
+                    await self.deadlines.apply(ask.id)
+                changed.clear()
+
+    # Actions of people
+
+    async def act(self, action: Action) -> Response:
+        """Apply a person's action, and return the response to them. It is committed when this returns.
+
+        Raises `StoreBusy` if it cannot be committed within 2 s. Then nothing has changed, and the caller has to notify
+        the person.
+        """
+        sender = await self.access.identify(action.actor, action.ask_id, ends=isinstance(action.deed, Cancel))
+        if sender.people[0] is not action.actor:
+            action = action.evolve(actor=sender.people[0])
+        # Looked up here: the decision itself is pure, and may run twice.
+        ends_any = self.access.is_admin(action.actor)
+        acted = await self._store.decide(
+            action.ask_id,
+            lambda ask: decide(ask, action, admits=self.access.admits, ends_any=ends_any),
+            action=action,
+            late=lambda ask: late.to_message(ask, action, self.access.admits),
+            is_audited=lambda response: self._refusals.is_audited(action, response),
+        )
+        if acted.ask is None:
+            log.warning(
+                "An answer came for a question that is not known here; it was ignored.",
+                extra={"action": "unknown_ask", "ask_id": action.ask_id, "platform": action.actor.platform},
+            )
+        if not acted.settled:
+            # After the ack, so that the person who clicked does not wait for it.
+            asyncio.get_running_loop().call_soon(_trace_click, action, acted.ask)
+        if not acted.kept or acted.ask is None:
+            return self._refusals.limit(action, acted.answer, groups_unread=bool(sender.unread))
+        log.info(
+            "A text that came too late to be an answer is kept as a message.",
+            extra={"action": "late_text", "ask_id": action.ask_id},
+        )
+        return Notice(text=late.get_late_text_notice(acted.ask, kept=True), card=acted.ask.card(), kept=True)
+
+    # Ending an ask from outside
+
+    async def cancel(
+        self, ask_id: str, *, by: Actor | None = None, reason: str | None = None, undeliverable: bool = False
+    ) -> bool:
+        """End an ask without an answer. Return False if it has ended already or does not exist.
+
+        `undeliverable` is True if the ask can reach no one.
+        """
+        status = "undeliverable" if undeliverable else "cancelled"
+        return await self._end(ask_id, Outcome(status=status, at=utc_now(), by=by, reason=reason))
+
+    async def _end(self, ask_id: str, outcome: Outcome) -> bool:
+        def decision(ask: Ask | None) -> tuple[Ask | None, None]:
+            if ask is None or ask.outcome is not None:
+                return None, None
+            return ask.evolve(interview=settle(ask.interview, outcome)), None
+
+        return (await self._store.decide(ask_id, decision)).settled
+
+    async def resolve_doubts(self) -> None:
+        """Look up the results of commits that took too long to wait for, and notify callers that wait for these
+        asks."""
+        while self._in_doubt:
+            ask_id = next(iter(self._in_doubt))
+            ask = await self._store.get_latest(ask_id)
+            self._in_doubt.discard(ask_id)
+            if ask is not None:
+                if ask.outcome is not None:
+                    self._announce(ask)
+                # The caller that acted got an error, so it draws nothing.
+                await self.cards.leave_to_outbox(ask_id)
+
+    # Reading
+
+    async def pending(self, place: Place | None = None) -> tuple[Ask, ...]:
+        """Return the open asks, of one place or of all, oldest first."""
+        return await self._store.list_open(place)
+
+    async def get(self, ask_id: str) -> Ask | None:
+        """Return one ask, open or settled; None if no ask has that id."""
+        return await self._store.get(ask_id)
+
+    # Events
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case AskSettled(ask=ask, action=action):
+                with nullcontext() if action is None else _click_span(action, ask):
+                    self._announce(ask)
+            case AskUncertain(ask_id=ask_id):
+                self._in_doubt.add(ask_id)
+            case _:
+                pass
+
+    def _announce(self, ask: Ask) -> None:
+        """Log that an ask has ended, and wake the callers that wait for it."""
+        log.info(
+            "A question was %s.",
+            ask.status.replace("_", " "),
+            extra={"action": "ask_settled", "ask_id": ask.id, "status": ask.status},
+        )
+        if ask.outcome is not None:
+            telemetry.record_settled(ask.trace, ask.status, ask.created_at, ask.outcome.at)
+        self.callers.wake(ask.id)
+
+
+def _click_span(action: Action, ask: Ask | None) -> AbstractContextManager[None]:
+    trace = None if ask is None else ask.trace
+    return telemetry.trace_click(trace, action.actor.platform, action.deed.kind, action.at)
+
+
+def _trace_click(action: Action, ask: Ask | None) -> None:
+    with _click_span(action, ask):
+        pass

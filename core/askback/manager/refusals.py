@@ -1,0 +1,60 @@
+"""Limits how often a person hears, and the audit records, that they may not act. Strangers can click endlessly."""
+
+from __future__ import annotations
+
+__all__ = ["TOLD_AGAIN_SECONDS", "RefusalThrottle"]
+
+from askback.domain import late_answers as late
+from askback.domain.actions import Action
+from askback.domain.card import Notice, Response
+from askback.domain.policy import Denied
+from askback.internal.throttle import Throttle
+
+TOLD_AGAIN_SECONDS = 30.0
+"""Seconds between two notices to a person who may not act on a question, however often they click."""
+AUDITED_AGAIN_SECONDS = 3600.0
+"""Seconds between two entries about that in the audit."""
+UNREAD_GROUPS = (
+    "It could not be looked up just now whether you may decide here, so your click changed nothing. "
+    "Please try again in a moment."
+)
+MEMBERS_ONLY: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
+"""Refusals that may change once the members of a group are known."""
+
+_Refusal = tuple[str, str, str, Denied]
+"""Ask, platform, person, and reason."""
+
+
+class RefusalThrottle:
+    """Remembers lately given refusals. It never changes a decision."""
+
+    def __init__(self, told_again: float = TOLD_AGAIN_SECONDS) -> None:
+        self._told: Throttle[_Refusal] = Throttle(told_again)
+        self._audited: Throttle[_Refusal] = Throttle(AUDITED_AGAIN_SECONDS)
+
+    def is_audited(self, action: Action, response: Response) -> bool:
+        """Return True if the audit records the response. It records a refusal once an hour."""
+        refusal = _refusal(action, response)
+        return refusal is None or not self._audited.is_recent(refusal)
+
+    def limit(self, action: Action, response: Response, *, groups_unread: bool) -> Response:
+        """Return the response, marked if this person has received the same refusal lately.
+
+        If a group could not be read, a person who may be a member does not read that the question is for others.
+        """
+        refusal = _refusal(action, response)
+        if refusal is None or not isinstance(response, Notice):
+            return response
+        self._audited.try_allow(refusal)
+        # A person gets their own text back each time.
+        if not self._told.try_allow(refusal) and not late.get_text(action):
+            response = response.evolve(told=True)
+        if groups_unread and response.denied in MEMBERS_ONLY:
+            response = response.evolve(text=UNREAD_GROUPS)
+        return response
+
+
+def _refusal(action: Action, response: Response) -> _Refusal | None:
+    if not isinstance(response, Notice) or response.denied is None:
+        return None
+    return action.ask_id, action.actor.platform, action.actor.id, response.denied

@@ -1,0 +1,200 @@
+"""Limit the connections that a listener keeps, and the time that each has for its request.
+
+aiohttp limits neither. Clients that only connect could otherwise use up every file descriptor of the process. Its
+health answers and its own calls would then fail, too.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ConnectionLimiter", "most_connections", "trusted", "watched"]
+
+import asyncio
+import resource
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+REQUEST_SECONDS = 5.0
+"""Seconds until a request must have arrived whole, from its first byte or from the start of the connection."""
+KEEP_SECONDS = 75.0
+"""Seconds that a connection stays open for the next request after an answer."""
+PATIENCE_SECONDS = 0.25
+"""Seconds that each connection may wait for its request, even if others need its slot."""
+MOST = 256
+"""Maximum number of connections that one listener keeps at a time."""
+SHARE = 4
+"""A listener uses at most one in this many file descriptors. The others are for the database and outgoing calls."""
+FEWEST = 8
+
+
+def most_connections() -> int:
+    """Return the number of connections that a listener of this process may keep."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if files == resource.RLIM_INFINITY else max(FEWEST, min(MOST, files // SHARE))
+
+
+class ConnectionLimiter:
+    """The open connections of one listener, at most `most` at a time."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._open: set[_Gated] = set()
+        # Start of each connection's wait for a request, oldest first. Strangers have shown no good signature yet.
+        self._strangers: dict[_Gated, float] = {}
+        self._known: dict[_Gated, float] = {}
+        self._changed = asyncio.Event()
+
+    async def make_room(self) -> bool:
+        """Wait until one more connection may be served. Return True if another one was closed for it.
+
+        The connection that has waited longest for a request is closed first; those that have shown a good signature
+        come last.
+        None is closed before `PATIENCE_SECONDS`: otherwise a flood would close each honest one before its request
+        arrives.
+        """
+        closed = False
+        while len(self._open) >= self.most:
+            oldest = self._oldest()
+            wait = None if oldest is None else oldest[1] + PATIENCE_SECONDS - asyncio.get_running_loop().time()
+            if oldest is not None and wait is not None and wait <= 0:
+                oldest[0].abort()
+                closed, wait = True, None
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._changed.wait()
+        return closed
+
+    def close_one(self) -> None:
+        """Close the connection that has waited longest for a request, if there is one."""
+        oldest = self._oldest()
+        if oldest is not None:
+            oldest[0].abort()
+
+    def _oldest(self) -> tuple[_Gated, float] | None:
+        return next((next(iter(waiting.items())) for waiting in (self._strangers, self._known) if waiting), None)
+
+    def wrap(self, protocol: asyncio.Protocol) -> asyncio.Protocol:
+        """Return the protocol for one connection, which passes everything on to `protocol`."""
+        return _Gated(protocol, self)
+
+    # Called by the connections
+
+    def entered(self, one: _Gated) -> None:
+        self._open.add(one)
+
+    def waits(self, one: _Gated, *, is_known: bool) -> None:
+        self.works(one)
+        (self._known if is_known else self._strangers)[one] = asyncio.get_running_loop().time()
+        self._changed.set()  # one more that could be closed
+
+    def works(self, one: _Gated) -> None:
+        self._strangers.pop(one, None)
+        self._known.pop(one, None)
+
+    def left(self, one: _Gated) -> None:
+        self.works(one)
+        self._open.discard(one)
+        self._changed.set()
+
+
+class _Gated(asyncio.Protocol):
+    """Pass a connection on to aiohttp, and close it if a request does not arrive in time."""
+
+    def __init__(self, inner: asyncio.Protocol, gate: ConnectionLimiter) -> None:
+        self._inner = inner
+        self._gate = gate
+        self._transport: asyncio.Transport | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._is_idle = False
+        self._is_known = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._gate.entered(self)
+        self._gate.waits(self, is_known=False)
+        self._close_after(REQUEST_SECONDS, self.abort)
+        self._inner.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_idle:
+            self._is_idle = False
+            self._close_after(REQUEST_SECONDS, self.abort)
+        self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel()
+        self._gate.left(self)
+        self._inner.connection_lost(exc)
+
+    def arrived(self) -> None:
+        """Note that the request has arrived whole. Answering it has no time limit."""
+        self._cancel()
+        self._is_idle = False
+        self._gate.works(self)
+
+    def trusted(self) -> None:
+        """Note that a whole request has arrived from the platform, with a good signature."""
+        self._is_known = True
+        self.arrived()
+
+    def answered(self) -> None:
+        """Note that the request has been answered. Another one may follow."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._is_idle = True
+        self._gate.waits(self, is_known=self._is_known)
+        self._close_after(KEEP_SECONDS, self._transport.close)
+
+    def abort(self) -> None:
+        """Close the connection at once and discard any unsent data."""
+        self._cancel()
+        self._gate.works(self)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _close_after(self, seconds: float, close: Callable[[], None]) -> None:
+        self._cancel()
+        self._deadline = asyncio.get_running_loop().call_later(seconds, close)
+
+    def _cancel(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def trusted(request: web.BaseRequest) -> None:
+    """Note that the whole request has arrived, and that its signature is good."""
+    if (one := _of(request)) is not None:
+        one.trusted()
+
+
+@web.middleware
+async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Notify the connection when a request without a body has arrived, and when any request is answered."""
+    one = _of(request)
+    if one is not None and not request.body_exists:
+        one.arrived()
+    try:
+        return await handler(request)
+    finally:
+        if one is not None:
+            one.answered()
+
+
+def _of(request: web.BaseRequest) -> _Gated | None:
+    """Return the connection that a request came by. None means that it is closed or did not pass a `Gate`."""
+    protocol = None if request.transport is None else request.transport.get_protocol()
+    return protocol if isinstance(protocol, _Gated) else None

@@ -1,0 +1,116 @@
+"""Listen for HTTP at one address until a block ends."""
+
+from __future__ import annotations
+
+__all__ = ["serve_http"]
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, asynccontextmanager
+
+from aiohttp import web
+
+from askback.errors import OperatorError
+from askback.internal.throttle import Throttle
+from askback.network.connection_limits import ConnectionLimiter, most_connections, watched
+from askback.settings.address import Address
+
+log = logging.getLogger("askback.listen")
+
+LINGER_SECONDS = 1.0
+"""Seconds that the rest of a refused body is read and discarded, so that its sender can still read the reason."""
+CLOSE_SECONDS = 2.0
+"""Seconds that running requests may take when the block ends."""
+QUEUED = 2
+"""Connections that the system may queue for each one that is served. With a full queue, they wait for 0.5 seconds."""
+PAUSE_SECONDS = 0.1
+"""Pause in seconds after the system refused to hand a connection over."""
+SAY_AGAIN = 60.0
+"""Seconds between two equal warnings: anyone can open connections, and so fill a log."""
+
+
+@asynccontextmanager
+async def serve_http(application: web.Application, address: Address) -> AsyncGenerator[Address]:
+    """Serve the application at this address, and yield the address with its actual port.
+
+    When the block ends, no further connection is accepted, and running requests are still answered.
+    Raises `OperatorError` if nothing can listen there.
+    """
+    application.middlewares.insert(0, watched)
+    runner = web.AppRunner(
+        application,
+        access_log=None,
+        shutdown_timeout=CLOSE_SECONDS,
+        lingering_time=LINGER_SECONDS,
+        # A small body may unpack to a huge one, and a signature covers the bytes as they were sent.
+        auto_decompress=False,
+    )
+    await runner.setup()
+    try:
+        with ExitStack() as stack:
+            gate = ConnectionLimiter(most_connections())
+            try:
+                sockets = [stack.enter_context(one) for one in await _bound(address, QUEUED * gate.most)]
+            except OSError as error:
+                why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "no such host"
+                raise OperatorError(f"Nobody can listen at {address} ({why}): choose another address.") from None
+            taking = [asyncio.create_task(_take(one, runner, gate), name="askback listen") for one in sockets]
+            try:
+                yield address.evolve(port=int(sockets[0].getsockname()[1]))
+            finally:
+                for task in taking:
+                    task.cancel()
+                await asyncio.wait(taking)
+    finally:
+        await runner.cleanup()
+
+
+async def _bound(address: Address, backlog: int) -> list[socket.socket]:
+    """Listen at every address that the host name resolves to. Raises `OSError`."""
+    found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    with ExitStack() as stack:
+        sockets: list[socket.socket] = []
+        for family, *_, where in dict.fromkeys(found):
+            one = socket.create_server((str(where[0]), int(where[1])), family=family, backlog=backlog)
+            one.setblocking(False)
+            sockets.append(stack.enter_context(one))
+        stack.pop_all()
+        return sockets
+
+
+async def _take(listener: socket.socket, runner: web.AppRunner, gate: ConnectionLimiter) -> None:
+    """Accept connections until cancelled. An asyncio server would accept all of them, and log each failure."""
+    loop, serve = asyncio.get_running_loop(), runner.server
+    said: Throttle[str] = Throttle(SAY_AGAIN)
+
+    def say(what: str, sentence: str, error: OSError | None = None) -> None:
+        if said.try_allow(what):
+            log.warning(sentence, error or gate.most, extra={"action": what})
+
+    while serve is not None:
+        try:
+            connection, _ = await loop.sock_accept(listener)
+        except ConnectionError:
+            continue  # closed before it was accepted
+        except OSError as error:
+            say("accept_failed", "A connection could not be taken, trying again: %s", error)
+            gate.close_one()
+            await asyncio.sleep(PAUSE_SECONDS)
+            continue
+        try:
+            if await gate.make_room():
+                say(
+                    "connections_closed",
+                    "More than %d connections are open, so those that wait longest for a request are closed. Let a "
+                    "proxy in front of the bot take connections from the internet.",
+                )
+            await loop.connect_accepted_socket(lambda: gate.wrap(serve()), connection)
+        except OSError as error:
+            connection.close()
+            say("accept_failed", "A connection could not be taken, trying again: %s", error)
+        except BaseException:
+            connection.close()
+            raise

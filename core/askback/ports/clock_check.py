@@ -1,0 +1,33 @@
+"""Compare this machine's clock with another one. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["CURE", "check_clock"]
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from askback.ports.findings import Finding, broken, good, warning
+
+WARN = 60
+BROKEN = 300
+"""Seconds of difference from which signatures are refused."""
+CURE = "Let the system keep its time, as by: timedatectl set-ntp true"
+
+
+def check_clock(whose: str, date: str | None, now: datetime) -> tuple[Finding, ...]:
+    """Compare the clock with the Date header of another machine's answer; empty if the header cannot be read."""
+    try:
+        theirs = parsedate_to_datetime(date or "")
+    except ValueError:
+        return ()
+    if theirs.tzinfo is None:
+        theirs = theirs.replace(tzinfo=UTC)
+    ahead = round((now - theirs).total_seconds())
+    off = abs(ahead)
+    says = f"The clock of this machine is {off} s {'ahead of' if ahead > 0 else 'behind'} that of {whose}"
+    if off >= BROKEN:
+        return (broken("clock", f"{says}: signed requests are refused, and deadlines pass at wrong times.", CURE),)
+    if off >= WARN:
+        return (warning("clock", f"{says}: deadlines pass at wrong times.", CURE),)
+    return (good("clock", f"The clock of this machine goes right by that of {whose}."),)

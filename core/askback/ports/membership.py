@@ -1,0 +1,47 @@
+"""The interface for a platform's groups of people: Slack's user groups, Discord's roles."""
+
+from __future__ import annotations
+
+__all__ = ["Membership", "Resolved"]
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from askback.domain.identity import Actor, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """People with their current groups."""
+
+    people: tuple[Actor, ...]
+    unread: frozenset[str] = frozenset()
+    """The groups that could not be read. Nobody counts as a member of them."""
+
+
+class Membership(Protocol):
+    """The members of one platform's groups.
+
+    No method raises an error of the platform. A group that cannot be read counts as a group without members.
+    """
+
+    @property
+    def in_events(self) -> bool:
+        """True if each event names the groups of its sender, so that no look-up is needed."""
+        ...
+
+    async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
+        """Return the same people, each with those of these groups that they are in now."""
+        ...
+
+    async def members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+        """Return the members of these groups. A group that the platform cannot list now is left out."""
+        ...
+
+    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+        """Return the person if they alone see the place, a direct message. None means that others see it, too.
+
+        The result includes those of these groups that the person is known to be in.
+        """
+        ...

@@ -1,0 +1,378 @@
+"""Transactions that create, change, find and draw asks."""
+
+from __future__ import annotations
+
+__all__ = ["AskTransactions", "DecisionResult", "TooManyOpenAsks", "store_asks"]
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection
+
+from askback.domain.actions import Action
+from askback.domain.ask import Ask
+from askback.domain.conversation import IncomingMessage, OutgoingMessage
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Limits
+from askback.errors import CallerError
+from askback.internal.clock import from_micros, utc_now
+from askback.store import asks, card_messages, decisions, locks, outbox, participants
+from askback.store.database_clock import read_now
+from askback.store.notifications import Signal, send_signal
+from askback.store.transactions import CLICK_SECONDS, Transactions
+
+SKEW = timedelta(seconds=1)
+"""Smallest difference between this machine's clock and the database's for which times are translated."""
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class TooManyOpenAsks(CallerError):
+    """Raised when more asks would be open in a place than the limit allows.
+
+    `free` is the number of asks that may still be opened there.
+    """
+
+    def __init__(self, limit: int, *, free: int) -> None:
+        self.limit = limit
+        self.free = free
+        super().__init__(
+            f"{limit} questions may be open in one place at the same time, and more would be: wait for answers, cancel "
+            "some, or raise the limit (ASKBACK_OPEN_QUESTIONS)."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionResult(Generic[T_co]):
+    """The result of a decision about an ask."""
+
+    ask: Ask | None
+    """The ask's current state. None if no ask has that id."""
+    answer: T_co
+    settled: bool
+    """True if this change settled the ask."""
+    kept: bool = False
+    """True if a text that came too late was kept as a message."""
+
+
+class AskTransactions(Transactions):
+    """Transactions that create, change, find and draw asks."""
+
+    async def ask(self, ask: Ask, limits: Limits) -> Ask:
+        """Store an ask and queue its card. Return the earlier ask if its key was used before.
+
+        Raises `CallerError` if too many asks are open in that place, or if none of the processes can serve its
+        platform.
+        """
+
+        def work(connection: Connection) -> Ask:
+            if ask.key is not None:
+                locks.lock_key(connection, ask.key)
+                known = asks.get_by_key(connection, ask.key)
+                if known is not None:
+                    return known
+            if self._known is not None and ask.place.platform not in self._known:
+                raise CallerError(
+                    f"There is no platform {ask.place.platform!r}: there are {', '.join(sorted(self._known))}."
+                )
+            if not self._is_served(ask):
+                _leave_to_others(connection, ask.place.platform)
+            locks.lock_place(connection, ask.place)
+            (stored,) = store_asks(connection, (ask,), limits)
+            return stored
+
+        return await self._run(work)
+
+    async def decide(
+        self,
+        ask_id: str,
+        decision: Callable[[Ask | None], tuple[Ask | None, T]],
+        *,
+        action: Action | None = None,
+        late: Callable[[Ask], IncomingMessage | None] | None = None,
+        is_audited: Callable[[T], bool] = lambda _: True,
+    ) -> DecisionResult[T]:
+        """Change an ask in one commit, by a pure function of its newest state.
+
+        `decision` returns the changed ask (None means no change) and an answer for the caller. `late` is pure too. It
+        returns the text to keep as a message in the same commit, or None. `is_audited` gets the answer and returns True
+        if the action belongs in the audit log. Raises `StoreBusy` if the commit takes longer than 2 s. Nothing was
+        changed then, unless its `in_doubt` is True.
+        """
+
+        def work(connection: Connection) -> DecisionResult[T]:
+            locks.lock_ask(connection, ask_id)
+            before = asks.get(connection, ask_id)
+            if before is not None:
+                before = participants.with_participants(connection, before)
+            after, answer = decision(before)
+            if before is None:
+                return DecisionResult(None, answer, False)
+            if after is None:
+                after = before
+            heard = None if late is None else late(before)
+            kept = heard is not None and decisions.store_late_answer(connection, before, heard)
+            logged = action if is_audited(answer) else None
+            return DecisionResult(after, answer, self._change(connection, before, after, logged), kept)
+
+        return await self._run(work, within=CLICK_SECONDS)
+
+    async def run_due(
+        self, ask_id: str, decision: Callable[[Ask, datetime], tuple[Ask | None, OutgoingMessage | None]]
+    ) -> DecisionResult[None]:
+        """Change an ask in one commit, by a pure function of its newest state and the time.
+
+        Queue the notice that it returns.
+        """
+
+        def work(connection: Connection) -> DecisionResult[None]:
+            locks.lock_ask(connection, ask_id)
+            before = asks.get(connection, ask_id)
+            if before is None:
+                return DecisionResult(None, None, False)
+            after, say = decision(before, from_micros(read_now(connection)))
+            if after is None:
+                # An earlier release computed another due time. Store the right one, or the worker would pick this ask
+                # up repeatedly.
+                asks.store_due_time(connection, before)
+                return DecisionResult(before, None, False)
+            settled = self._change(connection, before, after, None)
+            if say is not None:
+                outbox.enqueue_message(connection, say, None, ask_id=ask_id)
+            return DecisionResult(after, None, settled)
+
+        return await self._run(work)
+
+    async def get(self, ask_id: str) -> Ask | None:
+        def work(connection: Connection) -> Ask | None:
+            ask = asks.get(connection, ask_id)
+            return None if ask is None else participants.with_participants(connection, ask)
+
+        return await self._database.read(work)
+
+    async def get_latest(self, ask_id: str) -> Ask | None:
+        """Return the ask's state after any commit that is under way now, however long the disk takes."""
+
+        def work(connection: Connection) -> Ask | None:
+            locks.lock_ask(connection, ask_id)
+            return asks.get(connection, ask_id)
+
+        return await self._run(work)
+
+    async def list_open(self, place: Place | None = None) -> tuple[Ask, ...]:
+        """Return the open asks, oldest first.
+
+        With `place`, only the asks of that place, each with the participants of its conversation.
+        """
+
+        def work(connection: Connection) -> tuple[Ask, ...]:
+            found = asks.list_open(connection, place, self._left)
+            if place is None:
+                return found  # participants would cost a query for each of many asks
+            return tuple(participants.with_participants(connection, ask) for ask in found)
+
+        return await self._database.read(work)
+
+    async def list_open_near(self, place: Place) -> tuple[Ask, ...]:
+        """Return the open asks of a place, oldest first. For a thread, those of its channel come first."""
+
+        def work(connection: Connection) -> tuple[Ask, ...]:
+            found = asks.list_open(connection, place)
+            if place.thread is None:
+                return found
+            return (*asks.list_open(connection, place.evolve(thread=None)), *found)
+
+        return await self._database.read(work)
+
+    async def list_participants(self, conversation_id: str) -> tuple[Actor, ...]:
+        """Return everybody who wrote in a conversation, its starter first.
+
+        A person who changed names appears once per name.
+        """
+        return await self._database.read(lambda connection: participants.list_participants(connection, conversation_id))
+
+    async def count_open(self) -> int:
+        """Return the number of open asks in all places."""
+        return await self._database.read(asks.count_open)
+
+    async def list_due(self) -> tuple[str, ...]:
+        """Return the ids of at most 100 open asks whose deadline, reminder or escalation is due."""
+        return await self._database.read(lambda connection: asks.list_due(connection, 100, self._served, self._left))
+
+    async def time_until_ask_due(self, within: timedelta) -> timedelta | None:
+        """Return the time until the next deadline, reminder or escalation of an open ask.
+
+        None if there is none `within` that time.
+        """
+        return await self._database.read(
+            lambda connection: asks.time_until_due(connection, within, self._served, self._left)
+        )
+
+    async def current_time(self) -> datetime:
+        """Return the current time of the clock that decides about deadlines."""
+        return await self._database.read(lambda connection: from_micros(read_now(connection)))
+
+    async def mark_rendered(
+        self,
+        ask_id: str,
+        revision: int,
+        messages: tuple[MessageRef, ...],
+        *,
+        before: tuple[MessageRef, ...] = (),
+        at: datetime | None = None,
+    ) -> bool:
+        """Record that a platform confirmed, at the time `at`, that people see this revision of the card.
+
+        Return True if the card must be drawn again. That is so if another process drew a newer revision meanwhile,
+        since this older drawing may have arrived last. It is also so if somebody deleted a message of the card
+        meanwhile.
+
+        `before` is the list of the card's messages when the drawing began. A person may have clicked another message of
+        the card since. Then that message is the live one and still has to be drawn, and its drawing removes ours.
+        """
+
+        def work(connection: Connection) -> bool:
+            locks.lock_ask(connection, ask_id)
+            ask = asks.get(connection, ask_id)
+            if ask is None:
+                return False
+            gone = card_messages.list_deleted(connection, ask_id)
+            if not gone.isdisjoint(messages):
+                # Somebody deleted a message of the card while it was drawn.
+                _draw_in(connection, ask, (*ask.messages, *messages), gone)
+                return True
+            if revision < ask.drawn_revision:
+                others = tuple(message for message in messages if message not in ask.messages)
+                # Use a further revision: the process that drew the newest one may be about to delete its outbox row.
+                interview = ask.interview.evolve(revision=ask.interview.revision + 1)
+                again = ask.evolve(interview=interview, messages=(*ask.messages, *others))
+                asks.save(connection, ask, again)
+                outbox.enqueue_card(connection, again)
+                return True
+            live = ask.messages[:1]
+            if live and live not in (before[:1], messages[:1]):
+                others = tuple(message for message in messages if message not in ask.messages)
+                asks.save(connection, ask, ask.evolve(messages=(*ask.messages, *others)))
+                return False
+            shown = ask.mark_posted(at) if messages and at is not None else ask
+            asks.save(connection, ask, shown.evolve(drawn_revision=revision, messages=messages))
+            outbox.delete(connection, f"ask:{ask_id}", revision=revision)
+            return False
+
+        return await self._run(work)
+
+    async def mark_message_missing(self, ask_id: str, messages: tuple[MessageRef, ...]) -> bool:
+        """Queue the redrawing of a card after these messages of it were deleted.
+
+        The remaining messages stay, in their order. Each repeated deletion makes the pause before the redrawing longer.
+        The card of a settled ask is only redrawn in messages that remain. Return False if none remains then, or if none
+        of these messages belongs to the card.
+        """
+
+        def work(connection: Connection) -> bool:
+            locks.lock_ask(connection, ask_id)
+            ask = asks.get(connection, ask_id)
+            if ask is None or not set(messages).intersection(ask.messages):
+                return False
+            if ask.outcome is not None and set(ask.messages) <= set(messages):
+                return False
+            now = from_micros(read_now(connection))
+            pause = card_messages.repost_delay(connection, ask_id, now)
+            news = card_messages.mark_deleted(connection, ask_id, messages, now)
+            # A late click on a message that was deleted earlier leads here too. The card itself is intact then.
+            _draw_in(connection, ask, ask.messages, frozenset(messages), now + pause if news else None)
+            return True
+
+        return await self._run(work)
+
+    async def enqueue_redraw(self, ask_id: str) -> bool:
+        """Queue the card of an open ask to be drawn now. Messages that no longer exist are posted again.
+
+        Return False if the ask is settled.
+        """
+
+        def work(connection: Connection) -> bool:
+            locks.lock_ask(connection, ask_id)
+            ask = asks.get(connection, ask_id)
+            if ask is None or ask.outcome is not None:
+                return False
+            _draw_in(connection, ask, ask.messages, frozenset(), ask.post_after)
+            send_signal(connection, Signal(kind="look"))
+            return True
+
+        return await self._run(work)
+
+    async def find_asks_by_messages(self, messages: tuple[MessageRef, ...]) -> tuple[str, ...]:
+        """Return the ids of the asks whose cards use, or used, these messages."""
+        return await self._database.read(lambda connection: card_messages.find_asks_by_messages(connection, messages))
+
+    async def list_newest_posted(self, platform: str, at_most: int) -> tuple[str, ...]:
+        """Return the ids of at most `at_most` open asks whose cards people see on a platform, newest first."""
+        return await self._database.read(lambda connection: asks.list_newest_posted(connection, platform, at_most))
+
+    def _change(self, connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:
+        settled = decisions.save_change(connection, before, after, action)
+        if settled and not self._is_served(after):
+            send_signal(connection, Signal(kind="look"))  # another process redraws its card
+        return settled
+
+    def _is_served(self, ask: Ask) -> bool:
+        return self._served is None or ask.place.platform in self._served
+
+
+def _draw_in(
+    connection: Connection,
+    ask: Ask,
+    messages: tuple[MessageRef, ...],
+    gone: frozenset[MessageRef],
+    not_before: datetime | None = None,
+) -> None:
+    """Queue the drawing of a card in the remaining messages, and in new ones if these do not suffice.
+
+    This is a further revision. A process that draws the card now may be about to delete its outbox row. Also, a
+    platform may drop a message that is posted again under the same deduplication key.
+    """
+    left = tuple(dict.fromkeys(message for message in messages if message not in gone))
+    interview = ask.interview.evolve(revision=ask.interview.revision + 1)
+    again = ask.evolve(interview=interview, messages=left, drawn_revision=-1)
+    asks.save(connection, ask, again)
+    outbox.enqueue_card(connection, again, not_before=not_before)
+
+
+def _leave_to_others(connection: Connection, platform: str) -> None:
+    """Notify the process that serves the platform. Raises `CallerError` on SQLite, where only one process works."""
+    if connection.dialect.name != "postgresql":
+        raise CallerError(f"The bot for {platform} does not run here: `askback run` runs every bot that has a token.")
+    send_signal(connection, Signal(kind="look"))
+
+
+def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> tuple[Ask, ...]:
+    """Store asks that were made together. They count as one for the pace at which cards are posted.
+
+    Raises `TooManyOpenAsks`.
+    """
+    if not new:
+        return ()
+    place = new[0].place
+    count = asks.count_open_in(connection, place)
+    if count + len(new) > limits.pending_per_place:
+        raise TooManyOpenAsks(limits.pending_per_place, free=max(limits.pending_per_place - count, 0))
+    skew = from_micros(read_now(connection)) - utc_now()
+    if abs(skew) >= SKEW:
+        # Deadlines are compared with the database's clock.
+        new = tuple(ask.shift(skew) for ask in new)
+    latest = asks.latest_post_time(connection, place)
+    post_after = new[0].created_at
+    if latest is not None:
+        pause = limits.pause(agent=new[0].conversation_id is not None)
+        # Each open ask waits for the one before it. A later time can only come from a clock that was set back.
+        farthest = post_after + pause * (count + 1)
+        post_after = min(max(post_after, latest + pause), farthest)
+    stored = tuple(ask.postpone(post_after) for ask in new)
+    for ask in stored:
+        asks.insert(connection, ask)
+        outbox.enqueue_card(connection, ask, not_before=post_after)
+    return stored

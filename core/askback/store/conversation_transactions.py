@@ -1,0 +1,193 @@
+"""Transactions for conversations and the messages that people write in them."""
+
+from __future__ import annotations
+
+__all__ = ["AnswerMatcher", "ConversationTransactions", "OfferDecision"]
+
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from sqlalchemy import Connection
+
+from askback.domain.ask import Ask
+from askback.domain.conversation import (
+    Conversation,
+    IncomingMessage,
+    OutgoingMessage,
+    Received,
+    StartedOver,
+    Step,
+    TextReading,
+)
+from askback.domain.identity import MessageRef, Place
+from askback.internal.clock import utc_now
+from askback.store import asks, conversations, decisions, locks, offers, outbox, participants
+from askback.store.offers import StoredOffer
+from askback.store.stop_transactions import end_all, goes_on
+from askback.store.transactions import CLICK_SECONDS, Transactions
+from askback.store.turns import request_turn
+from askback.store.unreadable_rows import SkippedRows
+
+T = TypeVar("T")
+
+AnswerMatcher = Callable[[tuple[Ask, ...]], TextReading]
+"""Decides if a message answers one of the open asks of the place in which it was written."""
+
+OfferDecision = Callable[
+    [StoredOffer | None, Ask | None], tuple[T, Literal["answer", "message"] | None, tuple[Step, ...]]
+]
+"""Decides about a choice on an offer.
+
+It returns an answer for the caller, the kind of message that the text counts as now, and the changes of the ask.
+"""
+
+
+class ConversationTransactions(Transactions):
+    """Transactions for conversations and the messages that people write in them."""
+
+    async def receive(
+        self, heard: IncomingMessage, *, begin: bool, read: AnswerMatcher | None = None
+    ) -> Received | None:
+        """Store a person's message. None if its place has no conversation and `begin` does not start one.
+
+        `read` is a pure function of the place's open asks, oldest first. It decides if the message answers one of them.
+        """
+
+        def work(connection: Connection) -> Received | None:
+            locks.lock_place(connection, heard.place)
+            conversation = conversations.find(connection, heard.place)
+            if conversation is None:
+                if not begin:
+                    return None
+                conversation = conversations.start(
+                    connection, heard.place, heard.author, midway=heard.midway, trace=heard.trace
+                )
+            if conversations.is_received(connection, heard.place, heard.dedupe_key):
+                return Received(conversation=conversation, duplicate=True)
+            reading = TextReading() if read is None else read(_open_in(connection, heard.place, self._left))
+            if reading.steps:
+                answered = reading.steps[-1].after
+                conversations.add_to_inbox(connection, conversation.id, heard, taken=True, ask_id=answered.id)
+                decisions.save_steps(connection, reading.steps)
+                return Received(conversation=conversation, answered=answered)
+            inbox_id = conversations.add_to_inbox(connection, conversation.id, heard)
+            if heard.trace is not None and not goes_on(connection, conversation):
+                conversations.set_trace(connection, conversation.id, heard.trace)
+                conversation = conversation.evolve(trace=heard.trace)
+            request_turn(connection, conversation.id, conversation.place)
+            waiting_for, told = _waiting_for(connection, conversation)
+            if reading.say is not None:
+                told = True
+                if reading.say.offer is not None:
+                    offers.insert_offer(connection, reading.say.offer, conversation.id, inbox_id)
+                outbox.enqueue_message(connection, reading.say, conversation.id)
+            return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
+
+        return await self._run(work)
+
+    async def choose(self, offer_id: str, decision: OfferDecision[T]) -> tuple[T, Ask | None]:
+        """Store a choice on an offer, by a pure function of the offer and its ask.
+
+        Returns the function's answer, and the ask if this changed it. Raises `StoreBusy` if the commit takes
+        longer than 2 s.
+        """
+
+        def work(connection: Connection) -> tuple[T, Ask | None]:
+            locks.lock_offer(connection, offer_id)
+            offered = offers.find(connection, offer_id)
+            ask = None if offered is None else asks.get(connection, offered.ask_id)
+            if ask is not None:
+                ask = participants.with_participants(connection, ask)
+            answer, state, steps = decision(offered, ask)
+            if offered is not None and state is not None and offered.state == "open":
+                offers.close(connection, offered, state)
+                if state == "answer":
+                    offers.mark_answered(connection, offered.inbox_id, offered.ask_id)
+            decisions.save_steps(connection, steps)
+            return answer, steps[-1].after if steps else None
+
+        return await self._run(work, within=CLICK_SECONDS)
+
+    async def get_offer_ask(self, offer_id: str) -> Ask | None:
+        """Return the ask that an offer is about. None if the offer or the ask does not exist."""
+
+        def work(connection: Connection) -> Ask | None:
+            offered = offers.find(connection, offer_id)
+            return None if offered is None else asks.get(connection, offered.ask_id)
+
+        return await self._database.read(work)
+
+    async def mark_offer_posted(self, offer_id: str, messages: tuple[MessageRef, ...]) -> None:
+        """Record the messages in which an offer was shown. Empty if they cannot be deleted."""
+
+        def work(connection: Connection) -> None:
+            locks.lock_offer(connection, offer_id)
+            offered = offers.find(connection, offer_id)
+            ask = None if offered is None else asks.get(connection, offered.ask_id)
+            offers.mark_posted(connection, offer_id, next(iter(messages), None), ask)
+
+        await self._run(work)
+
+    async def enqueue_waiting_notice(self, conversation_id: str, say: OutgoingMessage, ask_id: str) -> None:
+        """Queue a text about what the conversation waits for, once each time it waits and only while it still does."""
+
+        def work(connection: Connection) -> None:
+            locks.lock_conversation(connection, conversation_id)
+            last = conversations.last_message(connection, conversation_id)
+            if last is not None and conversations.get_notified_seq(connection, conversation_id) != last.seq:
+                conversations.set_notified_seq(connection, conversation_id, last.seq)
+                outbox.enqueue_message(connection, say, conversation_id, ask_id=ask_id)
+
+        await self._run(work)
+
+    async def start_over(self, heard: IncomingMessage, welcome: str, *, begin: bool) -> StartedOver | None:
+        """Stop and close the conversation of a place, and begin another one.
+
+        None if the place has none and `begin` does not start one.
+        """
+
+        def work(connection: Connection) -> StartedOver | None:
+            locks.lock_place(connection, heard.place)
+            before = conversations.find(connection, heard.place)
+            if before is None and not begin:
+                return None
+            if before is not None and conversations.is_received(connection, heard.place, heard.dedupe_key):
+                return StartedOver(conversation=before, duplicate=True)
+            asks_ended: tuple[Ask, ...] = ()
+            if before is not None:
+                asks_ended = end_all(connection, before, heard.author, utc_now())
+                conversations.close(connection, before)
+            conversation = conversations.start(connection, heard.place, heard.author, trace=heard.trace)
+            conversations.add_to_inbox(connection, conversation.id, heard, taken=True)
+            say = OutgoingMessage(target=f"new:{conversation.id}", text=welcome, markdown=False)
+            outbox.enqueue_message(connection, say, conversation.id)
+            return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
+
+        return await self._run(work)
+
+    async def find_conversation(self, place: Place) -> Conversation | None:
+        return await self._database.read(lambda connection: conversations.find(connection, place))
+
+    async def get_place(self, conversation_id: str) -> Place | None:
+        """Return the place of a conversation. None if the conversation does not exist."""
+
+        def work(connection: Connection) -> Place | None:
+            conversation = conversations.get(connection, conversation_id)
+            return None if conversation is None else conversation.place
+
+        return await self._database.read(work)
+
+
+def _open_in(connection: Connection, place: Place, left: SkippedRows) -> tuple[Ask, ...]:
+    return tuple(participants.with_participants(connection, ask) for ask in asks.list_open(connection, place, left))
+
+
+def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
+    """Return the open asks that the conversation waits for, and True if people were notified of that."""
+    last = conversations.last_message(connection, conversation.id)
+    if last is None or last.role != "assistant":
+        return (), True
+    calls = conversations.list_calls(connection, conversation.id, last.seq)
+    waiting = tuple(ask for call in calls if call.ask_id and (ask := asks.get(connection, call.ask_id)) is not None)
+    told = conversations.get_notified_seq(connection, conversation.id) == last.seq
+    return tuple(ask for ask in waiting if ask.outcome is None), told

@@ -1,0 +1,94 @@
+"""Events of a transaction: what has happened once it is committed.
+
+Functions that write rows record events. `Transactions` publishes them after the commit, so that no caller has to
+remember whom to notify.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AskChanged",
+    "AskSettled",
+    "AskUncertain",
+    "ConversationStopped",
+    "Event",
+    "TurnRequested",
+    "WorkEnqueued",
+    "collect_events",
+    "record_event",
+]  # fmt: skip
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from askback.domain.actions import Action
+from askback.domain.ask import Ask
+from askback.domain.conversation import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class AskChanged:
+    """A decision about an ask was stored."""
+
+    ask_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskSettled:
+    """An ask got its outcome, by this action of a person if there is one."""
+
+    ask: Ask
+    action: Action | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEnqueued:
+    """The outbox has a new or changed row, or the next deadline has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequested:
+    """A conversation has something to do."""
+
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationStopped:
+    """Somebody stopped a conversation: its turn, its tools and its questions."""
+
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class AskUncertain:
+    """A decision about an ask took too long. It is unknown here if it was committed."""
+
+    ask_id: str
+
+
+Event: TypeAlias = AskChanged | AskSettled | AskUncertain | ConversationStopped | TurnRequested | WorkEnqueued
+
+# The transaction runs in a thread of the database, and sees the variable of that caller only.
+_events: ContextVar[list[Event] | None] = ContextVar("askback_events", default=None)
+
+
+@contextmanager
+def collect_events() -> Generator[list[Event]]:
+    """Collect the events that are recorded in this block, in order."""
+    events: list[Event] = []
+    token = _events.set(events)
+    try:
+        yield events
+    finally:
+        _events.reset(token)
+
+
+def record_event(event: Event) -> None:
+    """Record an event of the running transaction."""
+    events = _events.get()
+    if events is not None:
+        events.append(event)

@@ -1,0 +1,114 @@
+"""Transactions on the outbox: lease, deliver, retry."""
+
+from __future__ import annotations
+
+__all__ = ["OutboxTransactions"]
+
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from askback.domain.conversation import OutgoingMessage
+from askback.domain.identity import MessageRef
+from askback.store import conversations, locks, outbox
+from askback.store.outbox import LEASE_SECONDS, OutboxItem
+from askback.store.transactions import Transactions
+from askback.store.unreadable_rows import UnreadableRow
+
+_LEASE = timedelta(seconds=LEASE_SECONDS)
+
+
+class OutboxTransactions(Transactions):
+    """Transactions on the outbox: lease, deliver, retry."""
+
+    async def lease(self, at_most: int, platform: str | None = None) -> tuple[OutboxItem, ...]:
+        """Lease what is due now, on one platform or on all that this process serves."""
+        served = self._served if platform is None else frozenset({platform})
+        return await self._run(lambda connection: outbox.lease(connection, _LEASE, at_most, served, self._left))
+
+    async def renew_lease(self, target: str) -> None:
+        """Renew the lease of a row, if it is leased."""
+        await self._run(lambda connection: outbox.renew_lease(connection, target, _LEASE))
+
+    async def end_all_leases(self) -> None:
+        """End every lease, since the process that held them has ended. Called once, by a worker that runs alone."""
+        await self._run(outbox.end_all_leases)
+
+    async def repair_due_times(self) -> int:
+        """Make rows due that were put off before the clock went back. Return the number of rows."""
+        return await self._run(outbox.repair_due_times)
+
+    async def time_until_due(self, platform: str | None = None) -> timedelta | None:
+        """Return the time until the next row is due. None if nothing is queued."""
+        served = self._served if platform is None else frozenset({platform})
+        return await self._database.read(lambda connection: outbox.time_until_due(connection, served, self._left))
+
+    async def retry_failed_now(self, platform: str) -> None:
+        """Make rows due that failed on a platform which now answers again."""
+        await self._run(lambda connection: outbox.retry_failed_now(connection, frozenset({platform})))
+
+    async def has_earlier_text(self, conversation_id: str, *, before: str) -> bool:
+        """Return True if another text of this conversation must be posted before the named one."""
+        return await self._database.read(
+            lambda connection: outbox.has_earlier_text(connection, conversation_id, before)
+        )
+
+    async def delete_text(
+        self, target: str, conversation_id: str | None = None, messages: tuple[MessageRef, ...] = ()
+    ) -> None:
+        """Delete the row of a text that was delivered in these messages, or can never be."""
+        await self._run(lambda connection: _delete(connection, target, conversation_id, messages))
+
+    async def delete_item(self, item: OutboxItem, messages: tuple[MessageRef, ...] = ()) -> None:
+        """Delete a row that was delivered or can never be, unless it has changed since it was leased.
+
+        `messages` are those of a delivered text.
+        """
+        await self._run(
+            lambda connection: _delete(connection, item.target, item.conversation_id, messages, item.revision)
+        )
+
+    async def get_last_text(self, conversation_id: str) -> MessageRef | None:
+        """Return the message with the newest text of a conversation that the platform confirmed."""
+        return await self._database.read(lambda connection: conversations.get_last_text(connection, conversation_id))
+
+    async def release_lease(self, target: str) -> None:
+        """Return a row that its holder could not deliver to the outbox. It is due at once."""
+        await self._run(lambda connection: outbox.release_lease(connection, target))
+
+    async def skip_unreadable(self, item: OutboxItem, error: UnreadableRow) -> None:
+        """Leave a row to newer processes, because this release cannot read its ask or conversation."""
+        self._left.add("outbox", item.id, error)
+        await self._run(lambda connection: outbox.undo_lease(connection, item))
+
+    async def retry(self, item: OutboxItem, after: timedelta, error: str, *, failed: bool = True) -> None:
+        """Schedule another try of a row. `failed` is False if the platform asked for a wait."""
+        await self._run(lambda connection: outbox.retry(connection, item, after, error, failed=failed))
+
+    async def enqueue_message(
+        self, say: OutgoingMessage, conversation_id: str | None = None, *, ask_id: str | None = None
+    ) -> None:
+        """Queue a text to be posted once.
+
+        With `ask_id`, it is posted where that was asked, and only while that is open.
+        """
+
+        def work(connection: Connection) -> None:
+            if conversation_id is not None:
+                locks.lock_conversation(connection, conversation_id)
+            outbox.enqueue_message(connection, say, conversation_id, ask_id=ask_id)
+
+        await self._run(work)
+
+
+def _delete(
+    connection: Connection,
+    target: str,
+    conversation_id: str | None,
+    messages: tuple[MessageRef, ...],
+    revision: int | None = None,
+) -> None:
+    if messages and conversation_id is not None:
+        locks.lock_conversation(connection, conversation_id)
+        conversations.set_last_text(connection, conversation_id, messages[-1])
+    outbox.delete(connection, target, revision=revision)

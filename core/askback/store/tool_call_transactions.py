@@ -1,0 +1,117 @@
+"""Transactions for calls of the operator's own tools."""
+
+from __future__ import annotations
+
+__all__ = ["NOT_APPROVED", "ToolCallTransactions"]
+
+import logging
+
+from sqlalchemy import Connection
+
+from askback.domain.conversation import ApprovalContext, Blocks, CallsToRun, NextStep, OutgoingMessage
+from askback.domain.requesters import find_requesters
+from askback.store import approvals, asks, conversations, outbox
+from askback.store.transactions import Transactions
+
+log = logging.getLogger("askback.store")
+
+NOT_APPROVED = "What was approved is not what would run. It was not run."
+"""Result of a call that differs from the one that people approved."""
+
+
+class ToolCallTransactions(Transactions):
+    """Transactions for calls of the operator's own tools."""
+
+    async def next_step(self, conversation_id: str) -> NextStep:
+        """Return the work with which the agent's next step begins.
+
+        That is the calls of the model's newest message that have no result and do not wait for people.
+        """
+
+        def work(connection: Connection) -> NextStep:
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None:
+                return NextStep()
+            last = conversations.last_message(connection, conversation_id)
+            if last is None:
+                return NextStep(history_place=conversation.place if conversation.midway else None)
+            if last.role != "assistant":
+                return NextStep()
+            calls = approvals.list_calls_with_asks(connection, conversation_id, last.seq)
+            to_run = tuple(call for call, _ in calls if call.is_to_run)
+            return (
+                NextStep(calls=CallsToRun(conversation=conversation, seq=last.seq, calls=to_run))
+                if to_run
+                else NextStep()
+            )
+
+        return await self._database.read(work)
+
+    async def get_approval_context(self, conversation_id: str, tools: frozenset[str]) -> ApprovalContext:
+        """Return the people whose request the model's next calls of these tools would be, and the earlier decisions."""
+
+        def work(connection: Connection) -> ApprovalContext:
+            conversation = conversations.get(connection, conversation_id)
+            settled = asks.list_answered_of(connection, conversation_id)
+            if conversation is None:
+                return ApprovalContext(settled=settled)
+            read = approvals.list_message_authors(connection, conversation_id)
+            past = approvals.list_past_calls(connection, conversation_id, settled)
+            return ApprovalContext(
+                requesters={tool: find_requesters(tool, conversation.starter, read, past) for tool in tools},
+                settled=settled,
+            )
+
+        return await self._database.read(work)
+
+    async def has_open_asks(self, conversation_id: str) -> bool:
+        """Return True if this conversation has an open ask."""
+        return await self._database.read(lambda connection: bool(asks.list_open_of(connection, conversation_id)))
+
+    async def start_call(self, conversation_id: str, seq: int, tool_use_id: str, *, again: bool = False) -> bool:
+        """Record that a call is about to run. Return False if it must not run, since it has a result or runs already.
+
+        A call about which people were asked runs only if they approved exactly what is stored. Otherwise it ends here
+        with an error. `again` allows a call that a process started before it ended.
+        """
+
+        def work(connection: Connection) -> bool | None:
+            calls = approvals.list_calls_with_asks(connection, conversation_id, seq)
+            call = next((call for call, _ in calls if call.tool_use_id == tool_use_id), None)
+            if call is None or not call.is_to_run:
+                return False
+            if call.ask_id is not None and not approvals.is_approved(connection, conversation_id, seq, call):
+                conversations.end_call(connection, conversation_id, seq, tool_use_id, NOT_APPROVED)
+                return None
+            return conversations.start_call(connection, conversation_id, seq, tool_use_id, again=again)
+
+        started = await self._run(work)
+        if started is None:
+            log.error(
+                "What was approved is not what would run: the row of a tool's call was changed. It was not run.",
+                extra={"action": "not_approved", "conversation_id": conversation_id, "tool_use_id": tool_use_id},
+            )
+        return started is True
+
+    async def end_call(
+        self,
+        conversation_id: str,
+        seq: int,
+        tool_use_id: str,
+        result: str,
+        *,
+        is_error: bool,
+        blocks: Blocks = (),
+        notice: OutgoingMessage | None = None,
+    ) -> bool:
+        """Store a call's result, and post the notice if there is one. Return False if the call has a result already."""
+
+        def work(connection: Connection) -> bool:
+            ended = conversations.end_call(
+                connection, conversation_id, seq, tool_use_id, result, is_error=is_error, blocks=blocks
+            )
+            if ended and notice is not None:
+                outbox.enqueue_message(connection, notice, conversation_id)
+            return ended
+
+        return await self._run(work)

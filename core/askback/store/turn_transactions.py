@@ -1,0 +1,226 @@
+"""Transactions that begin and end the turns of the model, and count their tokens."""
+
+from __future__ import annotations
+
+__all__ = ["MessageBuilder", "TurnTransactions"]
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from askback.domain.ask import Ask
+from askback.domain.conversation import Call, Conversation, Message, OutgoingMessage, Turn, TurnEnd, TurnInput, get_text
+from askback.domain.identity import Actor, MessageRef, unique_accounts
+from askback.domain.policy import Limits
+from askback.internal.clock import utc_now
+from askback.store import approvals, conversations, locks, outbox, usage
+from askback.store.ask_transactions import store_asks
+from askback.store.errors import TurnTakenOver
+from askback.store.transactions import Transactions
+from askback.store.unreadable_rows import UnreadableRow
+
+MessageBuilder = Callable[[TurnInput], Message]
+"""Builds the next message to the model, including the authors of its words."""
+
+
+class TurnTransactions(Transactions):
+    """Transactions that begin and end the turns of the model, and count their tokens."""
+
+    async def runnable(self, now: datetime) -> tuple[str, ...]:
+        """Return the ids of conversations that have something to do now."""
+        return await self._database.read(lambda connection: conversations.list_runnable(connection, now, self._served))
+
+    async def next_turn(self, now: datetime) -> datetime | None:
+        """Return the earliest time after `now` for which a turn was put off. None if there is none."""
+        return await self._database.read(lambda connection: conversations.next_turn_at(connection, now, self._served))
+
+    async def starter(self, conversation_id: str) -> Actor | None:
+        """Return the person who began a conversation. None if the conversation does not exist."""
+
+        def work(connection: Connection) -> Actor | None:
+            conversation = conversations.get(connection, conversation_id)
+            return None if conversation is None else conversation.starter
+
+        return await self._database.read(work)
+
+    async def put_off(self, conversation_id: str, pause: timedelta) -> None:
+        """Put off a failed turn until the pause ends, unless something new comes in."""
+
+        def work(connection: Connection) -> None:
+            locks.lock_conversation(connection, conversation_id)
+            conversations.postpone_turn(connection, conversation_id, pause)
+
+        await self._run(work)
+
+    def leave_turn(self, conversation_id: str, error: UnreadableRow) -> None:
+        """Leave a turn that this release cannot read to a newer process. Only the first such turn is logged."""
+        self._left.add("turn", conversation_id, error)
+
+    async def begin_turn(
+        self, conversation_id: str, compose: MessageBuilder, notice: OutgoingMessage | None = None
+    ) -> Turn | None:
+        """Return the next turn after its message to the model is committed. None if there is nothing to do yet.
+
+        That is so if the conversation has no work, still waits for people, or has approved calls to run first. A turn
+        that a crash interrupted begins again with the same messages. `notice` is a text for people about a message to
+        the model, which is committed with it.
+        """
+
+        def work(connection: Connection) -> Turn | None:
+            locks.lock_conversation(connection, conversation_id)
+            conversation = conversations.get(connection, conversation_id)
+            if conversation is None:
+                return None
+            wanted = conversations.wants_turn(connection, conversation_id)
+            last = conversations.last_message(connection, conversation_id)
+            seq = 0 if last is None else last.seq + 1
+            resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
+            asked = () if last is None else approvals.list_calls_with_asks(connection, conversation_id, last.seq)
+            if any(call.is_to_run for call, _ in asked):
+                # The call was approved after the tools ran. The caller, or the process that takes over from it, runs
+                # it.
+                return None
+            if any(ask is not None and ask.outcome is None for _, ask in asked):
+                conversations.set_wants_turn(connection, conversation_id, False)
+                return None
+            if not wanted:
+                # The conversation is stopped or finished. Messages from before a stop wait for the next message.
+                return None
+            written = conversations.take_inbox(connection, conversation_id, seq)
+            if written or asked:
+                news = TurnInput(
+                    calls=asked,
+                    answering=unique_accounts(approvals.list_answer_authors(connection, asked)),
+                    written=written,
+                    halt=conversations.get_unreported_stop(connection, conversation_id, clear=bool(written)),
+                    known=conversations.list_authors(connection, conversation_id),
+                )
+                conversations.add_message(connection, conversation_id, compose(news).evolve(seq=seq))
+                if notice is not None:
+                    outbox.enqueue_message(connection, notice, conversation_id)
+            elif not resumed:
+                conversations.set_wants_turn(connection, conversation_id, False)
+                return None
+            conversations.set_wants_turn(connection, conversation_id, True)
+            history = conversations.history(connection, conversation_id)
+            return Turn(
+                conversation=conversation,
+                history=history,
+                resumed=resumed,
+                has_earlier_text=outbox.has_earlier_text(connection, conversation_id, ""),
+            )
+
+        return await self._run(work)
+
+    async def end_turn(self, end: TurnEnd, limits: Limits) -> tuple[Ask, ...] | None:
+        """Commit what the model said, its calls, their asks and the texts to post, all together. Return the stored
+        asks.
+
+        None if somebody stopped the conversation meanwhile. None also if another process took this one for dead and has
+        ended the turn. Then only the tokens were committed.
+        """
+
+        def work(connection: Connection) -> tuple[Ask, ...] | None:
+            locks.lock_conversation(connection, end.conversation_id)
+            if end.reservation is not None:
+                usage.settle(connection, end.reservation, end.tokens)
+            else:
+                usage.add_tokens(connection, end.conversation_id, usage.day_of(utc_now()), end.tokens)
+            conversation = conversations.get(connection, end.conversation_id)
+            last = conversations.last_message(connection, end.conversation_id)
+            if conversation is None or conversation.stops != end.stops:
+                return None
+            if last is None or last.seq != end.after:
+                _restore_text(connection, end)
+                return None
+            if end.say is not None and _is_elsewhere(conversation, end.say.messages):
+                return None
+            seq = last.seq + 1
+            if end.forget == "all":
+                conversations.hide_messages(connection, end.conversation_id)
+            elif end.forget == "last":
+                conversations.hide_messages(connection, end.conversation_id, from_seq=_exchange(connection, end, last))
+            if end.content:
+                message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
+                conversations.add_message(connection, end.conversation_id, message)
+            if end.say is not None:
+                # The caller posts it, unless an earlier text still waits. Then it waits behind that one.
+                waits = not end.say.messages and outbox.has_earlier_text(
+                    connection, end.conversation_id, end.say.target
+                )
+                lease = None if waits else timedelta(seconds=outbox.LEASE_SECONDS)
+                outbox.enqueue_message(connection, end.say, end.conversation_id, lease=lease, tried=True)
+            if end.notice is not None:
+                outbox.enqueue_message(connection, end.notice, end.conversation_id)
+            stored = store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
+            for position, call in enumerate(end.calls):
+                conversations.add_call(
+                    connection,
+                    end.conversation_id,
+                    seq,
+                    position,
+                    Call(
+                        tool_use_id=call.tool_use_id,
+                        tool=call.tool,
+                        input=call.input,
+                        ask_id=call.approved if call.ask is None else call.ask.id,
+                        result=call.result,
+                        is_error=call.is_error,
+                    ),
+                )
+            conversations.set_stream_messages(connection, end.conversation_id, ())
+            waits = bool(stored)
+            unheard = conversations.has_unread(connection, end.conversation_id)
+            goes_on = any(call.ask is None for call in end.calls) and not end.rest
+            conversations.set_wants_turn(
+                connection, end.conversation_id, end.again or goes_on or (unheard and not waits)
+            )
+            return stored
+
+        return await self._run(work)
+
+    async def set_prose(self, turn: Turn, messages: tuple[MessageRef, ...]) -> None:
+        """Store the messages in which the text of the running turn is posted, unless somebody stopped the turn.
+
+        Raises `TurnTakenOver` if another process has ended this turn, or writes its text into other messages.
+        """
+        conversation_id = turn.conversation.id
+
+        def work(connection: Connection) -> None:
+            locks.lock_conversation(connection, conversation_id)
+            now = conversations.get(connection, conversation_id)
+            if now is not None and now.stops != turn.conversation.stops:
+                return
+            last = conversations.last_message(connection, conversation_id)
+            if now is None or last is None or last.seq != turn.history[-1].seq or _is_elsewhere(now, messages):
+                raise TurnTakenOver("Another process works on this turn.")
+            if messages and now.prose != messages:
+                conversations.set_stream_messages(connection, conversation_id, messages)
+
+        await self._run(work)
+
+
+def _is_elsewhere(conversation: Conversation, messages: tuple[MessageRef, ...]) -> bool:
+    """Return True if another process has recorded other messages for the text of the running turn."""
+    return bool(conversation.prose) and conversation.prose[:1] != messages[:1]
+
+
+def _restore_text(connection: Connection, end: TurnEnd) -> None:
+    """Queue the text that another process posted for this turn. This process may have overwritten it."""
+    ended = conversations.get_message(connection, end.conversation_id, end.after + 1)
+    if end.say is None or not end.say.messages or ended is None or ended.role != "assistant":
+        return
+    text = get_text(ended.content)
+    if text:
+        outbox.enqueue_message(connection, end.say.evolve(text=text), end.conversation_id, tried=True)
+
+
+def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
+    """Return the first row of the last exchange.
+
+    Tool results are never kept or dropped without the calls that they answer.
+    """
+    if not any(block.get("type") == "tool_result" for block in last.content):
+        return last.seq
+    return conversations.last_assistant_seq(connection, end.conversation_id) or last.seq
