@@ -63,6 +63,8 @@ def arm(point: str, number: int, *, halt: bool) -> None:
     global left, halts
     left, halts = number, halt
     moment, _, what = point.partition(":")
+    if moment in ("before", "commit", "after") and not hasattr(Store, what):
+        sys.exit(f"The point {point!r} names no method of the store.")
     match moment:
         case "before":
             before(what)

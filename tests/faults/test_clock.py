@@ -251,9 +251,12 @@ async def test_a_question_with_a_deadline_ends_by_the_clock_and_not_before(
 ) -> None:
     (tmp_path / "askback.toml").write_text("timeout = 7200\n", encoding="utf-8")
     script(rig, ONE)
-    await rig.start()
+    # The two hours count from the moment at which the card is recorded.
+    await rig.start("after:mark_rendered")
     rig.write()
     card = await rig.card(COLOUR)
+    await rig.killed()
+    await rig.start()
     wind(-5 * HOUR)
     wind(6 * HOUR)
     await rig.kill()

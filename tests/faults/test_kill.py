@@ -249,14 +249,14 @@ async def test_an_offer_and_what_was_chosen_on_it_outlive_kills(rig: Rig) -> Non
 async def test_an_offer_whose_post_was_not_recorded_goes_when_its_question_is_over(rig: Rig) -> None:
     script(rig, ONE)
     rig.settings = {"ASKBACK_TIMEOUT": "4"}
-    await rig.start("before:offered")
+    await rig.start("before:mark_offer_posted")
     root = rig.write()
     await rig.card(COLOUR)
     rig.write("Mauve", root)
     await rig.killed()
     assert rig.offers()
     await asyncio.sleep(4)  # until the question has timed out
-    await rig.start("after:attend")
+    await rig.start("after:run_due")
     await rig.killed()
     await rig.start()
     await rig.until(lambda: not rig.offers())
@@ -297,7 +297,7 @@ async def test_a_settled_card_that_waits_in_the_outbox_is_settled_after_the_rest
 
 async def test_many_kills_in_one_conversation_change_nothing(rig: Rig) -> None:
     script(rig, TWO)
-    points = ["after:receive", "before:end_turn", "called:card", "after:drawn"]
+    points = ["after:receive", "before:end_turn", "called:card", "after:mark_rendered"]
     await rig.start(points[0])
     rig.write()
     for point in points[1:]:
