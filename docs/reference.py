@@ -73,7 +73,7 @@ def commands_page() -> str:
 
 def scenarios_page() -> str:
     """Return the page with the format of scenarios."""
-    text = (ROOT / "bots/askback_local/scenarios/FORMAT.md").read_text(encoding="utf-8")
+    text = (ROOT / "bots/askback_sandbox/scenarios/FORMAT.md").read_text(encoding="utf-8")
     return text.replace("# Scenarios", "# The scenario format", 1)
 
 

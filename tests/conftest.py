@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from launching import Launcher
+from support.processes import Launcher
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-pytest_plugins = ["stores"]
+pytest_plugins = ["support.stores"]
 
 TOGETHER = (
-    "tests/demo/test_demo.py::test_an_unseen_scenario_plays",
-    "tests/demo/test_demo.py::test_what_goes_wrong_between_bot_and_services_ends_it_with_1",
+    "tests/e2e/demo/test_demo.py::test_an_unseen_scenario_plays",
+    "tests/e2e/demo/test_demo.py::test_what_goes_wrong_between_bot_and_services_ends_it_with_1",
 )
 """Cases that share a fixture which takes half a minute and every processor; two of these must never run at once."""
 
-SITE = "tests/demo/test_site.py::"
+SITE = "tests/e2e/demo/test_site.py::"
 """Cases that share the built site, so one process builds it for all of them."""
 
 # The examples are the same each time, at any speed of the machine, so that a result depends only on the code. `pytest
@@ -51,6 +52,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
             return "together" if nodeid.startswith(TOGETHER) else nodeid
 
     return OneByOne(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the unit tests as quick."""
+    unit = Path(__file__).with_name("unit")
+    for item in items:
+        if item.path.is_relative_to(unit):
+            item.add_marker("quick")
 
 
 @pytest.fixture(autouse=True, scope="session")

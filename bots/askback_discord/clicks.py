@@ -40,7 +40,7 @@ from askback.domain.decision import UNKNOWN
 from askback.inbound.message_router import NOT_STOPPED
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
-from askback.manager import TOLD_AGAIN_SECONDS, Paint, QuestionManager
+from askback.manager import TOLD_AGAIN_SECONDS, UNCERTAIN, Paint, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
@@ -55,10 +55,6 @@ from askback_discord.stop_button import is_placeholder
 
 log = logging.getLogger("askback.discord")
 
-NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
-UNCERTAIN_MESSAGE = (
-    "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
-)
 NOT_WHOLE = (
     "The rest could not be shown: please press the button again. Where it is a file, I may lack the permission Attach "
     "Files here."
@@ -102,10 +98,10 @@ class Clicks:
             await self._handle_click(reply, interaction)
         except StoreError as error:
             log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
-            await self._refuse(reply, interaction, UNCERTAIN_MESSAGE if error.in_doubt else NOT_SAVED)
+            await self._refuse(reply, interaction, describe_failure(error))
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
-            await self._refuse(reply, interaction, UNCERTAIN_MESSAGE)
+            await self._refuse(reply, interaction, UNCERTAIN)
 
     async def _handle_click(self, reply: InteractionResponse, interaction: discord.Interaction) -> None:
         pressed = read_click(interaction)

@@ -39,7 +39,7 @@ from askback.domain.decision import UNKNOWN
 from askback.domain.identity import MessageRef, Place
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
-from askback.manager import TOLD_AGAIN_SECONDS, QuestionManager
+from askback.manager import TOLD_AGAIN_SECONDS, UNCERTAIN, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
@@ -65,10 +65,6 @@ from askback_slack.task_group import Background
 
 log = logging.getLogger("askback.slack")
 
-NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
-UNCERTAIN_MESSAGE = (
-    "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
-)
 OPENED = "exchanged_trigger_id"
 """Slack's error code when a click has already opened a modal."""
 TRIGGER_SECONDS = 2.8
@@ -110,10 +106,10 @@ class Clicks:
                 await self._press(pressed)
         except StoreError as error:
             log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
-            self._behind.soon(self._notify(pressed, _not_saved(error)), "click")
+            self._behind.soon(self._notify(pressed, describe_failure(error)), "click")
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
-            self._behind.soon(self._notify(pressed, UNCERTAIN_MESSAGE), "click")
+            self._behind.soon(self._notify(pressed, UNCERTAIN), "click")
         finally:
             await ack()
 
@@ -226,12 +222,12 @@ class Clicks:
 
     async def handle_submission(self, ack: AsyncAck, body: Json) -> None:
         """Handle a submitted text field."""
-        problem: str | None = UNCERTAIN_MESSAGE
+        problem: str | None = UNCERTAIN
         try:
             problem = await self._submit(body)
         except StoreError as error:
             log.exception("A text could not be committed; the person was told.", extra={"action": "click_refused"})
-            problem = _not_saved(error)
+            problem = describe_failure(error)
         except Exception:
             log.exception("A text failed; the person was told.", extra={"action": "click_failed"})
         finally:
@@ -328,10 +324,6 @@ class Clicks:
             pressed.response_url, words.text, blocks=words.blocks, response_type="ephemeral", replace_original=False
         )
         return True
-
-
-def _not_saved(error: StoreError) -> str:
-    return UNCERTAIN_MESSAGE if error.in_doubt else NOT_SAVED
 
 
 def _written(ref: modal.FieldRef, text: str) -> Deed:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from askback.domain.policy import Approval, Escalation, Limits, Policy, Who
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
     from askback.manager import QuestionManager
-    from askback.ports.bot import Bot, BotOptions, BotSetup, get_bot
+    from askback.ports.bot import Bot, BotOptions, BotSetup
     from askback.ports.directory import UnknownName
+    from askback.ports.installed_bots import get_bot
     from askback.ports.platform import DeliveryError, RetryableError
     from askback.runtime.app import Host, running
     from askback.settings.core import Settings
@@ -87,7 +88,8 @@ _HOMES = {
     "client.result": ("AskOutcome", "AskVote"),
     "client.waiting": ("Progress", "UnknownKey"),
     "domain.ask": ("Ask",),
-    "ports.bot": ("Bot", "BotOptions", "BotSetup", "get_bot"),
+    "ports.bot": ("Bot", "BotOptions", "BotSetup"),
+    "ports.installed_bots": ("get_bot",),
     "ports.directory": ("UnknownName",),
     "errors": ("AskbackError", "CallerError", "InvalidValue", "ModelError", "OperatorError", "PersonError"),
     "runtime.app": ("Host", "running"),

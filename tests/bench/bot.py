@@ -12,9 +12,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.ports import free_port
+from tests.support.free_port import free_port
 
-from askback_local.slack.http import SlackHttp
+from askback_sandbox.slack.http import SlackHttp
 
 from .stage import SlackStage, Stage
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from askback_local.discord.controls import controls as discord_controls
+from askback_sandbox.discord.controls import controls as discord_controls
 
 from .bot import empty_bot, running_bot
 from .figures import Figure, Fsyncs, measured, ratio

@@ -23,7 +23,7 @@ async def silence(platform: str, folder: Path) -> float:
     except ImportError:
         raise Unavailable("it needs what the tests need: pip install -e '.[dev]'") from None
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    from bots import discord, slack  # noqa: TID251 - the tests' desks
+    from contract.bots import discord, slack
 
     tests = {"discord": discord, "slack": slack}[platform]
     with pytest.MonkeyPatch.context() as patch:

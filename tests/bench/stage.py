@@ -19,22 +19,22 @@ from askback.domain.card import build_card
 from askback.domain.identity import Actor
 from askback.domain.interview import start_interview
 from askback.domain.policy import Policy, Who
-from askback.ports.bot import get_bot
-from askback_local.discord.clicks import Delivery
-from askback_local.discord.clicks import Target as DiscordTarget
-from askback_local.discord.controls import controls as discord_controls
-from askback_local.json_values import JsonObject
-from askback_local.model.model import Model
-from askback_local.model.request import Asked
-from askback_local.model.script import Turn, call, turn
-from askback_local.play.controls import Control, find
-from askback_local.services import Services
-from askback_local.slack.clicks import Target as SlackTarget
-from askback_local.slack.controls import controls as slack_controls
-from askback_local.slack.http import SlackHttp
-from askback_local.slack.socket import Ack, SlackSocket
-from askback_local.slack.values import Message
-from askback_local.slack.workspace import Workspace
+from askback.ports.installed_bots import get_bot
+from askback_sandbox.discord.clicks import Delivery
+from askback_sandbox.discord.clicks import Target as DiscordTarget
+from askback_sandbox.discord.controls import controls as discord_controls
+from askback_sandbox.json_values import JsonObject
+from askback_sandbox.model.model import Model
+from askback_sandbox.model.request import Asked
+from askback_sandbox.model.script import Turn, call, turn
+from askback_sandbox.play.controls import Control, find
+from askback_sandbox.services import Services
+from askback_sandbox.slack.clicks import Target as SlackTarget
+from askback_sandbox.slack.controls import controls as slack_controls
+from askback_sandbox.slack.http import SlackHttp
+from askback_sandbox.slack.socket import Ack, SlackSocket
+from askback_sandbox.slack.values import Message
+from askback_sandbox.slack.workspace import Workspace
 
 from .asked import FORM
 

@@ -19,13 +19,13 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from servers import programs
+from support.postgres_servers import programs
 
-from . import deck, table
+from . import schedule, table
 from .count import Tally
 from .databases import STORES
 from .record import DEADLINE_SECONDS, Order
-from .stories import KINDS
+from .scenarios import KINDS
 
 PLATFORMS = ("slack", "discord")
 ROUND = 40
@@ -85,7 +85,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--points",
         nargs="*",
-        choices=[*deck.POINTS, *deck.MOMENTS, deck.RANDOM],
+        choices=[*schedule.POINTS, *schedule.MOMENTS, schedule.RANDOM],
         metavar="P",
         help="only these points; `approval` is all that begin so",
     )
@@ -93,7 +93,7 @@ def arguments() -> argparse.Namespace:
         "--kinds", nargs="*", choices=KINDS, default=KINDS, metavar="K",
         help="only these kinds of conversations, and those that a point needs",
     )  # fmt: skip
-    parser.add_argument("--spoil", help="spoil the program (see tests/faults/spoils.py), to see what is noticed")
+    parser.add_argument("--spoil", help="spoil the program (see tests/faults/mutations.py), to see what is noticed")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the bots' output of each bad round here")
     parser.add_argument("--json", type=Path, help="write everything that was counted to this file")
     return parser.parse_args()
@@ -108,11 +108,11 @@ def combinations(given: argparse.Namespace) -> list[Combination]:
         for store in stores
         for platform in platforms
     ]
-    named = deck.named(given.points or ())
+    named = schedule.named(given.points or ())
     for store in stores:
-        # One deck is dealt over all platforms, so that each point occurs equally often.
+        # One schedule is dealt over all platforms, so that each point occurs equally often.
         kills = given.kills // len(stores) + (given.kills % len(stores) if store == stores[0] else 0)
-        points = deck.dealt(kills, dice, named or deck.OF_STORE[store], 0.0 if named else deck.SHARE)
+        points = schedule.dealt(kills, dice, named or schedule.OF_STORE[store], 0.0 if named else schedule.SHARE)
         alike = [one for one in found if one.store == store]
         for number, one in enumerate(alike):
             one.deal(points[number :: len(alike)], dice, given.round)

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from askback_local.play.controls import NotFound
-from askback_local.slack.people import PersonError
+from askback_sandbox.play.controls import NotFound
+from askback_sandbox.slack.people import PersonError
 
+from .actors import Seat
 from .reminding import REMIND
-from .seats import Seat
-from .stories import reminds
+from .scenarios import reminds
 
 if TYPE_CHECKING:
     from .person import Person

@@ -2,7 +2,7 @@
 
 The argument is a line of JSON: platform, point, number, halt, spoil, pace and arguments. At its point the process
 kills itself. With `halt` it stops instead, so that the parent can inspect it and then kill it. `pace` is the seconds
-between two cards in one channel, instead of the default. `points.py` lists the points, `spoils.py` the spoils.
+between two cards in one channel, instead of the default. `kill_points.py` lists the points, `mutations.py` the spoils.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import bad_disk
-import points
-import spoils
+import kill_points
+import mutations
 
 from askback.cli import main as cli
 from askback.domain import policy
@@ -47,9 +47,9 @@ def main() -> None:
         policy.Limits.model_fields["seconds_between_asks"].default = order["pace"]
         policy.Limits.model_rebuild(force=True)
     if order["spoil"] is not None:
-        spoils.spoil(order["spoil"])
+        mutations.spoil(order["spoil"])
     if order["point"] is not None:
-        points.arm(order["point"], order["number"], halt=order["halt"])
+        kill_points.arm(order["point"], order["number"], halt=order["halt"])
     sys.argv = ["askback", order["platform"], *order["arguments"]]
     cli.main()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import Launcher
+from support.processes import Launcher
 
 from . import on_discord
 from . import rig as on_slack

@@ -8,14 +8,14 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from askback.manager.refusals import NOT_SAVED, UNCERTAIN
 from askback.store.outbox import LEASE_SECONDS
-from askback_local.model.hearing import hearing, refusals
-from askback_slack.clicks import NOT_SAVED, UNCERTAIN_MESSAGE
+from askback_sandbox.model.hearing import hearing, refusals
 
 from . import votes
 from .record import Record, Request
 from .reminding import Reminders
-from .stories import ANSWERED, Edit, Press, Shown, Story, prompt
+from .scenarios import ANSWERED, Edit, Press, Shown, Story, prompt
 
 SHADOW = 5.0
 """Seconds before a kill in which a notice that follows an ack may be lost with the process; it is not stored."""
@@ -287,7 +287,7 @@ class _Count:
     def _answered(self, story: Story, token: str, answer: str, presses: list[Press]) -> None:
         acks = sorted(press.done for press in presses if press.acked and press.done is not None)
         # An ack that came with the notice that nothing was saved, or perhaps nothing, promises nothing.
-        acks = acks[sum(one.startswith((NOT_SAVED, UNCERTAIN_MESSAGE)) for one in story.told) :]
+        acks = acks[sum(one.startswith((NOT_SAVED, UNCERTAIN)) for one in story.told) :]
         # By the first ack, the question was settled or its step was done, so later clicks cannot count.
         before = [press for press in presses if not acks or press.sent <= min(acks)]
         if story.kind != "typed" and answer not in {press.label for press in before}:

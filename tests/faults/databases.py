@@ -16,7 +16,7 @@ def fresh(store: str, folder: Path) -> Generator[str]:
     if store == "sqlite":
         yield str(folder / "askback.db")
         return
-    from tests.stores import STANDARD, VARIABLE, Server  # its dependency is an optional extra
+    from tests.support.stores import STANDARD, VARIABLE, Server  # its dependency is an optional extra
 
     with Server(os.environ.get(VARIABLE, STANDARD[-1])).database() as url:
         yield url

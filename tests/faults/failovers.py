@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from failover.proxy import Proxy, proxy
-from servers import Pair, server_pair
+from faults.failover.proxy import Proxy, proxy
+from support.postgres_servers import Pair, server_pair
 
 CALM_SECONDS = (2.0, 5.0)
 """Range of seconds between two failures."""

@@ -8,19 +8,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from askback_discord.ids import TEXT
-from askback_local.discord import limits as discord_limits
-from askback_local.discord.clicks import Delivery, Target
-from askback_local.discord.controls import controls
-from askback_local.discord.drawing import body
-from askback_local.discord.guild import Guild
-from askback_local.discord.values import Done, Post, PostType
-from askback_local.json_values import as_object, objects
-from askback_local.model.model import Model
-from askback_local.play.controls import Control, find
-from askback_local.revisions import Revisions
-from askback_local.services import Services
-from launching import Launcher
-from outage import End, of_discord
+from askback_sandbox.discord import limits as discord_limits
+from askback_sandbox.discord.clicks import Delivery, Target
+from askback_sandbox.discord.controls import controls
+from askback_sandbox.discord.drawing import body
+from askback_sandbox.discord.guild import Guild
+from askback_sandbox.discord.values import Done, Post, PostType
+from askback_sandbox.json_values import as_object, objects
+from askback_sandbox.model.model import Model
+from askback_sandbox.play.controls import Control, find
+from askback_sandbox.revisions import Revisions
+from askback_sandbox.services import Services
+from support.outage import End, of_discord
+from support.processes import Launcher
 
 from .rig import ACK_SECONDS, LONGEST_CALL, THREAD, Link, Rig
 

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from askback.domain.card import EVERYTHING
-from askback_local.play.controls import NotFound
-from askback_local.slack.people import PersonError
+from askback_sandbox.play.controls import NotFound
+from askback_sandbox.slack.people import PersonError
 
+from .actors import Click, Seat
 from .approving import Approvers, Panel
-from .seats import Click, Seat
-from .stories import COLOURS, Deletion, Edit, Press, Shown, Story, asks
+from .scenarios import COLOURS, Deletion, Edit, Press, Shown, Story, asks
 
 USE, KEEP = "Use this as your answer", "Just a message"
 SEEN = "the agent will see your edit"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .approving import APPROVERS
-from .stories import KINDS, Story
+from .scenarios import KINDS, Story
 
 TALKS = 8
 """Concurrent conversations."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .stories import REMINDED, Press, Shown, Story, reminds
+from .scenarios import REMINDED, Press, Shown, Story, reminds
 
 REMIND = (0.1, 0.2)
 ESCALATE = 0.3

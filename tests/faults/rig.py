@@ -18,20 +18,20 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from askback_local.model.hearing import hearing, refusals
-from askback_local.model.model import Model
-from askback_local.model.script import ToolCall, call
-from askback_local.play.controls import Control, find
-from askback_local.revisions import Revisions
-from askback_local.services import Services
-from askback_local.slack.clicks import Target
-from askback_local.slack.controls import controls
-from askback_local.slack.drawing import message_text
-from askback_local.slack.socket import SlackSocket
-from askback_local.slack.values import Message
-from askback_local.slack.workspace import Workspace
-from launching import Launched, Launcher
-from outage import End, of_slack
+from askback_sandbox.model.hearing import hearing, refusals
+from askback_sandbox.model.model import Model
+from askback_sandbox.model.script import ToolCall, call
+from askback_sandbox.play.controls import Control, find
+from askback_sandbox.revisions import Revisions
+from askback_sandbox.services import Services
+from askback_sandbox.slack.clicks import Target
+from askback_sandbox.slack.controls import controls
+from askback_sandbox.slack.drawing import message_text
+from askback_sandbox.slack.socket import SlackSocket
+from askback_sandbox.slack.values import Message
+from askback_sandbox.slack.workspace import Workspace
+from support.outage import End, of_slack
+from support.processes import Launched, Launcher
 
 WITHIN = 30.0
 """Seconds that any step may take before a test fails."""

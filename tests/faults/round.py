@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askback_local.model.model import Answer, Exchange, Model
-from askback_local.model.request import Asked
-from launching import Launched
+from askback_sandbox.model.model import Answer, Exchange, Model
+from askback_sandbox.model.request import Asked
+from support.processes import Launched
 
-from . import deck
+from . import schedule
+from .actors import Seat, seated
 from .approving import APPROVERS, Approvers
 from .failovers import Failovers
+from .network_faults import Weather
 from .person import Person
 from .record import InFlight, Kill, Order, Record, Request, lead_of
 from .rig import Rig
-from .seats import Seat, seated
-from .stories import KINDS, TO_APPROVE, WEIGHTS, Deletion, Story, says, story_of
-from .weather import Weather
+from .scenarios import KINDS, TO_APPROVE, WEIGHTS, Deletion, Story, says, story_of
 
 REACHED_WITHIN = 5.0
 """Seconds after which a point that was not reached is given up and scheduled again."""
@@ -165,7 +165,7 @@ class Round:
 
     def _kind(self, number: int, dice: random.Random) -> str:
         """Return the kind of the person's next story."""
-        if number < deck.waiting(self._points, self._order.talks):
+        if number < schedule.waiting(self._points, self._order.talks):
             return "waiting"
         if self._wanted:
             return self._wanted.pop()
@@ -201,7 +201,7 @@ class Round:
         points = self._points
         while points or ways:
             while points and len(ways) < self._order.replicas:
-                self._wanted += deck.stories_for([*points][:2])[: self._order.talks]
+                self._wanted += schedule.stories_for([*points][:2])[: self._order.talks]
                 way = await self._set_out(points.popleft())
                 ways[way.bot] = way
                 self._bots.append(way.bot)
@@ -231,11 +231,11 @@ class Round:
         self._begun.set()
 
     async def _set_out(self, point: str) -> Way:
-        is_random = point == deck.RANDOM
+        is_random = point == schedule.RANDOM
         launched = time.monotonic()
-        bot = await self._start(None if is_random else point, deck.number(point, self._dice))
+        bot = await self._start(None if is_random else point, schedule.number(point, self._dice))
         began = time.monotonic()
-        in_time = deck.comes_within(point, self._order.deadline)
+        in_time = schedule.comes_within(point, self._order.deadline)
         within = max(REACHED_WITHIN, STARTS * (began - launched), in_time)
         patience = self._dice.uniform(0.05, RANDOM_SECONDS) if is_random else within
         return Way(bot, point, began, began + patience)

@@ -11,22 +11,22 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from askback_local.discord import limits as discord_limits
-from askback_local.discord.guild import Guild
-from askback_local.services import Services
-from askback_local.slack.workspace import Workspace
-from launching import Launcher
+from askback_sandbox.discord import limits as discord_limits
+from askback_sandbox.discord.guild import Guild
+from askback_sandbox.services import Services
+from askback_sandbox.slack.workspace import Workspace
+from support.processes import Launcher
 
 from . import databases
+from .actors import discord_id, slack_id
 from .approving import APPROVERS, QUORUM
 from .failovers import Failovers, failing_over
+from .network_faults import StormySocket, Weather, outages, replays
 from .on_discord import DiscordRig
 from .record import Order, Record, lead_of
 from .reminding import ESCALATE, REMIND
 from .rig import ACK_SECONDS, Rig, SlackRig
 from .round import Round, Watched
-from .seats import discord_id, slack_id
-from .weather import StormySocket, Weather, outages, replays
 
 SETTINGS = """\
 tools = ["AskUserQuestion", "rig_tools:tools"]

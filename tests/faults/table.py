@@ -7,9 +7,9 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table
 
-from outage import KINDS
+from support.outage import KINDS
 
-from . import deck, failovers
+from . import failovers, schedule
 from .count import VIOLATIONS, Tally
 
 LISTED = 5
@@ -66,7 +66,7 @@ def show(console: Console, parts: list[tuple[str, Tally]], total: Tally, seconds
     points = Table(title="Kills at each point", title_justify="left")
     for name in ("point", *(name.replace("\n", " ") for name, _ in columns)):
         points.add_column(name, justify="left" if name == "point" else "right", no_wrap=name == "point")
-    for point in (*deck.POINTS, deck.RANDOM):
+    for point in (*schedule.POINTS, schedule.RANDOM):
         if total.points[point]:
             points.add_row(point, *(str(tally.points[point]) for _, tally in columns))
     console.print(points)

@@ -24,7 +24,7 @@ from askback.internal import clock
 from askback.ports.platform import RetryableError
 from askback.runtime import worker
 from askback.runtime.worker import Worker
-from core_engine import ANN, HERE, Board, Engine, engine, eventually
+from support.engine import ANN, HERE, Board, Engine, engine, eventually
 
 from .rig import Rig
 from .test_kill import ASKING, COLOUR, GOING_ON, ONE, all_well, script

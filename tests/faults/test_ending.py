@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from askback_local.discord.faults import DiscordFault
-from askback_local.model.script import Fault as ModelFault
-from askback_local.model.script import turn
-from askback_local.slack.faults import Fault
+from askback_sandbox.discord.faults import DiscordFault
+from askback_sandbox.model.script import Fault as ModelFault
+from askback_sandbox.model.script import turn
+from askback_sandbox.slack.faults import Fault
 
 from .on_discord import DiscordRig
 from .rig import Rig, SlackRig, question

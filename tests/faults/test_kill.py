@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from askback_local.model.script import Fault as ModelFault
-from askback_local.model.script import turn
-from askback_local.slack.faults import Fault
+from askback_sandbox.model.script import Fault as ModelFault
+from askback_sandbox.model.script import turn
+from askback_sandbox.slack.faults import Fault
 
 from .rig import USE, Rig, SlackRig, question
 

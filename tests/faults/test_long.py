@@ -5,7 +5,7 @@ The tests also check the count itself: it notices the errors that it is made for
 
 from __future__ import annotations
 
-from launching import Launcher
+from support.processes import Launcher
 
 from .count import Tally, counted
 from .record import Order

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from askback_local.discord import limits as discord_limits
-from askback_local.model.script import Fault, turn
+from askback_sandbox.discord import limits as discord_limits
+from askback_sandbox.model.script import Fault, turn
 
 from .rig import Rig, question
 from .test_kill import ASKING, COLOUR, GOING_ON, ONE, SIZE, all_well, script

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from askback_local.model.script import call, turn
+from askback_sandbox.model.script import call, turn
 
 from .rig import Rig, question
 from .test_tools import DONE, INTERRUPTED, QUESTION, TOOLS, ran, run_to, told

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from askback_local.model.hearing import refusals
-from askback_local.model.script import call, turn
+from askback_sandbox.model.hearing import refusals
+from askback_sandbox.model.script import call, turn
 
 from .rig import Rig, question
 

@@ -12,7 +12,7 @@ from typing import Any
 from . import reminding
 from .approving import APPROVE, DENY, QUORUM
 from .reminding import Reminders, settled_by
-from .stories import RELEASE, Press, Shown, Story, arguments, asks
+from .scenarios import RELEASE, Press, Shown, Story, arguments, asks
 
 INTERRUPTED = "I was interrupted while I ran “release”"
 LATE = "Nobody decided in time"

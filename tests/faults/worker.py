@@ -13,9 +13,9 @@ import signal
 import sys
 from typing import Any
 
-from launching import Launcher
+from support.processes import Launcher
 
-from . import deck
+from . import schedule
 from .count import counted
 from .record import Order
 from .stage import play
@@ -32,7 +32,7 @@ def say(**answer: Any) -> None:
 async def obey(launcher: Launcher, order: Order) -> None:
     record = await play(order, launcher, on_kill=lambda: say(kill=1))
     tally = counted(record)
-    missed = [kill.point for kill in record.kills if not kill.reached and kill.point != deck.RANDOM]
+    missed = [kill.point for kill in record.kills if not kill.reached and kill.point != schedule.RANDOM]
     say(
         tally=tally.json(),
         missed=missed,

@@ -9,16 +9,20 @@ from pathlib import Path
 from .mutants import Mutant
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "askback.domain.interview": ("core/test_interview.py", "core/test_interview_properties.py"),
-    "askback.domain.voting": ("core/test_voting.py", "core/test_approval.py"),
-    "askback.domain.schedule": ("core/test_timing.py",),
-    "askback.domain.decision": ("core/test_deciding.py",),
-    "askback.domain.policy": ("core/test_policy.py", "core/test_approval.py", "core/test_voting.py"),
-    "askback.domain.requesters": ("core/test_requesters.py", "core/test_requesters_property.py"),
-    "askback.agent.budget": ("core/test_budget.py",),
-    "askback.agent.slots": ("core/test_slots.py",),
-    "askback.store.usage": ("core/test_usage.py",),
-    "askback.store.turn_transactions": ("core/test_turning.py",),
+    "askback.domain.interview": ("unit/domain/test_interview.py", "unit/domain/test_interview_properties.py"),
+    "askback.domain.voting": ("unit/domain/test_voting.py", "unit/domain/test_approval.py"),
+    "askback.domain.schedule": ("unit/domain/test_schedule.py",),
+    "askback.domain.decision": ("unit/domain/test_decision.py",),
+    "askback.domain.policy": (
+        "unit/domain/test_policy.py",
+        "unit/domain/test_approval.py",
+        "unit/domain/test_voting.py",
+    ),
+    "askback.domain.requesters": ("contract/engine/test_requesters.py", "contract/engine/test_requesters_property.py"),
+    "askback.agent.budget": ("unit/agent/test_budget.py",),
+    "askback.agent.slots": ("unit/agent/test_slots.py",),
+    "askback.store.usage": ("contract/engine/test_usage.py",),
+    "askback.store.turn_transactions": ("contract/engine/test_turn_transactions.py",),
 }
 """The tests of each module, relative to `tests/`, with those that fail first at the front."""
 

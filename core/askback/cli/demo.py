@@ -19,7 +19,8 @@ from rich.console import Console
 from askback.domain.policy import Limits
 from askback.errors import OperatorError
 from askback.observability.logs import configure_logging
-from askback.ports.bot import Bot, load_bots
+from askback.ports.bot import Bot
+from askback.ports.installed_bots import load_bots
 from askback.runtime.app import running
 from askback.settings.core import Settings
 from askback.settings.loader import load
@@ -32,7 +33,7 @@ ASKING = "AskUserQuestion,question"
 
 
 class Services(Protocol):
-    """The services that the package behind the entry point `askback.local` provides."""
+    """The services that the package behind the entry point `askback.sandbox` provides."""
 
     @property
     def url(self) -> str: ...
@@ -124,7 +125,7 @@ def _playing(services: Services, file: Path | None, platform: str | None) -> dic
 
 
 async def _listening(stack: AsyncExitStack, port: int) -> Services:
-    for entry in entry_points(group="askback.local"):
+    for entry in entry_points(group="askback.sandbox"):
         local = cast("Local", entry.load())(port=port)
         try:
             return await stack.enter_async_context(local)

@@ -9,7 +9,6 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -19,6 +18,7 @@ import typer
 from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
 from askback.errors import AskbackError
+from askback.ports.installed_bots import list_bot_names
 from askback.runtime.process import quiet_interrupt, run_to_end
 from askback.settings.config_option import Config, tell_unread
 
@@ -107,7 +107,6 @@ def demo(
     With ANTHROPIC_API_KEY set, the real model answers; else a scripted one that needs no account.
     """
     from askback.cli.demo import run_demo
-    from askback.ports.bot import list_bot_names
 
     if port is not None and not 0 <= port <= 65535:
         raise typer.BadParameter(f"{port} is no port: --port takes 0 (any free one) to 65535.")
@@ -184,7 +183,7 @@ def run(config: Config = None) -> None:
     Settings come from the environment and from the settings file. SIGINT, SIGTERM and SIGHUP end it; open questions
     are kept.
     """
-    from askback.ports.bot import load_configured_bots
+    from askback.ports.installed_bots import load_configured_bots
     from askback.runtime.serve import serve
     from askback.settings.untrusted_files import check_file
 
@@ -193,7 +192,8 @@ def run(config: Config = None) -> None:
 
 
 def _chosen(name: str, http: str | None, shard: str | None) -> Bot:
-    from askback.ports.bot import BotOptions, get_bot
+    from askback.ports.bot import BotOptions
+    from askback.ports.installed_bots import get_bot
     from askback.settings.address import Address
 
     try:
@@ -212,7 +212,7 @@ def _serve(bot: Bot) -> None:
 
 
 async def _invite(name: str) -> int:
-    from askback.ports.bot import get_bot
+    from askback.ports.installed_bots import get_bot
 
     invitation = await get_bot(name).setup.invite()
     typer.echo(invitation.address)
@@ -229,18 +229,18 @@ def command_line() -> typer.Typer:
     """Return the whole command line, with one command for each installed bot."""
     known = {command.name for command in app.registered_commands}
     # Use only the names: loading every platform's library would slow each command down.
-    for bot in entry_points(group="askback.bots"):
-        if bot.name in known:
+    for name in list_bot_names():
+        if name in known:
             continue
-        title = bot.name.title()
+        title = name.title()
         app.command(
-            name=bot.name,
+            name=name,
             help=f"Run the bot in {title}: an agent that people talk to there, and that asks them.\n\n"
             "Settings come from the environment and from the settings file; what is missing is said, with where to get "
             "it. SIGINT, SIGTERM and SIGHUP end it; open questions are kept.",
             short_help=f"Run the bot in {title}.",
-            epilog=_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {bot.name}[/]"),
-        )(_command(bot.name))
+            epilog=_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {name}[/]"),
+        )(_command(name))
     return app
 
 

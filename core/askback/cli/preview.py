@@ -17,7 +17,8 @@ from askback.domain.identity import Actor
 from askback.domain.interview import Interview, apply_action, start_interview
 from askback.domain.policy import Policy, Who
 from askback.errors import ModelError
-from askback.ports.bot import Bot, get_bot
+from askback.ports.bot import Bot
+from askback.ports.installed_bots import get_bot
 from askback.text.terminal import to_json_line
 from askback.tools import get_tool
 

@@ -19,7 +19,8 @@ from askback.client.terms import PYTHON, Terms
 from askback.domain.ask import Ask
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.manager import QuestionManager
-from askback.ports.bot import Bot, get_bot, list_bot_names, load_bots
+from askback.ports.bot import Bot
+from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
 from askback.runtime.app import running
 from askback.runtime.wakeup import wake_worker
 from askback.settings.core import Settings
@@ -130,7 +131,7 @@ async def _prepared(request: AskRequest, key: str, *, again: bool = False) -> Pr
 def _only_bot(terms: Terms) -> Bot:
     configured = [bot for bot in load_bots().values() if bot.is_configured()]
     if len(configured) != 1:
-        names = " or ".join(terms.given("to", f"{name}:#channel") for name in sorted(list_bot_names()))
+        names = " or ".join(terms.given("to", f"{name}:#channel") for name in list_bot_names())
         raise CallerError(f"Say on which platform: {names}.")
     return configured[0]
 

@@ -10,10 +10,7 @@ from askback.domain.actions import Action, Choose, Decline, SubmitText
 from askback.domain.ask import Admits, Ask
 from askback.domain.conversation import IncomingMessage
 from askback.domain.interview import is_click_recorded
-from askback.text.literal import fit_line
-
-PROMPT = 100
-"""Most characters of the question in the message to the agent."""
+from askback.text.literal import quote_line
 
 KEPT = "I have kept what you wrote as a message, which the agent reads."
 LOST = "What you wrote reached nobody."
@@ -41,7 +38,7 @@ def to_message(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | No
     if ask.outcome is None or ask.conversation_id is None or not written or ask.refusal(action.actor, admits):
         return None
     interview = ask.interview
-    prompt = f"“{fit_line(interview.question.prompt, PROMPT)}”" if interview.form.is_single else "your questions"
+    prompt = quote_line(interview.question.prompt) if interview.form.is_single else "your questions"
     digest = hashlib.sha256(f"{action.actor.id}\0{written}".encode("utf-8", "surrogatepass")).hexdigest()
     return IncomingMessage(
         place=ask.place,

@@ -15,10 +15,7 @@ from askback.domain.identity import Actor
 from askback.domain.interview import settle
 from askback.domain.policy import Policy, Who
 from askback.domain.voting import find_missing_voters, list_done
-from askback.text.literal import fit_line
-
-PROMPT = 100
-"""Most characters of a question that are quoted in a sentence about it."""
+from askback.text.literal import quote_line
 
 NOTHING_KNOWN: Mapping[str, tuple[Actor, ...]] = MappingProxyType({})
 """Members by group if no platform tells any."""
@@ -81,7 +78,7 @@ def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[A
     left = f"{len(after.reminders)}.{len(after.escalations)}"
     return OutgoingMessage(
         target=f"{REMINDER}{ask.id}:{left}",
-        text=sentence.format(question=f"“{fit_line(ask.interview.question.prompt, PROMPT)}”"),
+        text=sentence.format(question=quote_line(ask.interview.question.prompt)),
         markdown=False,
         mention=told,
         reply_to=ask.messages[0],

@@ -29,7 +29,7 @@ from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.identity import Actor
 from askback.domain.policy import OpenTo, Who
 from askback.domain.voting import VoteCount
-from askback.text.literal import fit_line
+from askback.text.literal import quote_line
 
 Verdict = Literal["approved", "refused", "decided"]
 """The kind of a decision; "decided" is by an option that is neither a "yes" nor a "no"."""
@@ -156,7 +156,7 @@ def _narrow(tally: VoteCount, indexes: Iterable[int]) -> tuple[int, ...]:
 
 
 def _labels(card: Card, indexes: Iterable[int]) -> str:
-    return " or ".join(f"“{fit_line(card.items[index].label, LONGEST_NAMED)}”" for index in indexes)
+    return " or ".join(quote_line(card.items[index].label, LONGEST_NAMED) for index in indexes)
 
 
 def _count(number: int) -> str:

@@ -18,7 +18,7 @@ from askback.inbound.commands import parse_command
 from askback.inbound.quoting import quote_question
 from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
-from askback.text.literal import fit_line
+from askback.text.literal import quote_line
 
 if TYPE_CHECKING:
     from askback.inbound.card_recovery import CardRecovery
@@ -116,7 +116,7 @@ class CardTextAnswers:
         options = ask.interview.question.options if ask.interview.phase == "asking" else ()
         if not options or self._typed == "off":
             return BY_CARD.format(question=quote_question(ask))
-        labels = [f"“{fit_line(option.label, LABEL)}”" for option in options[:LABELS]]
+        labels = [quote_line(option.label, LABEL) for option in options[:LABELS]]
         more = ["…"] if len(options) > LABELS else []
         return BY_LABEL.format(question=quote_question(ask), labels=", ".join([*labels, *more]))
 

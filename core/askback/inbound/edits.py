@@ -14,14 +14,12 @@ from askback.inbound.message_router import MessageRouter
 from askback.internal.throttle import Throttle
 from askback.manager import QuestionManager
 from askback.store.store import Store
-from askback.text.literal import fit_line
+from askback.text.literal import quote_line
 
 log = logging.getLogger("askback.reception")
 
 TOLD_AGAIN_SECONDS = 60.0
 """Seconds between two notices to an author that the agent sees edits of one message."""
-ANSWER = 100
-"""Most characters of an answer that a sentence quotes."""
 
 SEEN = "Got it: the agent will see your edit."
 ANSWERED = "That question was answered already{answer}. Your edit changes nothing."
@@ -93,4 +91,4 @@ def _answer(ask: Ask) -> str:
     if len(answers) != 1:
         return ""
     said = answers[0].text or ", ".join(answers[0].labels)
-    return f": “{fit_line(said, ANSWER)}”" if said else ""
+    return f": {quote_line(said)}" if said else ""

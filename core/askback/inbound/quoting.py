@@ -5,14 +5,11 @@ from __future__ import annotations
 __all__ = ["quote_question"]
 
 from askback.domain.ask import Ask
-from askback.text.literal import fit_line
-
-LONGEST = 100
-"""Most characters of a question that are quoted."""
+from askback.text.literal import quote_line
 
 
 def quote_question(ask: Ask) -> str:
     """Return the current question in quotation marks."""
     if ask.interview.phase != "asking":
         return "the questions above"
-    return f"“{fit_line(ask.interview.question.prompt, LONGEST)}”"
+    return quote_line(ask.interview.question.prompt)

@@ -4,6 +4,15 @@ from askback.manager.access_control import AccessControl
 from askback.manager.cards import Paint
 from askback.manager.new_asks import new_ask, new_policy
 from askback.manager.questions import QuestionManager
-from askback.manager.refusals import TOLD_AGAIN_SECONDS
+from askback.manager.refusals import TOLD_AGAIN_SECONDS, UNCERTAIN, describe_failure
 
-__all__ = ["TOLD_AGAIN_SECONDS", "AccessControl", "Paint", "QuestionManager", "new_ask", "new_policy"]
+__all__ = [
+    "TOLD_AGAIN_SECONDS",
+    "UNCERTAIN",
+    "AccessControl",
+    "Paint",
+    "QuestionManager",
+    "describe_failure",
+    "new_ask",
+    "new_policy",
+]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["TOLD_AGAIN_SECONDS", "RefusalThrottle"]
+__all__ = ["TOLD_AGAIN_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failure"]
 
 from askback.domain import late_answers as late
 from askback.domain.actions import Action
 from askback.domain.card import Notice, Response
 from askback.domain.policy import Denied
 from askback.internal.throttle import Throttle
+from askback.store.errors import StoreError
 
 TOLD_AGAIN_SECONDS = 30.0
 """Seconds between two notices to a person who may not act on a question, however often they click."""
@@ -18,11 +19,20 @@ UNREAD_GROUPS = (
     "It could not be looked up just now whether you may decide here, so your click changed nothing. "
     "Please try again in a moment."
 )
+NOT_SAVED = "That could not be saved just now, so it does not count. Please try again in a moment."
+UNCERTAIN = (
+    "It is not certain that this was saved. Please look at the card in a moment, and try again if it is not there."
+)
 MEMBERS_ONLY: frozenset[Denied] = frozenset({"not_asked", "not_admitted", "not_taking_part"})
 """Refusals that may change once the members of a group are known."""
 
 _Refusal = tuple[str, str, str, Denied]
 """Ask, platform, person, and reason."""
+
+
+def describe_failure(error: Exception) -> str:
+    """Return the notice to a person whose click failed: not saved, or uncertain."""
+    return NOT_SAVED if isinstance(error, StoreError) and not error.in_doubt else UNCERTAIN
 
 
 class RefusalThrottle:

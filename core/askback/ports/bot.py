@@ -12,22 +12,14 @@ __all__ = [
     "EditHandler",
     "Invitation",
     "MessageHandler",
-    "NotInstalled",
     "OfferHandler",
     "StopHandler",
-    "get_bot",
-    "list_bot_names",
-    "load_bots",
-    "load_configured_bots",
 ]  # fmt: skip
 
-import logging
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import JsonValue
 
@@ -42,7 +34,6 @@ from askback.domain.conversation import (
     StopRefusal,
 )
 from askback.domain.identity import Actor, Place
-from askback.errors import OperatorError
 from askback.ports.directory import Directory
 from askback.ports.findings import Finding, Scene
 from askback.ports.membership import Membership
@@ -52,10 +43,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from askback.manager import QuestionManager
-
-log = logging.getLogger("askback.bots")
-
-GROUP = "askback.bots"
 
 
 class MessageHandler(Protocol):
@@ -222,95 +209,3 @@ class BotFactory(Protocol):
     def __call__(self, options: BotOptions) -> Bot:
         """Return the bot. Raises `OperatorError` if an option is wrong, or the platform does not support it."""
         ...
-
-
-class NotInstalled(OperatorError):
-    """The libraries of a bot are not installed, because its extra was left out."""
-
-
-def get_bot(name: str, options: BotOptions | None = None) -> Bot:
-    """Return the bot for a platform, by default as its settings describe it.
-
-    Raises an `OperatorError` that says how to install it, or which option it does not support.
-    """
-    for entry in entry_points(group=GROUP, name=name):
-        return _load(entry, options or BotOptions())
-    known = ", ".join(sorted(list_bot_names()))
-    raise OperatorError(f"There is no bot for {name!r}; there are: {known}.")
-
-
-def list_bot_names() -> list[str]:
-    """Return the names of all known bots, without loading their libraries."""
-    return [entry.name for entry in entry_points(group=GROUP)]
-
-
-def load_bots() -> dict[str, Bot]:
-    """Return every bot whose libraries are installed, by name. Raises `OperatorError` if one is broken."""
-    found, _ = _load_all()
-    return found
-
-
-def load_configured_bots() -> list[Bot]:
-    """Return the bots whose platforms have a token. Raises `OperatorError` if none has."""
-    found, lacking = _load_all()
-    for error in lacking:
-        log.warning("%s Without that, it does not run.", error, extra={"action": "bot_not_installed"})
-    chosen = [bot for bot in found.values() if bot.is_configured()]
-    if not chosen:
-        raise OperatorError(
-            "No platform has a token. Set those of one at least; what is missing is said by "
-            + " and ".join(f"`askback {name}`" for name in sorted(found))
-            + "."
-        )
-    return chosen
-
-
-def _load_all() -> tuple[dict[str, Bot], list[NotInstalled]]:
-    """Return the bots by name, and an error for each whose libraries are not installed."""
-    found: dict[str, Bot] = {}
-    lacking: list[NotInstalled] = []
-    for entry in entry_points(group=GROUP):
-        try:
-            bot = _load(entry, BotOptions())
-        except NotInstalled as error:
-            lacking.append(error)
-        else:
-            found[bot.name] = bot
-    return found, lacking
-
-
-def _load(entry: EntryPoint, options: BotOptions) -> Bot:
-    """Import and create a bot.
-
-    Raises `NotInstalled` if its extra is missing, and `OperatorError` if any other import fails.
-    """
-    try:
-        create = cast("BotFactory", entry.load())
-    except ImportError as error:
-        if missing := _find_missing(entry):
-            package = "askback" if entry.dist is None else entry.dist.name
-            raise NotInstalled(
-                f"The bot for {entry.name} needs {' and '.join(missing)}: install it with "
-                f"pip install '{package}[{entry.name}]'."
-            ) from None
-        raise OperatorError(
-            f"The bot for {entry.name} is installed, but cannot be imported ({type(error).__name__}: {error}). "
-            "Install it again, or uninstall it."
-        ) from error
-    return create(options)
-
-
-def _find_missing(entry: EntryPoint) -> list[str]:
-    """Return the distributions that the bot's own extra asks for and that are not installed."""
-    missing: list[str] = []
-    for requirement in (entry.dist and entry.dist.requires) or ():
-        name, _, condition = requirement.partition(";")
-        extra = re.search(r"""extra\s*==\s*["']([\w.-]+)["']""", condition)
-        wanted = re.match(r"[\w.-]+", name.strip())
-        if extra is None or wanted is None or extra[1] != entry.name:
-            continue
-        try:
-            distribution(wanted[0])
-        except PackageNotFoundError:
-            missing.append(wanted[0])
-    return missing

@@ -29,7 +29,8 @@ from askback.inbound.text_answers import UNKNOWN
 from askback.manager import QuestionManager
 from askback.network.http_server import serve_http as serving
 from askback.observability import telemetry
-from askback.ports.bot import Bot, BotServices, Connection, list_bot_names
+from askback.ports.bot import Bot, BotServices, Connection
+from askback.ports.installed_bots import list_bot_names
 from askback.ports.platform import HistoryReader, Platform
 from askback.runtime.backend import build_signal_handler, open_backend
 from askback.runtime.deleted_cards import DeletedCardChecker

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = ["Settings"]
 
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -19,6 +18,7 @@ from askback.agent.prompt import SYSTEM_PROMPT
 from askback.domain.policy import LONGEST_WAIT, Limits, Reasons
 from askback.errors import OperatorError
 from askback.inbound.typed_text import TypedReplies
+from askback.ports.installed_bots import list_bot_names
 from askback.settings.address import checked_address
 from askback.settings.approvers import approver, approvers
 from askback.settings.durations import seconds_of
@@ -217,7 +217,7 @@ class Settings(TomlSettings):
     def approvals(self) -> ApprovalRules:
         """The rules for approving tool calls."""
         return ApprovalRules(
-            approvers=approvers(self.approvers, _platforms()),
+            approvers=approvers(self.approvers, list_bot_names()),
             quorum=self.approval_quorum,
             refusals=self.approval_refusals,
             reasons=self.approval_reasons,
@@ -226,7 +226,7 @@ class Settings(TomlSettings):
             timeout=self.approval_timeout,
             reminder_delays=self.approval_remind,
             escalate_after=self.approval_escalate_after,
-            escalate_to=approvers(self.approval_escalate_to, _platforms()),
+            escalate_to=approvers(self.approval_escalate_to, list_bot_names()),
         )
 
     @property
@@ -235,7 +235,7 @@ class Settings(TomlSettings):
         for word in ANSWERER_KINDS:
             if self.answerers == (word,):
                 return Answerers(kind=word)
-        return Answerers(kind="given", by_platform=approvers(self.answerers, _platforms()))
+        return Answerers(kind="given", by_platform=approvers(self.answerers, list_bot_names()))
 
     @property
     def model_key(self) -> str:
@@ -273,7 +273,7 @@ class Settings(TomlSettings):
             return value
         for number, entry in enumerate(entries, 1):
             try:
-                approver(entry, _platforms())
+                approver(entry, list_bot_names())
             except ValueError as error:
                 raise ValueError(f"has an entry (number {number}) that {error}") from None
         return entries
@@ -371,7 +371,3 @@ def _listed(value: object) -> tuple[str, ...] | None:
         return None
     entries = (str(entry).strip() for entry in cast("list[object]", value))
     return tuple(dict.fromkeys(entry for entry in entries if entry))
-
-
-def _platforms() -> tuple[str, ...]:
-    return tuple(sorted(one.name for one in entry_points(group="askback.bots")))

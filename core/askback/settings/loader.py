@@ -20,7 +20,6 @@ import difflib
 import os
 import tomllib
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -34,6 +33,7 @@ from pydantic_settings import (
 )
 
 from askback.errors import OperatorError
+from askback.ports.installed_bots import list_bot_names
 from askback.settings.paths import FILE, config_folder
 from askback.text.redaction import register_secrets
 
@@ -145,7 +145,7 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
 
 def _part_of(key: str) -> str:
     """Return the bot whose name begins this name in the file; empty for askback's own settings."""
-    return next((one.name for one in entry_points(group="askback.bots") if key.startswith(f"{one.name}_")), "")
+    return next((name for name in list_bot_names() if key.startswith(f"{name}_")), "")
 
 
 def _aliases(field: FieldInfo) -> Iterator[str]:

@@ -9,6 +9,7 @@ __all__ = [
     "find_break",
     "fit_line",
     "isolate_direction",
+    "quote_line",
     "replace_controls",
     "split_text",
     "to_literal",
@@ -28,6 +29,8 @@ _BIDI: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FSI, _PDI, _PDF = "\u2068", "\u2069", "\u202c"
 _EMBEDDINGS: Final = frozenset("\u202a\u202b\u202d\u202e")
 _ISOLATES: Final = frozenset("\u2066\u2067\u2068")
+MAX_QUOTED: Final = 100
+"""Most characters of a text that a sentence quotes."""
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -84,6 +87,11 @@ def fit_line(text: str, longest: int) -> str:
     while utf16_length(short := isolate_direction(truncate(line, room - 1).rstrip() + "…")) > longest:
         room -= max((utf16_length(short) - longest) // 2, 1)  # an opened direction also needs its closing character
     return short
+
+
+def quote_line(text: str, longest: int = MAX_QUOTED) -> str:
+    """Return a text in quotation marks, on one line, shortened to `longest` UTF-16 units."""
+    return f"“{fit_line(text, longest)}”"
 
 
 def split_text(text: str, longest: int) -> Iterator[str]:

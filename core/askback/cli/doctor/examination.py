@@ -19,8 +19,9 @@ from askback.cli.doctor.report import Section, exit_code, report
 from askback.cli.doctor.settings import examine_settings
 from askback.errors import OperatorError
 from askback.internal.extras import extra
-from askback.ports.bot import Bot, get_bot, list_bot_names, load_bots
+from askback.ports.bot import Bot
 from askback.ports.findings import Finding, Scene, broken, told_by, warning
+from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
 from askback.settings.core import Settings
 from askback.store import asks
 from askback.store.external_access import DatabaseLocation, find_worker_pid, read_snapshot, worker_platforms

@@ -1,0 +1,234 @@
+"""Plays a scenario through the people's routes and reports the problems."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import aiohttp
+from pydantic import JsonValue
+
+from askback_sandbox.discord.scene import Discord
+from askback_sandbox.json_values import JsonObject
+from askback_sandbox.slack.scene import Slack
+
+from .acting import Acting
+from .controls import NotFound
+from .doorway import Doorway, TooLate
+from .expecting import Missing, missing, said
+from .platform import Platform
+from .scenario import (
+    Close,
+    Expect,
+    Pick,
+    PlatformName,
+    Press,
+    Ran,
+    Scenario,
+    Step,
+    Stop,
+    Submit,
+    Tick,
+    Type,
+    Write,
+)
+from .scene import Scene
+from .stage import Stage, Wrong
+from .talking import Talking
+from .transcript import Transcript
+from .verdict import lost_cards, model_troubles, unacked, unanswered
+
+__all__ = ["play"]
+
+_LAST_ACKS = 4.0
+_LOOK = 0.05
+_PLATFORMS: Mapping[PlatformName, Platform] = {"slack": Slack(), "discord": Discord()}
+
+
+async def play(
+    scenario: Scenario, base_url: str, out: Callable[[str], None], platforms: Collection[str] | None = None
+) -> list[str]:
+    """Play a scenario against the services at that address; return the problems, empty if all was well.
+
+    It is played on each platform that it names, in turn; `platforms` limits them if given. Their bots have to be
+    connected. `out` gets the transcript line by line, which contains only data that was read back.
+    """
+    names: list[PlatformName] = [name for name in scenario.platforms if platforms is None or name in platforms]
+    problems: list[str] = []
+    for number, name in enumerate(names):
+        platform = _PLATFORMS[name]
+        if number:
+            out("")
+        found = await _play(scenario.played_on(platform.name), base_url, platform, out)
+        problems += [f"{platform.name}: {problem}" if len(names) > 1 else problem for problem in found]
+    return problems
+
+
+async def _play(scenario: Scenario, base_url: str, platform: Platform, out: Callable[[str], None]) -> list[str]:
+    try:
+        async with Doorway(base_url, platform) as door:
+            return await _Player(scenario, door, Transcript(out)).play()
+    except (aiohttp.ClientError, TooLate) as error:
+        return [f"{base_url} does not answer as the services do: {error}"]
+
+
+class _Player:
+    def __init__(self, scenario: Scenario, door: Doorway, transcript: Transcript) -> None:
+        self._scenario = scenario
+        self._door = door
+        self._transcript = transcript
+        self._stage = Stage(scenario, door)
+        self._acting = Acting(self._stage, transcript)
+        self._talking = Talking(self._stage, transcript)
+        self._ran_before = 0
+        self._ran: list[JsonObject] | None = None
+        """The exact tool runs that the last such step expects; None if no step expects any."""
+
+    async def play(self) -> list[str]:
+        door, scenario = self._door, self._scenario
+        known = {deed.id for deed in door.scene.deeds}
+        self._ran_before = len(await door.ran())
+        begun = max((_at(call) for call in await door.api_log()), default=0.0)
+        self._transcript.skip(door.scene)
+        self._transcript.title(door.platform.name, scenario.title)
+        scripts: JsonValue = [script.model_dump(mode="json") for script in scenario.scripts]
+        ordered = await door.order(scripts=scripts)
+        if ordered.get("ok") is not True:
+            return [f"the model does not take this scenario: {ordered.get('error')}"]
+        problems = await self._steps()
+        await self._settle(finished=not problems, known=known)
+        calls = [call for call in await door.api_log() if _at(call) > begun]
+        if not problems and (wrong := await self._ran_wrong()):
+            problems.append(f"{scenario.source}: at the end, {wrong}")
+        problems += self._verdict(finished=not problems, known=known, calls=calls)
+        if not problems:
+            self._transcript.end(self._summary(known))
+        return problems
+
+    async def _steps(self) -> list[str]:
+        """Play the steps up to the first failure, because later failures would only be its consequences."""
+        for number, step in self._scenario.steps:
+            try:
+                await self._do(step)
+            except (Wrong, NotFound, TooLate) as wrong:
+                return [f"{self._scenario.source}, step {number} ({type(step).__name__.lower()}): {wrong}"]
+            finally:
+                self._transcript.show(self._door.scene, self._stage.heard())
+        return []
+
+    async def _do(self, step: Step) -> None:
+        person = self._stage.person(step.by)
+        within = step.within or self._scenario.within
+        if isinstance(step, Expect):
+            await self._expect(step, person, within)
+            return
+        self._stage.look(person)
+        if isinstance(step, Write | Stop):
+            self._acting.turns_away(person)
+        match step:
+            case Write():
+                await self._talking.write(step, person, within)
+            case Press():
+                await self._acting.press(step, person, within)
+            case Pick() | Tick():
+                await self._acting.pick(step, person, within)
+            case Stop():
+                await self._talking.stop(person, within)
+            case Type():
+                await self._acting.type(step, person, within)
+                if step.submit:
+                    await self._acting.submit(person, within)
+            case Submit():
+                await self._acting.submit(person, within)
+            case Close():
+                await self._acting.close(person, within)
+
+    async def _expect(self, step: Expect, person: str, within: float) -> None:
+        lacking: list[Missing] = []
+
+        def there(scene: Scene) -> bool:
+            lacking[:] = missing(step, self._stage.seen(scene, person))
+            return not lacking or any(one.final for one in lacking)
+
+        try:
+            await self._door.until(there, within)
+        except TooLate as late:
+            raise Wrong(f"{late}: {'; '.join(one.text for one in lacking)}") from None
+        if lacking:
+            raise Wrong("; ".join(one.text for one in lacking))
+        if step.ran is not None:
+            await self._expect_ran(step.ran, within)
+        self._stage.told += step.told is not None
+        if step.says is not None:
+            self._stage.since = self._said_at(step.says, person)
+
+    async def _expect_ran(self, wanted: Sequence[Ran], within: float) -> None:
+        """Wait until the tools have run exactly so since the play began; later extra runs are found at the end."""
+        self._ran = [run.model_dump(mode="json") for run in wanted]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while await self._ran_wrong() is not None:  # noqa: ASYNC110 - another program is asked
+                    await asyncio.sleep(_LOOK)
+        if wrong := await self._ran_wrong():
+            raise Wrong(wrong)
+
+    async def _ran_wrong(self) -> str | None:
+        """Return the difference between the actual and the expected tool runs; None if there is none."""
+        found = (await self._door.ran())[self._ran_before :]
+        if self._ran is None or found == self._ran:
+            return None
+        return f"tools ran as {json.dumps(found)}, and not as {json.dumps(self._ran)}"
+
+    def _said_at(self, texts: Sequence[str], person: str) -> str:
+        """Return the position of the bot's message, so that later expectations do not search before it."""
+        seen = self._stage.seen(self._door.scene, person)
+        for message in said(seen):
+            alone = replace(seen.scene, messages=(message,))
+            if message.at >= seen.since and not missing(Expect(says=tuple(texts)), replace(seen, scene=alone)):
+                return message.at
+        return seen.since
+
+    async def _settle(self, *, finished: bool, known: set[str]) -> None:
+        """Wait for pending acks, last results and last card updates."""
+
+        def quiet(scene: Scene) -> bool:
+            self._stage.remember(scene)
+            waiting = any(deed.acked is None and deed.id not in known for deed in scene.deeds)
+            owed = finished and (unanswered(self._stage.heard()) or lost_cards(scene, self._stage.cards))
+            return not waiting and not owed
+
+        with suppress(TooLate):  # the verdict reports the missing ones
+            await self._door.until(quiet, self._scenario.within if finished else _LAST_ACKS)
+        await self._door.listen()
+
+    def _verdict(self, *, finished: bool, known: set[str], calls: Sequence[JsonObject]) -> list[str]:
+        scene, heard = self._door.scene, self._stage.heard()
+        self._transcript.show(scene, heard, last=True)
+        problems = [
+            *unacked(scene, known),
+            *self._door.platform.refusals(calls, scene, self._scenario.forgive),
+            *model_troubles(self._stage.log(), heard),
+        ]
+        owed = unanswered(heard)
+        if owed:
+            return [*problems, *(owed if finished else [])]
+        return [*problems, *lost_cards(scene, self._stage.cards)]
+
+    def _summary(self, known: set[str]) -> str:
+        took = [deed.ack_ms for deed in self._door.scene.deeds if deed.clicked and deed.id not in known]
+        slowest = max((ms for ms in took if ms is not None), default=0.0)
+        told = sum(len(call.results) for call in self._stage.heard())
+        clicks = "1 click or dialog" if len(took) == 1 else f"{len(took)} clicks and dialogs"
+        questions = "1 question" if told == 1 else f"{told} questions"
+        return (
+            f"{clicks}, acknowledged within {slowest:.0f} ms at most; "
+            f"{questions} of the model, each answered exactly once."
+        )
+
+
+def _at(call: JsonObject) -> float:
+    at = call.get("at")
+    return float(at) if isinstance(at, int | float) else 0.0

@@ -1,0 +1,112 @@
+"""Finds the installed bots. Each package registers a `BotFactory` under the entry points `askback.bots`."""
+
+from __future__ import annotations
+
+__all__ = ["NotInstalled", "get_bot", "list_bot_names", "load_bots", "load_configured_bots"]
+
+import logging
+import re
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
+from typing import TYPE_CHECKING, cast
+
+from askback.errors import OperatorError
+
+if TYPE_CHECKING:
+    from askback.ports.bot import Bot, BotFactory, BotOptions
+
+log = logging.getLogger("askback.bots")
+
+GROUP = "askback.bots"
+
+
+class NotInstalled(OperatorError):
+    """The libraries of a bot are not installed, because its extra was left out."""
+
+
+def list_bot_names() -> list[str]:
+    """Return the names of all known bots in alphabetical order, without loading their libraries."""
+    return sorted(entry.name for entry in entry_points(group=GROUP))
+
+
+def get_bot(name: str, options: BotOptions | None = None) -> Bot:
+    """Return the bot for a platform, by default as its settings describe it.
+
+    Raises an `OperatorError` that says how to install it, or which option it does not support.
+    """
+    for entry in entry_points(group=GROUP, name=name):
+        return _load(entry, options)
+    raise OperatorError(f"There is no bot for {name!r}; there are: {', '.join(list_bot_names())}.")
+
+
+def load_bots() -> dict[str, Bot]:
+    """Return every bot whose libraries are installed, by name. Raises `OperatorError` if one is broken."""
+    found, _ = _load_all()
+    return found
+
+
+def load_configured_bots() -> list[Bot]:
+    """Return the bots whose platforms have a token. Raises `OperatorError` if none has."""
+    found, lacking = _load_all()
+    for error in lacking:
+        log.warning("%s Without that, it does not run.", error, extra={"action": "bot_not_installed"})
+    chosen = [bot for bot in found.values() if bot.is_configured()]
+    if not chosen:
+        raise OperatorError(
+            "No platform has a token. Set those of one at least; what is missing is said by "
+            + " and ".join(f"`askback {name}`" for name in sorted(found))
+            + "."
+        )
+    return chosen
+
+
+def _load_all() -> tuple[dict[str, Bot], list[NotInstalled]]:
+    """Return the bots by name, and an error for each whose libraries are not installed."""
+    found: dict[str, Bot] = {}
+    lacking: list[NotInstalled] = []
+    for entry in entry_points(group=GROUP):
+        try:
+            bot = _load(entry)
+        except NotInstalled as error:
+            lacking.append(error)
+        else:
+            found[bot.name] = bot
+    return found, lacking
+
+
+def _load(entry: EntryPoint, options: BotOptions | None = None) -> Bot:
+    """Import and create a bot.
+
+    Raises `NotInstalled` if its extra is missing, and `OperatorError` if any other import fails.
+    """
+    from askback.ports.bot import BotOptions  # the names of bots are needed where its imports would cost time
+
+    try:
+        create = cast("BotFactory", entry.load())
+    except ImportError as error:
+        if missing := _find_missing(entry):
+            package = "askback" if entry.dist is None else entry.dist.name
+            raise NotInstalled(
+                f"The bot for {entry.name} needs {' and '.join(missing)}: install it with "
+                f"pip install '{package}[{entry.name}]'."
+            ) from None
+        raise OperatorError(
+            f"The bot for {entry.name} is installed, but cannot be imported ({type(error).__name__}: {error}). "
+            "Install it again, or uninstall it."
+        ) from error
+    return create(options or BotOptions())
+
+
+def _find_missing(entry: EntryPoint) -> list[str]:
+    """Return the distributions that the bot's own extra asks for and that are not installed."""
+    missing: list[str] = []
+    for requirement in (entry.dist and entry.dist.requires) or ():
+        name, _, condition = requirement.partition(";")
+        extra = re.search(r"""extra\s*==\s*["']([\w.-]+)["']""", condition)
+        wanted = re.match(r"[\w.-]+", name.strip())
+        if extra is None or wanted is None or extra[1] != entry.name:
+            continue
+        try:
+            distribution(wanted[0])
+        except PackageNotFoundError:
+            missing.append(wanted[0])
+    return missing

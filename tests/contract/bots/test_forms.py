@@ -1,0 +1,130 @@
+"""Several questions in one ask: one at a time, back and forth, a review, one Submit."""
+
+from __future__ import annotations
+
+from askback_sandbox.model.script import turn
+
+from .driver import ADA, Card, Desk, Talk, asks, card, notice, one, settled, told, turn_of
+
+
+async def trip(desk: Desk) -> tuple[Talk, Card]:
+    desk.model.script(
+        turn(
+            asks(
+                one("Where to?", "Rome", "Oslo", header="Place"),
+                one("What to pack?", "Boots", "Hat", "Map", several=True, header="Bag"),
+                one("When?", "May", "June", header="Month"),
+            )
+        ),
+        turn("Have a good trip."),
+        when="trip",
+    )
+    talk = await desk.mention(ADA, "trip")
+    return talk, await card(desk, talk, "Where to?")
+
+
+def tab(shown: Card, header: str) -> str:
+    return next(label for label in shown.buttons if label.endswith(header) and not label.startswith("Edit"))
+
+
+async def test_one_at_a_time_then_a_review_then_one_submit(desk: Desk) -> None:
+    talk, first = await trip(desk)
+    assert "1 of 3" in first.text
+    assert "What to pack?" not in first.text
+    await desk.press(ADA, first, "Oslo")
+    second = await card(desk, talk, "What to pack?")
+    assert second.id == first.id, "the card moves on in its place"
+    await desk.pick(ADA, second, "Boots", "Map")
+    await desk.press(ADA, await card(desk, talk, "✓"), "Next")
+    await desk.press(ADA, await card(desk, talk, "When?"), "May")
+    review = await card(desk, talk, "Review your answers")
+    for text in ("Where to?", "Oslo", "What to pack?", "Boots", "Map", "When?", "May"):
+        assert text in review.text
+    assert len(told(desk, "trip")) == 1, "nothing is handed in before Submit"
+    await desk.press(ADA, review, "Submit")
+    over = await settled(desk, talk, "Answered")
+    assert "Oslo" in over.text
+    newest = await turn_of(desk, "trip", 2)
+    assert '"Where to?"="Oslo", "What to pack?"="Boots, Map", "When?"="May"' in newest.result
+
+
+async def test_back_and_forth_keep_what_was_put_down(desk: Desk) -> None:
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, "Rome")
+    await desk.pick(ADA, await card(desk, talk, "What to pack?"), "Hat")
+    await desk.press(ADA, await card(desk, talk, "✓"), "Back")
+    again = await card(desk, talk, "Where to?")
+    assert "✓" in again.text
+    assert "Back" not in again.buttons
+    await desk.press(ADA, again, "Next")
+    second = await card(desk, talk, "What to pack?")
+    assert [choice.on for choice in second.menu.choices] == [False, True, False]
+
+
+async def test_tabs_lead_to_any_question_and_to_the_review(desk: Desk) -> None:
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, tab(first, "Month"))
+    await desk.press(ADA, await card(desk, talk, "When?"), "June")
+    await desk.press(ADA, await card(desk, talk, "Review your answers"), "Edit Place")
+    await desk.press(ADA, await card(desk, talk, "1 of 3"), "Rome")
+    shown = await card(desk, talk, "What to pack?")
+    await desk.press(ADA, shown, "Review")
+    review = await card(desk, talk, "Review your answers")
+    assert "Not answered yet" in review.text
+
+
+async def test_what_is_missing_is_said_and_nothing_is_handed_in(desk: Desk) -> None:
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, "Review")
+    await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
+    await notice(desk, ADA, "Not answered yet: Place, Bag, Month")
+    assert len(told(desk, "trip")) == 1
+    assert (await card(desk, talk)).controls
+
+
+async def test_an_answer_is_changed_from_the_review(desk: Desk) -> None:
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, "Rome")
+    await desk.pick(ADA, await card(desk, talk, "What to pack?"), "Hat")
+    await desk.press(ADA, await card(desk, talk, "✓"), "Next")
+    await desk.press(ADA, await card(desk, talk, "When?"), "May")
+    await desk.press(ADA, await card(desk, talk, "Review your answers"), "Edit Place")
+    await desk.press(ADA, await card(desk, talk, "1 of 3"), "Oslo")
+    await desk.press(ADA, await card(desk, talk, "Review your answers"), "Submit")
+    assert '"Where to?"="Oslo"' in (await turn_of(desk, "trip", 2)).result
+
+
+async def test_a_written_answer_in_a_form(desk: Desk) -> None:
+    talk, first = await trip(desk)
+    await desk.open_field(ADA, first)
+    assert await desk.submit(ADA, "Lima") == ()
+    second = await card(desk, talk, "What to pack?")
+    await desk.open_field(ADA, second)
+    assert await desk.submit(ADA, "a camera") == ()
+    await desk.press(ADA, await card(desk, talk, "a camera"), "Next")
+    await desk.press(ADA, await card(desk, talk, "When?"), "June")
+    review = await card(desk, talk, "Review your answers")
+    assert "Lima" in review.text
+    await desk.press(ADA, review, "Submit")
+    newest = await turn_of(desk, "trip", 2)
+    assert '"Where to?"="Lima", "What to pack?"="a camera", "When?"="June"' in newest.result
+
+
+async def test_ticks_that_were_not_sent_by_themselves_count_with_next(desk: Desk) -> None:
+    """Boxes and Next are two clicks on one card; the second one contains the first one's selection."""
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, "Rome")
+    second = await card(desk, talk, "What to pack?")
+    await desk.pick(ADA, second, "Boots")
+    await desk.press(ADA, second, "Next")
+    await desk.press(ADA, await card(desk, talk, "When?"), "Review")
+    assert "Boots" in (await card(desk, talk, "Review your answers")).text
+
+
+async def test_a_form_is_cancelled_as_a_whole(desk: Desk) -> None:
+    talk, first = await trip(desk)
+    await desk.press(ADA, first, "Rome")
+    await desk.press(ADA, await card(desk, talk, "What to pack?"), "Cancel")
+    over = await settled(desk, talk, "Cancelled")
+    assert "not handed in" in over.text
+    await turn_of(desk, "trip", 2)

@@ -1,0 +1,197 @@
+"""Hostile texts arrive literally, and ping no one."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+
+from askback.domain.policy import Approval
+from askback_sandbox.model.script import call, turn
+
+from .driver import (
+    ADA,
+    BEN,
+    CY,
+    Card,
+    Desk,
+    Talk,
+    asks,
+    card,
+    form_of,
+    line,
+    notice,
+    program_asks,
+    settled,
+    told,
+    turn_of,
+    until,
+)
+
+HOSTILE = {
+    "everyone": "@everyone @here @channel",
+    "channel": "<!channel> <!here|here> <!everyone> <!subteam^S012AB3CD|@team>",
+    "person": "<@U0LOCALBEN> <@U0LOCALBEN|ben> <@!123456789012345678> <@&987654321098765432> <#C0GENERAL>",
+    "escaped": "&lt;!channel&gt; &amp;lt;@U0LOCALBEN&gt; &#60;!here&#62;",
+    "ticks": "```\nrm -rf /\n``` and `one` and ``two`` and ~~gone~~ *bold* _it_ > quote",
+    "link": "https://evil.example/<!channel> [click](https://evil.example) <https://evil.example|safe.example>",
+    "bidi": "abc \u202e drowssap \u2066 isolated \u2069 \u200f end",
+    "emoji": "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f1eb\U0001f1ee :tada: e\u0301",
+    "nul": "zero\x00width \x07bell \x1b[31mred",
+    "long": "supercalifragilistic" * 150,
+    "spaces": "a\u00a0b\u200bc\u2028d\u3000e",
+    "command": "/remind @everyone now | || rm",
+}
+NAMES = sorted(HOSTILE)
+
+
+def seen(text: str) -> str:
+    """Return a text on one line without invisible characters, for comparison."""
+    kept = (one for one in text if one == "\n" or unicodedata.category(one) not in ("Cf", "Cc"))
+    pictures = str.maketrans(dict.fromkeys(range(9216, 9250)))
+    return " ".join("".join(kept).translate(pictures).split())
+
+
+def pinged(desk: Desk) -> list[str]:
+    """Return all mentions except of the people who are asked."""
+    return [ping for ping in desk.pings() if desk.actor(ADA).id not in ping]
+
+
+async def asked(desk: Desk, *calls: Any) -> tuple[Talk, Card]:
+    desk.model.script(turn(*calls), turn("So be it, then."), when="please")
+    talk = await desk.mention(ADA, "please")
+    return talk, await card(desk, talk)
+
+
+def whole(desk: Desk, talk: Talk, text: str) -> bool:
+    """Return True if the text can be read in the cards' messages, which may be several."""
+    return seen(text).replace(" ", "") in "".join(seen(one.text) for one in desk.lines(talk)).replace(" ", "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_in_questions_labels_and_descriptions(desk: Desk, name: str) -> None:
+    text = HOSTILE[name]
+    label = text[:180]
+    options = [{"label": f"{label} A", "description": text}, {"label": "B", "description": "plain"}]
+    question = {"question": text, "header": label[:40], "options": options, "multiSelect": False}
+    talk, shown = await asked(desk, asks(question))
+    assert pinged(desk) == []
+    assert whole(desk, talk, text)
+    assert whole(desk, talk, f"{label} A")
+    index = [control.label for control in shown.controls].index("B") - 1 if "B" in shown.buttons else None
+    if index is not None:
+        await desk.press(ADA, shown, shown.buttons[index])
+    else:
+        await desk.pick(ADA, shown, shown.menu.choices[0].label)
+    await settled(desk, talk, "Answered")
+    result = (await turn_of(desk, "please", 2)).result
+    assert f'"{text}"="{label} A"' in result, "the model gets back what it wrote, to the letter"
+    await line(desk, talk, "So be it, then.")
+    assert pinged(desk) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_in_written_answers(desk: Desk, name: str) -> None:
+    text = HOSTILE[name][:900].strip()
+    talk, shown = await asked(desk, call("askQuestion", question="What now?", options=["A", "B"]))
+    await desk.open_field(ADA, shown)
+    assert await desk.submit(ADA, text) == ()
+    await settled(desk, talk, "Answered")
+    assert whole(desk, talk, text)
+    assert json.loads((await turn_of(desk, "please", 2)).result)["answer"] == text
+    await line(desk, talk, "So be it, then.")
+    assert pinged(desk) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_in_the_agents_own_prose(desk: Desk, name: str) -> None:
+    text = f"Let me tell you at some length: {HOSTILE[name]}\n\nThat was it, whatever it was."
+    desk.model.script(turn(text), when="prose")
+    talk = await desk.mention(ADA, "prose")
+    await line(desk, talk, "That was it")
+    assert desk.pings() == ()
+    said = "".join(seen(one.text) for one in desk.lines(talk) if one.bot)
+    assert seen(HOSTILE[name]).split()[0].strip("`<&")[:5] in said
+
+
+async def test_mentions_cut_in_two_while_the_text_is_written(desk: Desk) -> None:
+    text = "Here comes something long enough to be shown. " + "<!channel> <@U0LOCALBEN> @everyone " * 12 + "Over."
+    desk.model.script(turn(text), when="prose")
+    desk.model.delay, desk.model.chunk = 0.01, 3
+    seen_pings: list[str] = []
+    talk = await desk.mention(ADA, "prose")
+
+    def over() -> bool:
+        seen_pings.extend(desk.pings())
+        return any("Over." in one.text for one in desk.lines(talk))
+
+    await until(over, "the text is whole", within=30)
+    assert seen_pings == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_in_what_people_write(desk: Desk, name: str) -> None:
+    """People's texts reach the model as people see them, and cause no ping."""
+    desk.model.script(turn("I read that, thank you."), when="listen")
+    text = HOSTILE[name].replace("\x00", "")[:1500]
+    talk = await desk.mention(ADA, f"listen {text}")
+    await line(desk, talk, "I read that")
+    (request,) = told(desk, "listen")
+    assert seen(text).split()[0][:12].strip("<>&") in seen(request.texts[0])
+    assert desk.pings() == ()
+
+
+async def test_in_forms_reviews_and_reasons(desk: Desk) -> None:
+    nasty = HOSTILE["channel"]
+    question = {
+        "question": f"Really? {nasty}",
+        "header": "<!here>",
+        "options": [{"label": "<@U0LOCALBEN>", "description": nasty}, {"label": "No", "description": "no"}],
+    }
+    talk, first = await asked(desk, asks(question, {**question, "question": f"Again? {nasty}"}))
+    await desk.press(ADA, first, "<@U0LOCALBEN>")
+    await desk.open_field(ADA, await card(desk, talk, "Again?"))
+    assert await desk.submit(ADA, nasty) == ()
+    review = await card(desk, talk, "Review your answers")
+    assert seen(nasty) in seen(review.text)
+    assert pinged(desk) == []
+    await desk.press(ADA, review, "Submit")
+    await settled(desk, talk, "Answered")
+    assert pinged(desk) == []
+
+
+async def test_in_menus_of_several_and_their_settled_card(desk: Desk) -> None:
+    talk = await desk.mention(ADA, "hello")
+    labels = [f"{text[:150]} {number}" for number, text in enumerate(HOSTILE.values())]
+    async with program_asks(desk, talk, form_of("Which of these?", labels, multi_select=True), ADA, BEN) as asking:
+        shown = await card(desk, talk, "Which of these?")
+        await desk.pick(BEN, shown, *(choice.label for choice in shown.menu.choices))
+        await desk.press(ADA, await card(desk, talk, "✓"), "Submit")
+        outcome = await asking.outcome()
+        assert list(outcome["q"].labels) == labels
+    await settled(desk, talk, "Answered")
+    people = {desk.actor(ADA).id, desk.actor(BEN).id}
+    assert [ping for ping in desk.pings() if not any(one in ping for one in people)] == []
+    for label in labels:
+        assert whole(desk, talk, label)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_in_notices_to_one_person(desk: Desk, name: str) -> None:
+    """A notice to the person who clicked quotes an option; only they see it, and it is still literal."""
+    label = HOSTILE[name][:180].strip()
+    rules = Approval(quorum=2)
+    talk = await desk.thread(CY, "It is release day.")
+    async with program_asks(desk, talk, form_of("Go?", [label, "No"], allow_custom=False), ADA, BEN, approval=rules):
+        for again in ("Go?", "1 of 2"):
+            shown = await card(desk, talk, again)
+            if "No" in shown.buttons:
+                await desk.press(ADA, shown, shown.buttons[shown.buttons.index("No") - 1])
+            else:
+                await desk.pick(ADA, shown, shown.menu.choices[0].label)
+        said = await notice(desk, ADA, "already. 1 more is needed.")
+    assert seen(label).replace(" ", "") in seen(said).replace(" ", "")
+    people = {desk.actor(one).id for one in (ADA, BEN)}
+    assert [ping for ping in desk.pings() if not any(one in ping for one in people)] == []

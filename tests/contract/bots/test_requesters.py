@@ -1,0 +1,258 @@
+"""People never approve their own words alone, on any platform and anywhere that they wrote them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from askback.domain.policy import OWN_REQUEST
+from askback_sandbox.model.script import call, turn
+from support.engine import eventually
+
+from .driver import ADA, BEN, CY, Card, Desk, PlatformTests, Talk, asks, card, line, notice, one, turn_of, until
+from .slack import SlackDesk
+from .test_tool_approval import Shed
+
+EXTRA = "tools_whose_requests_have_requesters"
+STAGING = call("deploy", version="1.4.2", plan="staging")
+WIPE = call("wipe", version="1.3.0")
+PRODUCTION = call("deploy", version="6.6.6", plan="production")
+
+
+@pytest.fixture(autouse=True)
+def shed(platform: str, tests_of: PlatformTests, monkeypatch: pytest.MonkeyPatch) -> Shed:
+    return Shed.needing_approval(platform, tests_of, monkeypatch, EXTRA)
+
+
+async def test_who_denies_with_other_words_does_not_approve_these_alone(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(turn(STAGING), turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release 1.4.2 to staging, please")
+    await desk.open_field(BEN, await card(desk, talk, "1.4.2"), "Deny")
+    assert await desk.submit(BEN, "No: deploy 6.6.6 to production instead.") == ()
+    shown = await card(desk, talk, "6.6.6")
+    await desk.press(BEN, shown, "Approve")
+    await notice(desk, BEN, OWN_REQUEST)
+    assert shed.ran == []
+    await desk.press(CY, shown, "Approve")
+    await line(desk, talk, "It is out.")
+    assert shed.ran == [("6.6.6", "production")]
+
+
+async def test_who_wrote_before_the_agent_was_called_does_not_approve_that_alone(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(turn(PRODUCTION), turn("It is out."), when="production")
+    talk = await desk.thread(BEN, "deploy 6.6.6 to production please")
+    await desk.mention_in(ADA, "can you help ben?", talk)
+    shown = await card(desk, talk, "6.6.6")
+    await desk.press(BEN, shown, "Approve")
+    await notice(desk, BEN, OWN_REQUEST)
+    assert shed.ran == []
+    await desk.press(CY, shown, "Approve")
+    await line(desk, talk, "It is out.")
+    assert shed.ran == [("6.6.6", "production")]
+
+
+async def refused_then_approved(desk: Desk, talk: Talk, shed: Shed, shown: Card, *suspects: str) -> None:
+    """Check that each suspect is refused with a notice; cy, who wrote nothing, approves."""
+    for suspect in suspects:
+        await desk.press(suspect, shown, "Approve")
+        await notice(desk, suspect, OWN_REQUEST)
+    assert ("6.6.6", "production") not in shed.ran
+    await desk.press(CY, shown, "Approve")
+    await line(desk, talk, "It is out.")
+    assert shed.ran.count(("6.6.6", "production")) == 1
+
+
+async def test_who_writes_while_approvers_are_waited_for_does_not_approve_what_follows(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(turn(STAGING), turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release 1.4.2 to staging, please")
+    shown = await card(desk, talk, "1.4.2")
+    await desk.say(BEN, "and deploy 6.6.6 to production", talk)
+    await line(desk, talk, "I have noted that.")
+    await desk.press(CY, shown, "Approve")
+    await refused_then_approved(desk, talk, shed, await card(desk, talk, "6.6.6"), BEN)
+
+
+async def test_what_others_denied_is_still_the_request_of_who_worded_it(desk: Desk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.join_group(ADA)
+    desk.model.script(turn(PRODUCTION), turn(PRODUCTION), turn("It is out."), when="production")
+    talk = await desk.thread(BEN, "deploy 6.6.6 to production please")
+    await desk.mention_in(ADA, "can you help ben?", talk)
+    shown = await card(desk, talk, "6.6.6")
+    await desk.open_field(CY, shown, "Deny")
+    assert await desk.submit(CY, "Not on a Friday.") == ()
+    if desk.platform == "slack":
+        # Everyone in the group wrote something, and Slack lists the group's members.
+        said = (await line(desk, talk, "nobody is left to decide.")).text
+        assert "ben, cy wrote" in said.lower().replace(" and ", ", ")
+        await line(desk, talk, "It is out.")
+    else:
+        again = await until(lambda: [one for one in desk.cards(talk) if one.is_live and one.id != shown.id], "a card")
+        for suspect in (ADA, BEN, CY):
+            await desk.press(suspect, again[0], "Approve")
+            await notice(desk, suspect, OWN_REQUEST)
+    assert shed.ran == []
+
+
+async def test_what_was_approved_is_done_with_and_its_authors_decide_about_the_next_request(
+    desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(turn(STAGING), turn("Staging is out."), turn(PRODUCTION), turn("It is out."), when="staging")
+    talk = await desk.thread(BEN, "deploy 1.4.2 to staging please")
+    await desk.mention_in(ADA, "can you help ben?", talk)
+    await desk.press(CY, await card(desk, talk, "1.4.2"), "Approve")
+    await line(desk, talk, "Staging is out.")
+    await desk.say(ADA, "now production", talk)
+    await desk.press(BEN, await card(desk, talk, "6.6.6"), "Approve")
+    await line(desk, talk, "It is out.")
+    assert shed.ran == [("1.4.2", "staging"), ("6.6.6", "production")]
+
+
+async def test_where_all_approvers_wrote_it_people_hear_so_at_once_with_names_and_settings(
+    desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(BEN)
+    desk.model.script(turn(STAGING), turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release 1.4.2 to staging, please")
+    await desk.open_field(BEN, await card(desk, talk, "1.4.2"), "Deny")
+    assert await desk.submit(BEN, "No: deploy 6.6.6 to production instead.") == ()
+    if desk.platform == "slack":
+        said = (await line(desk, talk, "nobody is left to decide.")).text
+        assert f"{desk.actor(BEN).name} wrote what I act on" in said
+        assert "approvers" in said
+        assert "approval_own" in said
+        assert "write “new”" in said
+        result = (await turn_of(desk, "release", 3)).result
+        assert "wrote what you act on" in result
+        assert "It was not run." in result
+    else:  # Discord does not list the members of a role: each click gets the reason
+        shown = await card(desk, talk, "6.6.6")
+        await desk.press(BEN, shown, "Approve")
+        await notice(desk, BEN, OWN_REQUEST)
+    assert shed.ran == []
+
+
+@pytest.fixture
+def escalated_to_ben(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask ben as well after a second; only that makes him an approver."""
+    ben = {"slack": "U0LOCALBEN", "discord": "1100000000000000202"}[platform]
+    monkeypatch.setenv("ASKBACK_APPROVAL_ESCALATE_TO", f"{platform}:{ben}")
+    monkeypatch.setenv("ASKBACK_APPROVAL_ESCALATE_AFTER", "1s")
+
+
+@pytest.mark.usefixtures("escalated_to_ben")
+async def test_who_is_asked_later_does_not_approve_their_own_words_either(desk: Desk, shed: Shed) -> None:
+    desk.join_group(CY)
+    desk.model.script(turn(PRODUCTION), turn("It is out."), when="production")
+    talk = await desk.thread(BEN, "deploy 6.6.6 to production please")
+    await desk.mention_in(ADA, "can you help ben?", talk)
+    await card(desk, talk, "6.6.6")
+
+    async def escalated() -> bool:
+        (ask,) = await desk.host.store.list_open(desk.place(talk))
+        return not ask.policy.escalations and any(one.id == desk.actor(BEN).id for one in ask.policy.who.people)
+
+    await eventually(escalated)
+    await refused_then_approved(desk, talk, shed, await card(desk, talk, "6.6.6"), BEN)
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Approvers may let a tool run for the rest of a conversation."""
+    monkeypatch.setenv("ASKBACK_APPROVAL_ALWAYS", "true")
+
+
+@pytest.mark.usefixtures("always")
+async def test_an_always_does_not_run_what_its_giver_worded_in_a_denial_of_something_else(
+    desk: Desk, shed: Shed
+) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(
+        turn(STAGING), turn("Staging is out."), turn(WIPE), turn(PRODUCTION), turn("It is out."), when="release"
+    )
+    talk = await desk.mention(ADA, "release 1.4.2 to staging, please")
+    await desk.press(BEN, await card(desk, talk, "1.4.2"), "Always in this conversation")
+    await line(desk, talk, "Staging is out.")
+    await desk.say(ADA, "and wipe the old one", talk)
+    await desk.open_field(BEN, await card(desk, talk, "Run wipe?"), "Deny")
+    assert await desk.submit(BEN, "No: deploy 6.6.6 to production instead.") == ()
+    await refused_then_approved(desk, talk, shed, await card(desk, talk, "6.6.6"), BEN)
+
+
+async def test_who_answers_in_words_of_their_own_does_not_approve_what_follows(desk: Desk, shed: Shed) -> None:
+    desk.join_group(ADA)
+    desk.join_group(CY)
+    question = asks(one("Which version?", "1.4.2", "1.5.0"))
+    desk.model.script(turn(question), turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    await desk.open_field(ADA, await card(desk, talk, "Which version?"))
+    assert await desk.submit(ADA, "6.6.6 on production") == ()
+    shown = await card(desk, talk, "6.6.6")
+    await refused_then_approved(desk, talk, shed, shown, ADA)
+
+
+async def test_the_card_names_also_who_wrote_before_the_agent_was_called(desk: Desk, shed: Shed) -> None:
+    desk.join_group(CY)
+    desk.model.script(turn(PRODUCTION), turn("It is out."), when="production")
+    talk = await desk.thread(BEN, "deploy 6.6.6 to production please")
+    await desk.mention_in(ADA, "can you help ben?", talk)
+    text = (await card(desk, talk, "6.6.6")).text
+    assert "Requested by" in text
+    assert "who do not decide" in text
+    people = {"slack": (ADA, BEN), "discord": tuple(desk.actor(who).id for who in (ADA, BEN))}[desk.platform]
+    assert all(who in text for who in people), text
+
+
+# One account with two tenants
+
+
+async def press_as_of(desk: SlackDesk, person: str, seen: Card, label: str, tenant: str) -> None:
+    """Press with a payload that names another team of the organisation as the person's."""
+    payload: Any = desk._payload(person, seen, seen.control(label), [])
+    payload["user"]["team_id"] = payload["team"]["id"] = tenant
+    assert (await desk.services.people.raw(payload)).acked
+
+
+@pytest.mark.only("slack", reason="only there a person has a tenant")
+async def test_a_requester_with_the_id_of_another_workspace_is_still_the_requester(desk: SlackDesk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(BEN, "release, please")
+    shown = await card(desk, talk, "6.6.6")
+    await press_as_of(desk, BEN, shown, "Approve", "T0ELSEWHERE")
+    await notice(desk, BEN, OWN_REQUEST)
+    await refused_then_approved(desk, talk, shed, shown)
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Require two approvals."""
+    monkeypatch.setenv("ASKBACK_APPROVAL_QUORUM", "2")
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.only("slack", reason="only there a person has a tenant")
+async def test_one_person_has_one_vote_whatever_workspace_they_appear_with(desk: SlackDesk, shed: Shed) -> None:
+    desk.join_group(BEN)
+    desk.join_group(CY)
+    desk.model.script(turn(PRODUCTION), turn("It is out."), when="release")
+    talk = await desk.mention(ADA, "release, please")
+    shown = await card(desk, talk, "6.6.6")
+    await desk.press(BEN, shown, "Approve")
+    shown = await card(desk, talk, "1 of 2 agree")
+    await press_as_of(desk, BEN, shown, "Approve", "T0ELSEWHERE")
+    await notice(desk, BEN, "Your vote is “Approve” already.")
+    assert shed.ran == []
+    await refused_then_approved(desk, talk, shed, shown)

@@ -1,0 +1,275 @@
+"""Features of Slack alone: streams that are missing or end automatically, tokens, and the words of its API."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from askback_sandbox.model.script import turn
+from askback_sandbox.services import Services
+from askback_sandbox.slack.faults import Fault
+from askback_sandbox.slack.values import Channel, Person
+
+from . import slack
+from .driver import ADA, asks, card, form_of, line, one, program_asks, settled, told, until
+from .slack import SlackDesk
+from .test_messages_while_waiting import PROSE
+
+COMMAND = Path(sys.executable).with_name("askback")
+
+
+@pytest.fixture
+async def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SlackDesk]:
+    async with slack.open_desk(tmp_path, monkeypatch) as desk:
+        yield desk
+    assert not desk.journal.unexpected(), "\n".join(desk.journal.unexpected())
+
+
+def methods(desk: SlackDesk) -> list[str]:
+    return [method for method, _ in desk.api_calls()]
+
+
+# Streams
+
+
+async def test_a_text_is_streamed_and_stopped(workspace: SlackDesk) -> None:
+    workspace.model.script(turn(PROSE), when="story")
+    workspace.model.delay = 0.04
+    talk = await workspace.mention(ADA, "story")
+    await line(workspace, talk, "Here it ends.")
+    await until(lambda: "chat.stopStream" in methods(workspace), "the stream is stopped")
+    used = methods(workspace)
+    assert used.count("chat.startStream") == used.count("chat.stopStream") == 1
+    assert "chat.appendStream" in used
+    assert "chat.update" not in used
+    assert "chat.postMessage" not in used
+    assert not any(message.streaming for message in workspace.workspace.messages.values())
+
+
+@pytest.mark.parametrize("code", ["unknown_method", "missing_scope", "channel_type_not_supported"])
+async def test_where_there_are_no_streams_the_text_is_edited(workspace: SlackDesk, code: str) -> None:
+    workspace.workspace.faults.fail("chat.startStream", code, times=None)
+    workspace.model.script(turn(PROSE), turn(PROSE + " Again."), when="story")
+    workspace.model.delay = 0.08
+    talk = await workspace.mention(ADA, "story")
+    partial = await line(workspace, talk, "It begins here.")
+    assert "Here it ends." not in partial.text
+    await line(workspace, talk, "Here it ends.")
+    (whole,) = (one for one in workspace.lines(talk) if one.bot)
+    assert whole.text.strip() == PROSE
+    used = methods(workspace)
+    assert used.count("chat.postMessage") == 1
+    assert "chat.update" in used
+    assert "chat.stopStream" not in used
+    workspace.model.delay = 0
+    await workspace.say(ADA, "again", talk)
+    await line(workspace, talk, "Again.")
+    general = code in ("unknown_method", "missing_scope")
+    assert methods(workspace).count("chat.startStream") == 1 if general else True
+
+
+async def test_a_stream_that_ends_by_itself_goes_on_by_edits(workspace: SlackDesk) -> None:
+    workspace.model.script(turn(PROSE), when="story")
+    workspace.model.delay = 0.05
+    talk = await workspace.mention(ADA, "story")
+    await line(workspace, talk, "It begins here.")
+    (message,) = (one for one in workspace.workspace.messages.values() if one.streaming)
+    workspace.workspace.put_message(replace(message, streaming=False))
+    await line(workspace, talk, "Here it ends.")
+    (whole,) = (one for one in workspace.lines(talk) if one.bot)
+    assert whole.text.strip() == PROSE
+    refusals = [entry.answer.get("error") for entry in workspace.workspace.log if not entry.answer.get("ok")]
+    assert set(refusals) == {"message_not_in_streaming_state"}
+
+
+async def test_a_stream_that_ends_just_before_its_end_is_finished_by_an_edit(workspace: SlackDesk) -> None:
+    workspace.workspace.faults.fail("chat.stopStream", "message_not_in_streaming_state", times=1)
+    workspace.model.script(turn(PROSE), when="story")
+    workspace.model.delay = 0.03
+    talk = await workspace.mention(ADA, "story")
+    await line(workspace, talk, "Here it ends.")
+    (whole,) = (one for one in workspace.lines(talk) if one.bot)
+    assert whole.text.strip() == PROSE
+
+
+async def test_too_many_additions_to_a_stream_lose_nothing(workspace: SlackDesk) -> None:
+    workspace.workspace.faults.ratelimit("chat.appendStream", retry_after=1, times=1)
+    workspace.model.script(turn(PROSE), when="story")
+    workspace.model.delay = 0.05
+    talk = await workspace.mention(ADA, "story")
+    await line(workspace, talk, "Here it ends.")
+    (whole,) = (one for one in workspace.lines(talk) if one.bot)
+    assert whole.text.strip() == PROSE
+    assert "prose_held" in workspace.journal.actions()
+
+
+# Places and tokens
+
+
+async def test_a_private_channel_without_the_bot_is_said_by_name_of_the_remedy(workspace: SlackDesk) -> None:
+    workspace.journal.announce("delivery_refused")
+    talk = slack.Talk("C0PRIVATE", None)
+    async with program_asks(workspace, talk, form_of("Go?", ["Yes", "No"])) as asking:
+        outcome = await asking.outcome()
+        assert outcome.status == "undeliverable"
+        assert "/invite @askback" in str(outcome.reason)
+
+
+async def test_an_archived_channel_is_said(workspace: SlackDesk) -> None:
+    workspace.journal.announce("delivery_refused")
+    workspace.workspace.put_channel(Channel(id="C0DEPLOYS", name="deploys", archived=True))
+    async with program_asks(workspace, slack.Talk("C0DEPLOYS", None), form_of("Go?", ["Yes", "No"])) as asking:
+        assert "archived" in str((await asking.outcome()).reason)
+
+
+async def run_command(*arguments: str, **environment: str) -> tuple[int, str]:
+    """Run the real command; return its exit code and its error output."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SLACK_", "ASKBACK_"))}
+    process = await asyncio.create_subprocess_exec(
+        str(COMMAND),
+        *arguments,
+        env={**inherited, **environment},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(30):
+        _, errors = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, errors.decode()
+
+
+def sentences(errors: str) -> list[str]:
+    """Return the lines other than INFO."""
+    return [line for line in errors.strip().splitlines() if " INFO " not in line]
+
+
+@pytest.mark.parametrize(
+    ("method", "code", "said"),
+    [
+        ("auth.test", "token_revoked", "SLACK_BOT_TOKEN was revoked"),
+        ("apps.connections.open", "invalid_auth", "SLACK_APP_TOKEN"),
+    ],
+)
+async def test_a_token_that_is_no_good_ends_the_start_with_one_sentence(
+    tmp_path: Path, method: str, code: str, said: str
+) -> None:
+    async with Services(port=0) as services:
+        services.workspace.faults.fail(method, code, times=None)
+        exit_code, errors = await run_command(
+            "slack", **services.environment, ASKBACK_DATABASE_URL=str(tmp_path / "one.db")
+        )
+    assert exit_code == 2, errors
+    lines = sentences(errors)
+    assert len(lines) == 1, errors
+    assert said in lines[0]
+    assert "xoxb-" not in lines[0].replace("(xoxb-…)", "")
+
+
+async def test_a_slack_that_cannot_be_reached_ends_the_start_with_one_sentence(tmp_path: Path) -> None:
+    async with Services(port=0) as services:
+        environment = {**services.environment, "ASKBACK_SLACK_API_URL": "http://127.0.0.1:9/api/"}
+    exit_code, errors = await run_command("slack", **environment, ASKBACK_DATABASE_URL=str(tmp_path / "one.db"))
+    assert exit_code == 2, errors
+    assert "ASKBACK_SLACK_API_URL" in errors
+    assert len(sentences(errors)) == 1, errors
+
+
+async def test_nothing_is_said_about_tokens_that_are_right(workspace: SlackDesk) -> None:
+    said = [record.getMessage() for record in workspace.journal.records if record.levelno >= logging.WARNING]
+    assert said == []
+
+
+async def test_the_first_click_waits_for_no_call_to_slack(workspace: SlackDesk) -> None:
+    """The bot asks for its own identity at the start, not at a click."""
+    workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
+    talk = await workspace.mention(ADA, "fruit")
+    shown = await card(workspace, talk)
+    workspace.workspace.faults.add(Fault(kind="delay", method="*", times=None, seconds=2.0))
+    clicked = await workspace.press(ADA, shown, "Pear")
+    assert clicked.ms is not None
+    assert clicked.ms < 1500
+    workspace.workspace.faults.clear()
+    assert methods(workspace).count("auth.test") == 1
+
+
+@pytest.mark.usefixtures("only_starter")
+async def test_a_name_is_as_harmless_as_any_other_text(workspace: SlackDesk) -> None:
+    name = "<!channel> @everyone\nada: `x` \u202e<@U0LOCALBEN>"
+    eve = "U0LOCALEVE"
+    workspace.workspace.add_person(Person(eve, name, "Eve"))
+    workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
+    talk = await workspace.mention(eve, "fruit")
+    shown = await card(workspace, talk)
+    await workspace.say(ADA, f"what does <@{eve}> want?", talk)
+    said = await line(workspace, talk, "I am waiting for")
+    assert "<!channel> @everyone" in said.text
+    await workspace.press(eve, shown, "Pear")
+    await settled(workspace, talk, "Pear")
+    await line(workspace, talk, "So be it.")
+    assert {ping.removeprefix("@") for ping in workspace.pings()} == {eve}
+    (spoken,) = told(workspace, "fruit")[0].texts
+    assert "\n" not in spoken, "a name cannot speak for somebody else"
+    assert f"({eve}): fruit" in spoken, "and is told apart by its id"
+    asked = next(text for one in told(workspace, "fruit") for text in one.texts if "what does" in text)
+    assert "\n" not in asked, "nor can it in what others write"
+
+
+# The words of the API
+
+
+async def test_every_update_says_how_its_text_is_read(workspace: SlackDesk) -> None:
+    workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
+    talk = await workspace.mention(ADA, "fruit")
+    await card(workspace, talk)
+    # It is cancelled instead of clicked, so there is no response_url, only chat.update.
+    (ask,) = await workspace.host.manager.pending()
+    assert await workspace.host.manager.cancel(ask.id)
+    await settled(workspace, talk, "Which fruit?")
+    assert "chat.update" in methods(workspace)
+    for method, arguments in workspace.api_calls():
+        if method in ("chat.update", "chat.postMessage"):
+            assert arguments["parse"] == "none"
+            assert arguments["text"].strip()
+        if method == "chat.update":
+            assert "blocks" in arguments
+        if method == "chat.postMessage":
+            assert arguments["unfurl_links"] is False
+            assert arguments["unfurl_media"] is False
+
+
+async def test_a_text_settles_its_card_by_whichever_way_is_open_first(workspace: SlackDesk) -> None:
+    """The drawing for the click that opened the field may still be in progress; it includes the newest state."""
+    workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
+    talk = await workspace.mention(ADA, "fruit")
+    await workspace.open_field(ADA, await card(workspace, talk))
+    assert await workspace.submit(ADA, "Quince") == ()
+    await settled(workspace, talk, "Quince")
+    await line(workspace, talk, "So be it.")
+    assert all(not one.controls for one in workspace.cards(talk))
+
+
+async def test_a_click_is_drawn_by_its_own_address(workspace: SlackDesk) -> None:
+    """It does not use chat.update, which Slack limits to about fifty calls a minute."""
+    workspace.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), turn("So be it."), when="fruit")
+    talk = await workspace.mention(ADA, "fruit")
+    await workspace.press(ADA, await card(workspace, talk), "Pear")
+    await settled(workspace, talk, "Pear")
+    await line(workspace, talk, "So be it.")
+    assert "response_url" in methods(workspace)
+    assert "chat.update" not in methods(workspace)
+
+
+async def test_no_argument_holds_a_token(workspace: SlackDesk) -> None:
+    workspace.model.script(turn("A short word."), when="hello")
+    talk = await workspace.mention(ADA, "hello")
+    await line(workspace, talk, "A short word.")
+    logged = "\n".join(record.getMessage() for record in workspace.journal.records)
+    assert "xoxb-local" not in logged
+    assert "xapp-local" not in logged

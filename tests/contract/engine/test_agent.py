@@ -1,0 +1,551 @@
+"""The agent: the real anthropic client with the local Messages API, which refuses the same requests as the real one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from askback.agent.loop import MAX_FAILED_TURNS, MAX_PAUSES
+from askback.domain.actions import Cancel, Choose
+from askback.domain.form import Form, Question
+from askback.domain.policy import Limits, Who
+from askback.ports.platform import DeliveryError
+from askback_sandbox.model.script import Fault, ToolCall, Turn, call, turn
+from askback_sandbox.services import Services
+from support.engine import ANN, BEN, HERE, Board, engine, last_request, question, results
+
+pytestmark = pytest.mark.usefixtures("stored")
+ONE_STORE = pytest.mark.one_store("the store has no part in it")
+
+
+def text_of(message: dict[str, Any]) -> list[str]:
+    return [block["text"] for block in message["content"] if block["type"] == "text"]
+
+
+# Questions and their results
+
+
+async def test_several_calls_in_one_turn_each_get_one_result_all_first_in_the_models_order(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn("Three things.", question("A?"), question("B?"), question("C?")), turn("Thanks."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        cards = await one.asked(3)
+        for card in reversed(cards):
+            await one.press(card, Choose(index=0))
+        await one.says("Thanks.")
+        calls = [block for block in last_request(services)[1]["content"] if block["type"] == "tool_use"]
+        told = results(last_request(services))
+        assert [block["tool_use_id"] for block in told] == [block["id"] for block in calls]
+        assert [prompt in block["content"] for prompt, block in zip(("A?", "B?", "C?"), told, strict=True)] == [
+            True
+        ] * 3
+        await board.until(lambda: board.texts() == ["Three things.", "Thanks."])
+        assert len(services.model.log) == 2
+
+
+async def test_every_way_out_is_told_once_timeouts_cancels_and_refusals_too(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question("A?"), question("B?"), question("C?"), call("nope")), turn("Thanks."))
+    board.faults["show"].append(DeliveryError("I am not in that channel."))
+    async with engine(tmp_path, board, services, wait_for_people=2) as one:
+        await one.write("hello")
+        cards = await one.asked(2)
+        await one.press(cards[0], Cancel())
+        await one.says("Thanks.")
+        told = results(last_request(services))
+        assert len({block["tool_use_id"] for block in told}) == len(told) == 4
+        assert "no tool 'nope'" in told[3]["content"]
+        assert told[3]["is_error"] is True
+        assert any("not in that channel" in block["content"] for block in told)
+        await board.until(lambda: not board.open())
+
+
+@ONE_STORE
+async def test_a_question_that_cannot_be_understood_goes_back_with_how_to_ask(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(call("AskUserQuestion", questions=7)), turn(question("A?")), turn("Thanks."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        (told,) = results(last_request(services))
+        assert told["is_error"] is True
+        assert "questions" in told["content"]
+        await one.press(card, Choose(index=0))
+        await one.says("Thanks.")
+
+
+@ONE_STORE
+async def test_a_model_that_never_calls_rightly_is_stopped_and_the_conversation_goes_on(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(*[turn(call("nope", number=n)) for n in range(MAX_FAILED_TURNS)], turn("Better now."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("did not manage to")
+        assert len(services.model.log) == MAX_FAILED_TURNS
+        await one.write("go on")
+        await one.says("Better now.")
+        assert len(results(last_request(services))) == MAX_FAILED_TURNS
+
+
+async def test_of_more_questions_than_may_be_open_those_beyond_are_refused_alone(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(*(question(f"Number {number}?") for number in range(11))), turn("I see."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        cards = await one.asked(10)
+        for card in cards:
+            await one.press(card, Choose(index=0))
+        await one.says("I see.")
+        told = results(last_request(services))
+        assert [block.get("is_error", False) for block in told] == [False] * 10 + [True]
+        assert told[10]["content"] == (
+            "Nobody was asked this: 10 questions may be open here at the same time. 10 of your 11 questions were "
+            "asked. Ask the others again once people have answered."
+        )
+
+
+TEA = Form(questions=(Question(id="tea", prompt="Tea?"),))
+
+
+async def test_where_nothing_more_may_be_open_the_model_is_told_so(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question("A?"), question("B?")), turn("I see."))
+    async with engine(tmp_path, board, services, limits=Limits(pending_per_place=1)) as one:
+        other = asyncio.create_task(one.manager.ask(TEA, to=HERE, who=Who.only(ANN), timeout=None))
+        await one.asked(1)
+        await one.write("hello")
+        await one.says("I see.")
+        told = results(last_request(services))
+        assert [block["is_error"] for block in told] == [True, True]
+        assert "0 of your 2 questions were asked" in str(told[0]["content"])
+        other.cancel()
+
+
+async def test_several_asks_of_one_turn_count_as_one_for_the_pace(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question("A?"), question("B?"), question("C?")))
+    async with engine(tmp_path, board, services, limits=Limits(seconds_between_asks=60)) as one:
+        await one.write("hello")
+        await one.asked(3)
+
+
+async def test_what_people_write_meanwhile_is_answered_once_with_a_link_and_comes_after_the_results(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question("A?"), question("B?")), turn("Thanks."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        first, second = await one.asked(2)
+        await one.recorded(first, second)
+        await one.write("one more thing", ANN)
+        await one.write("and another", BEN)
+        await one.says("I am waiting for your answer to the question above (and 1 more)")
+        assert any(f"board://{number}" in text for text in board.texts() for number in board.messages)
+        await one.press(first, Choose(index=0))
+        await one.write("a third")
+        await one.press(second, Choose(index=0))
+        await one.says("Thanks.")
+        assert len([text for text in board.texts() if "waiting for" in text]) == 1
+        content = last_request(services)[-1]["content"]
+        assert [block["type"] for block in content] == ["tool_result"] * 2 + ["text"] * 3
+        assert text_of(last_request(services)[-1]) == ["Ann: one more thing", "Ben: and another", "Ann: a third"]
+
+
+async def test_what_people_write_while_the_model_writes_is_the_next_turn(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn("One moment, please wait."), turn("Both then."))
+    services.model.delay = 0.1
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("One mom")
+        await one.write("and this")
+        await one.says("Both then.")
+        assert [text_of(message) for message in last_request(services)] == [
+            ["Ann: hello"], ["One moment, please wait."], ["Ann: and this"]
+        ]  # fmt: skip
+
+
+async def test_a_message_that_comes_twice_is_heard_once(tmp_path: Path, board: Board, services: Services) -> None:
+    services.model.script(turn("Hello."))
+    async with engine(tmp_path, board, services) as one:
+        taken = await asyncio.gather(*(one.write("hello", key="C1:1") for _ in range(5)))
+        assert sorted(taken) == [False] * 4 + [True]
+        await one.says("Hello.")
+        assert len(services.model.log) == 1
+
+
+async def test_a_tool_setting_that_changed_between_ask_and_answer_loses_no_answer(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question("A?")), turn("Thanks."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+    async with engine(tmp_path, board, services, tools=("question",)) as two:
+        await two.press(card, Choose(index=1))
+        await two.says("Thanks.")
+        (told,) = results(last_request(services))
+        assert "Blue" in told["content"]
+        assert "is_error" not in told
+
+
+# Errors of the model
+
+BROKEN: dict[str, tuple[Fault, str]] = {
+    "529": (Fault(kind="overloaded"), "overloaded"),
+    "529 in mid-stream": (Fault(kind="overloaded", mid_stream=True), "overloaded"),
+    "429": (Fault(kind="rate_limited"), "slow down"),
+    "500": (Fault(kind="server_error"), "has a fault"),
+    "500 in mid-stream": (Fault(kind="server_error", mid_stream=True), "has a fault"),
+    "a bad key": (Fault(kind="bad_key"), "refused my API key"),
+    "no permission": (Fault(kind="no_permission"), "may not use this model"),
+    "a broken stream": (Fault(kind="disconnect"), "broke off"),
+    "a malformed stream": (Fault(kind="malformed"), "broke off"),
+    "a silent stream": (Fault(kind="stall"), "did not answer in time"),
+}
+
+
+@ONE_STORE
+@pytest.mark.parametrize("name", BROKEN)
+async def test_a_failed_call_ends_in_a_sentence_and_the_next_message_works(
+    tmp_path: Path, board: Board, services: Services, name: str
+) -> None:
+    fault, sentence = BROKEN[name]
+    services.model.script(turn("A long enough text for a fault.", fault), turn("All is well again."))
+    async with engine(tmp_path, board, services, patience=2.0 if name == "a silent stream" else 30.0) as one:
+        await one.write("hello")
+        await one.says(sentence)
+        await one.write("go on")
+        await board.until(lambda: any("well again" in text or "long enough text for" in text for text in board.texts()))
+        assert not [text for text in board.texts() if "sk-" in text or "Traceback" in text]
+        assert services.model.log[-1].status == 200
+
+
+@pytest.mark.parametrize("name", ["529", "a broken stream", "a silent stream"])
+async def test_a_call_that_fails_after_an_answer_loses_no_result(
+    tmp_path: Path, board: Board, services: Services, name: str
+) -> None:
+    fault, sentence = BROKEN[name]
+    services.model.script(turn(question("A?")), turn("Some text for the fault.", fault), turn("Thanks."))
+    async with engine(tmp_path, board, services, patience=2.0 if name == "a silent stream" else 30.0) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        await one.press(card, Choose(index=1))
+        await one.says(sentence)
+        await one.write("go on")
+        await board.until(lambda: any("Thanks." in text or "for the fault." in text for text in board.texts()))
+        (told,) = results(last_request(services))
+        assert "Blue" in told["content"]
+
+
+async def test_a_refusal_sets_the_message_aside_and_the_next_one_works(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn("Good."), turn("I had beg", stop="refusal"), turn("With pleasure."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("Good.")
+        await one.write("something bad")
+        await one.says("declined to answer")
+        await one.write("something good")
+        await one.says("With pleasure.")
+        assert "something bad" not in json.dumps(last_request(services))
+
+
+async def test_a_refusal_after_an_answer_drops_the_call_with_its_result(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question("A?")), turn(stop="refusal"))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        await one.press(card, Choose(index=0))
+        await one.says("declined to answer")
+        await one.write("something else")
+        await one.asked()  # it restarts, with a history that the API accepts
+        assert not results(last_request(services))
+
+
+@ONE_STORE
+async def test_an_answer_that_is_cut_off_says_so_and_goes_on(tmp_path: Path, board: Board, services: Services) -> None:
+    services.model.script(turn("The first half", question("A?"), stop="max_tokens"), turn("and the second."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("cut off")
+        assert not board.cards()  # an incomplete call does not count
+        await one.write("go on")
+        await one.says("and the second.")
+
+
+async def test_a_paused_turn_goes_on_by_itself_and_not_for_ever(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    pauses = [turn(f"Working {n}.", stop="pause_turn") for n in range(MAX_PAUSES + 3)]
+    services.model.script(*pauses, turn("Done."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("paused too often")
+        assert len(services.model.log) == MAX_PAUSES + 1
+        await one.write("go on")
+        await one.says("Done.")
+        assert all(f"Working {n}." in board.texts() for n in range(MAX_PAUSES + 3)), "counting begins anew"
+
+
+FULL: dict[str, Turn] = {
+    "as a stop reason": turn("I had beg", stop="model_context_window_exceeded"),
+    "as HTTP 400": turn(Fault(kind="prompt_too_long")),
+    "as HTTP 413": turn(Fault(kind="request_too_large")),
+}
+
+
+@pytest.mark.parametrize("how", FULL)
+async def test_a_full_context_is_set_aside_and_the_conversation_begins_anew(
+    tmp_path: Path, board: Board, services: Services, how: str
+) -> None:
+    services.model.script(turn(question("A?")), FULL[how], when="hello")
+    services.model.script(turn("A fresh start."), when="we wanted to ship")
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        await one.press(card, Choose(index=0))
+        await one.says("longer than the model can read")
+        await one.write("we wanted to ship")
+        await one.says("A fresh start.")
+        assert len(last_request(services)) == 1
+
+
+@ONE_STORE
+async def test_the_key_is_in_no_sentence_and_in_no_log(
+    tmp_path: Path, board: Board, services: Services, caplog: pytest.LogCaptureFixture
+) -> None:
+    services.model.bad_keys.add("sk-very-secret")
+    async with engine(tmp_path, board, services, key="sk-very-secret") as one:
+        await one.write("hello")
+        await one.says("check ANTHROPIC_API_KEY")
+    assert "sk-very-secret" not in caplog.text
+    services.model.reset()  # the test provokes a refusal by the service itself
+
+
+@ONE_STORE
+async def test_a_service_that_cannot_be_reached_ends_in_a_sentence(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    url = services.anthropic_url
+    await services.stop()
+    async with engine(tmp_path, board, services) as one:
+        assert url == services.anthropic_url
+        await one.write("hello")
+        await one.says("broke off")
+
+
+# Streams that the local service never sends: a server that sends literal bytes
+
+
+@pytest.fixture
+async def literal(services: Services, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[Any]]:
+    """A Messages API that streams the given events, and records its requests."""
+    answers: list[Any] = []
+    asked: list[Any] = []
+
+    async def messages(request: web.Request) -> web.StreamResponse:
+        asked.append(await request.json())
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        for event in answers.pop(0):
+            await response.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        return response
+
+    application = web.Application()
+    application.router.add_post("/v1/messages", messages)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    port = runner.addresses[0][1]
+    monkeypatch.setattr(type(services), "anthropic_url", f"http://127.0.0.1:{port}")
+    answers_and_asked = [answers, asked]
+    yield answers_and_asked
+    await runner.cleanup()
+
+
+def stream(*blocks: tuple[dict[str, Any], dict[str, Any]], stop: str | None = "end_turn") -> list[dict[str, Any]]:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun | {"stop_reason": None}}]
+    for index, (start, delta) in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": index, "content_block": start})
+        events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events.append({"type": "content_block_stop", "index": index})
+    if stop is not None:
+        events.append({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage})
+        events.append({"type": "message_stop"})
+    return events
+
+
+def said(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
+
+
+def called(identifier: str, arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    start = {"type": "tool_use", "id": identifier, "name": "AskUserQuestion", "input": {}}
+    return start, {"type": "input_json_delta", "partial_json": arguments}
+
+
+def arguments(asked: ToolCall) -> str:
+    return json.dumps(asked.input)
+
+
+def checked(asked: list[Any]) -> None:
+    """Check that the Messages API would accept every request."""
+    from askback_sandbox.model.rules import check
+
+    for body in asked:
+        check(body)
+
+
+@ONE_STORE
+async def test_a_stream_that_ends_before_the_message_does_is_no_answer(
+    tmp_path: Path, board: Board, services: Services, literal: list[Any]
+) -> None:
+    answers, asked = literal
+    answers += [stream(said("Half a thou"), called("toolu_1", '{"questions": ['), stop=None), stream(said("Whole."))]
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("broke off")
+        assert not board.cards()
+        await one.write("go on")
+        await one.says("Whole.")
+    checked(asked)
+
+
+@ONE_STORE
+async def test_ids_of_calls_that_come_again_are_told_apart(
+    tmp_path: Path, board: Board, services: Services, literal: list[Any]
+) -> None:
+    answers, asked = literal
+    again = called("toolu_1", arguments(question("A?")))
+    answers += [
+        stream(again, again, stop="tool_use"),
+        stream(again, stop="tool_use"),
+        stream(said("Thanks.")),
+    ]
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        for card in await one.asked(2):
+            await one.press(card, Choose(index=0))
+        (card,) = await one.asked(1)
+        await one.press(card, Choose(index=1))
+        await one.says("Thanks.")
+    checked(asked)
+    told = results(asked[-1]["messages"])
+    assert ["Green" in block["content"] for block in told] == [True, True, False]
+
+
+@ONE_STORE
+@pytest.mark.parametrize("given", ["[1, 2]", '"text"', "7", "null", "{}", '{"questions": null}'])
+async def test_an_input_that_is_no_object_spoils_no_conversation(
+    tmp_path: Path, board: Board, services: Services, literal: list[Any], given: str
+) -> None:
+    answers, asked = literal
+    answers += [stream(called("toolu_1", given), stop="tool_use"), stream(said("Let me think again."))]
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await board.until(lambda: len(asked) == 2 or board.open())
+        for card in board.open():  # some of the input is readable
+            await one.press(card, Cancel())
+        await one.says("Let me think again.")
+    checked(asked)
+    assert len(results(asked[-1]["messages"])) == 1
+
+
+@ONE_STORE
+async def test_an_input_that_is_no_json_is_told_to_the_model(
+    tmp_path: Path, board: Board, services: Services, literal: list[Any]
+) -> None:
+    answers, asked = literal
+    answers += [stream(called("toolu_1", '{"a": nonsense}'), stop="tool_use"), stream(said("Again, then."))]
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("Again, then.")
+    (result,) = asked[-1]["messages"][-1]["content"]
+    assert result["is_error"]
+    assert "not valid JSON" in result["content"]
+    checked(asked)
+
+
+@ONE_STORE
+async def test_an_answer_without_a_word_leaves_the_conversation_usable(
+    tmp_path: Path, board: Board, services: Services, literal: list[Any]
+) -> None:
+    answers, asked = literal
+    answers += [stream(said("  \n ")), stream(said("Here I am."))]
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await board.until(lambda: len(asked) == 1)
+        await one.write("are you there?")
+        await one.says("Here I am.")
+    checked(asked)
+
+
+# Restarts and ends
+
+
+async def test_a_turn_that_a_restart_broke_off_is_completed_in_the_same_message(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn("A text that takes a while to write.", question("A?")), turn("Thanks."))
+    services.model.fail(Fault(kind="stall", after=16))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        await one.says("A text")
+    async with engine(tmp_path, board, services) as two:
+        (card,) = await two.asked()
+        await two.press(card, Choose(index=0))
+        await two.says("Thanks.")
+        await board.until(lambda: board.texts() == ["A text that takes a while to write.", "Thanks."])
+
+
+async def test_ending_in_the_middle_of_everything_leaves_no_task_and_no_warning(
+    tmp_path: Path, board: Board, services: Services, caplog: pytest.LogCaptureFixture
+) -> None:
+    services.model.script(turn("Some text before it is silent.", Fault(kind="stall")), when="silent")
+    services.model.script(turn(question("A?")), when="ask")
+    async with engine(tmp_path, board, services) as one:
+        await one.write("be silent", place=HERE)
+        await one.write("ask me", place=HERE.evolve(thread="2"))
+        await one.asked()
+        await one.says("Some text")
+        board.holds["show"] = asyncio.Event()
+        await one.manager.cancel(board.cards()[0].id)
+        await board.until(lambda: board.calls.count("show") == 2)
+    assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR", "CRITICAL"}]
+    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("askback")]
+
+
+@ONE_STORE
+async def test_an_address_that_is_slow_to_come_holds_up_no_message(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question("A?")), turn("Thanks."))
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello")
+        (card,) = await one.asked()
+        await one.recorded(card)
+        board.holds["link"] = asyncio.Event()
+        async with asyncio.timeout(30):
+            await one.write("one more thing")
+        await one.says("I am waiting for your answer to the question above")

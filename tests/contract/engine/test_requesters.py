@@ -1,0 +1,296 @@
+"""The requesters of a call: the rule alone, and its input from rows, including rows of earlier releases."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, update
+
+from askback.agent.shortage import find_shortage as shortage_of
+from askback.domain import approval
+from askback.domain.actions import Back, Choose, Submit, SubmitText
+from askback.domain.ask import Ask
+from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
+from askback.domain.identity import Actor
+from askback.domain.interview import settle, start_interview
+from askback.domain.policy import Approval, Escalation, Policy, Who
+from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
+from askback.manager import new_ask, new_policy
+from askback.store import asks, conversations
+from askback.store.schema import transcript
+from askback_sandbox.model.script import turn
+from askback_sandbox.services import Services
+from support.approvals import APPROVE, CID, DENY, TEAM, Deploying, to
+from support.engine import ANN, BEN, HERE, Board, engine
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+DAN = Actor(platform="board", tenant="T1", id="U4", name="Dan")
+
+
+def words(*authors: tuple[int, Actor]) -> list[ReadMessage]:
+    return [ReadMessage(seq=seq, authors=(author,), complete=True) for seq, author in authors]
+
+
+def past(*calls: tuple[int, str, bool]) -> list[PastCall]:
+    return [PastCall(seq=seq, tool=tool, approved=approved) for seq, tool, approved in calls]
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        pytest.param([], (ANN, BEN, CID, DAN), id="nothing was called before"),
+        pytest.param([(1, "deploy", True)], (ANN, CID, DAN), id="what was approved is done with"),
+        pytest.param([(1, "deploy", True), (3, "deploy", True)], (ANN, DAN), id="the newest counts"),
+        pytest.param([(3, "deploy", True), (1, "deploy", True)], (ANN, DAN), id="in whatever order they are told"),
+        pytest.param([(1, "deploy", True), (3, "deploy", False)], (ANN, CID, DAN), id="denied, or given up"),
+        pytest.param([(1, "wipe", True)], (ANN, BEN, CID, DAN), id="another tool"),
+        pytest.param([(1, "deploy", True), (1, "deploy", False)], (ANN, BEN, CID, DAN), id="one of two, denied last"),
+        pytest.param([(1, "deploy", False), (1, "deploy", True)], (ANN, BEN, CID, DAN), id="one of two, denied first"),
+        pytest.param([(1, "deploy", True), (1, "wipe", False)], (ANN, CID, DAN), id="beside another tool"),
+    ],
+)
+def test_words_stay_with_their_authors_until_a_call_of_the_tool_is_approved(
+    calls: list[tuple[int, str, bool]], expected: tuple[Actor, ...]
+) -> None:
+    read = words((0, BEN), (2, CID), (4, DAN))
+    assert find_requesters("deploy", ANN, read, past(*calls)) == expected
+
+
+def test_each_account_is_one_requester_and_who_began_comes_first() -> None:
+    read = [ReadMessage(seq=0, authors=(BEN, ANN, BEN.evolve(tenant="E1", name="Benjamin")), complete=True)]
+    assert find_requesters("deploy", ANN, read, ()) == (ANN, BEN)
+
+
+# The authors in an outcome
+
+
+FORM = Form(
+    questions=(
+        Question(id="a", prompt="Where?", options=(Option(value="x", label="X"),)),
+        Question(id="b", prompt="When?", options=(Option(value="y", label="Y"),)),
+    )
+)
+
+
+def ended(outcome: Outcome, *, form: Form = FORM, decides: Approval | None = None) -> Ask:
+    interview = start_interview(form).evolve(votes=outcome.votes)
+    return Ask(
+        id="a1",
+        place=HERE,
+        policy=Policy(who=Who.only(ANN, BEN, CID), approval=decides),
+        interview=settle(interview, outcome),
+        created_at=NOON,
+        post_after=NOON,
+    )
+
+
+def answered(*texts: str | None) -> Outcome:
+    chosen = (Choice(index=0, value="x", label="X"),)
+    answers = tuple(
+        Answer(question_id=f"q{number}", choices=() if text else chosen, text=text) for number, text in enumerate(texts)
+    )
+    return Outcome(status="answered", at=NOON, by=ANN, answers=answers)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        pytest.param(answered(None), (), id="a click"),
+        pytest.param(answered(None, "on Friday"), (ANN, BEN), id="a text, by one or the other"),
+        pytest.param(
+            Outcome(status="declined", at=NOON, by=BEN, reason="not 1.4"), (BEN,), id="declined with a reason"
+        ),
+        pytest.param(Outcome(status="declined", at=NOON, by=BEN), (), id="declined"),
+        pytest.param(Outcome(status="declined", at=NOON, by=BEN, reason="  "), (), id="declined with a blank"),
+        pytest.param(Outcome(status="cancelled", at=NOON, by=CID, reason="use 1.5"), (CID,), id="cancelled"),
+        pytest.param(Outcome(status="cancelled", at=NOON, reason="moved"), (), id="cancelled by the operator"),
+        pytest.param(Outcome(status="timed_out", at=NOON), (), id="timed out"),
+        pytest.param(Outcome(status="undeliverable", at=NOON, reason="no channel"), (), id="undeliverable"),
+    ],
+)
+def test_only_what_somebody_wrote_makes_them_an_author(outcome: Outcome, expected: tuple[Actor, ...]) -> None:
+    assert find_authors(ended(outcome), (BEN,)) == expected
+
+
+def votes(*cast: tuple[Actor, str, str | None], refused: bool) -> Ask:
+    given = tuple(
+        Vote(by=by, choice=Choice(index=0, value=value, label=value), reason=reason, at=NOON)
+        for by, value, reason in cast
+    )
+    answers = (Answer(question_id="deploy", choices=(given[-1].choice,)),)
+    outcome = Outcome(status="answered", at=NOON, by=given[-1].by, answers=answers, votes=given, refused=refused)
+    decides = Approval(refusing=(approval.DENY,), subject=approval.digest("deploy", {}))
+    return ended(outcome, form=approval.build_form("deploy", {}), decides=decides)
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        pytest.param(votes((BEN, approval.DENY, "use 1.5"), refused=True), (BEN,), id="why it was denied"),
+        pytest.param(votes((BEN, approval.DENY, None), refused=True), (), id="denied without a word"),
+        pytest.param(
+            votes((CID, approval.APPROVE, "go"), (BEN, approval.DENY, "no"), refused=True), (BEN,), id="outvoted"
+        ),
+        pytest.param(votes((CID, approval.APPROVE, "go"), refused=False), (), id="why it was approved is not told"),
+        pytest.param(
+            votes((BEN, approval.DENY, "no"), (CID, approval.APPROVE, "go"), refused=False), (), id="a vote against"
+        ),
+    ],
+)
+def test_of_a_decision_the_model_reads_only_why_it_was_denied(ask: Ask, expected: tuple[Actor, ...]) -> None:
+    assert find_authors(ask) == expected
+    told = (
+        ""
+        if ask.outcome is None or not expected
+        else approval.describe_refusal("deploy", ask.outcome, lambda one: one.id)
+    )
+    assert all(one.id in told for one in expected)
+
+
+# Too few approvers left
+
+OWN = "People do not decide about their own requests."
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        (Policy(who=Who.only(ANN, BEN), approval=Approval(requesters=(ANN,))), None),
+        (Policy(who=Who(anyone=True), approval=Approval(requesters=(ANN,))), None),
+        (Policy(who=Who(groups=("G1", "G?")), approval=Approval(requesters=(ANN, BEN, CID))), None),
+        (Policy(who=Who.only(ANN), approval=Approval(requesters=(ANN,), own=True)), None),
+        (
+            Policy(who=Who.only(ANN), approval=Approval(requesters=(ANN.evolve(tenant="E1"),))),
+            f"nobody is left to decide. Ann asked for this. {OWN}",
+        ),
+        (
+            Policy(who=Who(groups=("G1",)), approval=Approval(requesters=(ANN, BEN, CID))),
+            f"nobody is left to decide. Ben and Cid wrote what I act on. {OWN}",
+        ),
+        (
+            Policy(who=Who.only(ANN, BEN, CID), approval=Approval(quorum=2, requesters=(ANN, BEN))),
+            f"2 people have to agree, but only 1 can. Ann asked for this. Ben wrote what I act on. {OWN}",
+        ),
+        (
+            Policy(who=Who.only(ANN, BEN, CID), approval=Approval(refusals=2, requesters=(ANN, BEN))),
+            f"2 people have to refuse, but only 1 can. Ann asked for this. Ben wrote what I act on. {OWN}",
+        ),
+        (
+            Policy(who=Who.only(BEN), approval=Approval(quorum=2, requesters=(ANN,))),
+            "2 people have to agree, but only 1 can.",
+        ),
+        (
+            Policy(
+                who=Who.only(BEN),
+                approval=Approval(requesters=(ANN, BEN)),
+                escalations=(Escalation(at=NOON, who=Who.only(CID)),),
+            ),
+            None,
+        ),
+    ],
+)
+def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) -> None:
+    short = shortage_of(policy, ANN, {"G1": (BEN, CID)})
+    assert (None if short is None else short.describe("I act on")) == told
+
+
+@pytest.mark.parametrize(
+    ("requesters", "cure"),
+    [
+        ((ANN, BEN), "`approvers` and `approval_own`. Or write “new”, and ask me again without their words."),
+        ((ANN,), "`approvers` and `approval_own`."),
+        ((), "`approvers`."),
+    ],
+)
+def test_a_new_conversation_is_offered_only_where_it_helps(requesters: tuple[Actor, ...], cure: str) -> None:
+    who = Who.only(ANN, BEN) if BEN in requesters else Who.only(ANN)
+    quorum = 1 if requesters else 2
+    short = shortage_of(Policy(who=who, approval=Approval(quorum=quorum, requesters=requesters)), ANN, {})
+    assert short is not None
+    assert short.advice.endswith(cure)
+
+
+# From rows
+
+
+def forget_authors(connection: Connection) -> None:
+    connection.execute(update(transcript).values(authors=None))
+
+
+async def people_of(one: Any, conversation_id: str) -> list[str]:
+    """Return everyone whose words the model has read."""
+
+    def work(connection: Connection) -> list[str]:
+        return [author.id for author in conversations.list_authors(connection, conversation_id)]
+
+    return await one.store._database.read(work)
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("old", [False, True], ids=["rows of today", "rows of an earlier release"])
+async def test_the_rule_holds_across_a_restart(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying, old: bool
+) -> None:
+    services.model.script(turn(to("one")), turn("Then not."), turn(to("two")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
+        await one.write("deploy it")
+        (ask,) = await one.asked()
+        await one.press(ask, DENY.evolve(reason="two, not one"), BEN)
+        await one.says("Then not.")
+        await board.until(lambda: board.statuses[-1] == "idle")
+        if old:
+            await one.store._database.run(forget_authors)
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
+        await one.write("again")
+        (ask,) = await one.asked()
+        assert ask.policy.approval is not None
+        assert ask.policy.approval.requesters == (ANN, BEN)
+        assert ask.conversation_id is not None
+        assert await people_of(one, ask.conversation_id) == ([ANN.id] if old else [ANN.id, BEN.id])
+        await one.press(ask, APPROVE, CID)
+        await one.says("Thanks.")
+        assert deploying.ran == ["two"]
+
+
+@pytest.mark.usefixtures("stored")
+async def test_a_reason_to_stop_makes_its_author_a_requester(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    services.model.script(turn(to("one")), turn(to("two")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
+        await one.write("deploy it")
+        (ask,) = await one.asked()
+        assert ask.conversation_id is not None
+        await one.store.stop(ask.conversation_id, BEN, "deploy two instead")
+        await one.write("go on")
+        await board.until(lambda: [card for card in board.open() if card.id != ask.id])
+        (ask,) = [card for card in board.open() if card.id != ask.id]
+        assert ask.policy.approval is not None
+        assert ask.policy.approval.requesters == (ANN, BEN)
+
+
+@pytest.mark.usefixtures("stored")
+async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(tmp_path: Path, board: Board) -> None:
+    async with engine(tmp_path, board, work=False) as one:
+        policy = new_policy(Who.only(ANN, BEN, CID), None)
+        ask = await one.manager.submit(new_ask(FORM, to=HERE, policy=policy))
+
+        async def does(deed: Any, by: Actor) -> None:
+            now = await one.manager.get(ask.id)
+            assert now is not None
+            await one.press(now, deed, by, draw=False)
+
+        await does(SubmitText(text="on production"), BEN)
+        await does(Back(), CID)
+        await does(SubmitText(text="on staging"), CID)
+        await does(Choose(index=0), ANN)
+        await does(Submit(), ANN)
+        over = await one.manager.get(ask.id)
+        assert over is not None
+        assert over.outcome is not None
+        assert over.outcome.by == ANN
+        wrote = await one.store._database.read(lambda connection: asks.list_text_authors(connection, ask.id))
+        assert find_authors(over, wrote) == (ANN, BEN, CID)

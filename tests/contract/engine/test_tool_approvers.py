@@ -1,0 +1,267 @@
+"""The approvers of a tool call, and the calls that never need an approver."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from pydantic import AfterValidator
+
+from askback import tool
+from askback.agent import tool_runner
+from askback.agent.approvals import ApprovalRules
+from askback.domain import approval
+from askback.domain.card import Notice
+from askback.domain.identity import Actor
+from askback.domain.policy import OWN_REQUEST, Who
+from askback_sandbox.model.script import call, turn
+from askback_sandbox.services import Services
+from support.approvals import (
+    APPROVE,
+    CID,
+    PAIR,
+    TEAM,
+    Deploying,
+    to,
+    told,
+)
+from support.engine import ANN, BEN, HERE, Board, engine
+
+pytestmark = pytest.mark.usefixtures("stored")
+
+
+async def test_without_approvers_whoever_began_confirms_and_nobody_else(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    services.model.script(turn(to("staging")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,)) as one:
+        await one.write("deploy it")
+        (ask,) = await one.asked()
+        refused = await one.press(ask, APPROVE, BEN)
+        assert isinstance(refused, Notice)
+        assert refused.denied == "not_asked"
+        await one.press(ask, APPROVE, ANN)
+        assert [result["content"] for result in await told(one, services)] == ["deployed to staging"]
+        assert deploying.ran == ["staging"]
+
+
+async def test_neither_who_began_nor_who_wrote_since_decides_and_two_of_the_others_do(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    dan = Actor(platform="board", tenant="T1", id="U4", name="Dan")
+    rules = ApprovalRules(approvers={"board": Who.only(ANN, BEN, CID, dan)}, quorum=2)
+    services.model.script(turn("Which one?"), turn(to("staging")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("deploy it")
+        await one.says("Which one?")
+        await one.write("staging", author=BEN)
+        (ask,) = await one.asked()
+        for requester in (ANN, BEN):
+            refused = await one.press(ask, APPROVE, requester)
+            assert isinstance(refused, Notice)
+            assert refused.text == OWN_REQUEST
+        await one.press(ask, APPROVE, CID)
+        await one.press(ask, APPROVE, CID)
+        assert deploying.ran == []
+        await one.press(ask, APPROVE, dan)
+        assert [result["content"] for result in await told(one, services)] == ["deployed to staging"]
+        assert deploying.ran == ["staging"]
+
+
+async def test_who_wrote_before_the_last_approved_call_decides_about_what_others_request_then(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying
+) -> None:
+    services.model.script(
+        turn("Hello."), turn("Hello, Ben."), turn(to("staging")), turn("Done."), turn(to("test")), turn("Thanks.")
+    )
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=TEAM) as one:
+        await one.write("hello")
+        await one.says("Hello.")
+        await one.write("hello from me", author=BEN)
+        await one.says("Hello, Ben.")
+        await one.write("deploy it")
+        (ask,) = await one.asked()
+        assert ask.policy.approval is not None
+        assert ask.policy.approval.requesters == (ANN, BEN), "the model rested, but still knows what he wrote"
+        await one.press(ask, APPROVE, CID)
+        await one.says("Done.")
+        await one.write("now on test")
+        (ask,) = await one.asked()
+        assert ask.policy.approval is not None
+        assert ask.policy.approval.requesters == (ANN,)
+        await one.press(ask, APPROVE, BEN)
+        await told(one, services)
+        assert deploying.ran == ["staging", "test"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        (ApprovalRules(approvers={"board": Who.only(ANN)}), "nobody is left to decide. Ann asked for this."),
+        (ApprovalRules(approvers={"board": Who.only(ANN, BEN)}, quorum=2), "2 people have to agree, but only 1"),
+        (ApprovalRules(approvers={"elsewhere": Who.only(BEN)}), "The setting `approvers` names nobody on board."),
+    ],
+)
+async def test_where_nobody_can_decide_nobody_is_asked_and_nothing_runs(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying, rules: ApprovalRules, why: str
+) -> None:
+    services.model.script(turn(to("staging")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("deploy it")
+        (result,) = await told(one, services)
+        assert result["is_error"] is True
+        assert result["content"].startswith("deploy needs approval, and nobody can be asked for it: ")
+        assert why in result["content"]
+        assert "It was not run." in result["content"]
+        assert (board.cards(), deploying.ran) == ([], [])
+
+
+ALONE = HERE.evolve(channel="D1", thread=None)
+"""A direct message with Ann."""
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        (TEAM, "those who decide do not see this direct message"),
+        (
+            ApprovalRules(approvers={"board": Who(groups=("G1",))}, allow_self_approval=True),
+            "those who decide do not see",
+        ),
+        (PAIR, "those who decide do not see"),
+        (
+            ApprovalRules(approvers=PAIR.approvers, quorum=2, allow_self_approval=True),
+            "2 people decide together, and only one sees",
+        ),
+        (
+            ApprovalRules(approvers=PAIR.approvers, refusals=2, allow_self_approval=True),
+            "2 people decide together, and only one sees",
+        ),
+    ],
+)
+async def test_where_those_who_decide_do_not_see_the_place_people_and_the_model_are_told_at_once(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying, rules: ApprovalRules, why: str
+) -> None:
+    services.model.script(turn(to("staging")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("deploy it", place=ALONE)
+        (result,) = await told(one, services)
+        assert result["is_error"] is True
+        assert result["content"].startswith(f"deploy needs approval, and nobody can be asked for it here: {why}")
+        assert result["content"].endswith("whoever wants it has to ask for it in a channel where those who decide are.")
+        (said,) = await board.until(lambda: [say.text for say in board.said if "needs approval" in say.text])
+        assert said.startswith(f"“deploy” needs approval, and nobody can be asked for it here: {why}")
+        assert said.endswith("Ask me for it in a channel where those who decide are.")
+        assert (board.cards(), deploying.ran) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(ApprovalRules(), id="whoever began confirms"),
+        pytest.param(
+            ApprovalRules(approvers=PAIR.approvers, allow_self_approval=True), id="an approver of their own requests"
+        ),
+        pytest.param(
+            ApprovalRules(
+                approvers=TEAM.approvers,
+                allow_self_approval=True,
+                escalate_after=60.0,
+                escalate_to={"board": Who.only(ANN)},
+            ),
+            id="one who is asked later",
+        ),
+    ],
+)
+async def test_where_the_person_of_a_direct_message_decides_they_are_asked_there(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying, rules: ApprovalRules
+) -> None:
+    services.model.script(turn(to("staging")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,), approvals=rules) as one:
+        await one.write("deploy it", place=ALONE)
+        (ask,) = await one.asked()
+        if rules.escalate_after is None:
+            await one.press(ask, APPROVE, ANN)
+            await told(one, services)
+            assert deploying.ran == ["staging"]
+
+
+async def test_arguments_that_cannot_be_shown_whole_cannot_be_approved(
+    tmp_path: Path, board: Board, services: Services, deploying: Deploying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approval, "LONGEST", 100)
+    services.model.script(turn(to("x" * 100)), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploying.tool,)) as one:
+        await one.write("deploy it")
+        (result,) = await told(one, services)
+        assert "Its arguments have 117 characters, and people can be shown 100." in result["content"]
+        assert (board.cards(), deploying.ran) == ([], [])
+
+
+def _even(number: int) -> int:
+    if number == 13:
+        raise RuntimeError("not thirteen")
+    if number % 2:
+        raise ValueError("has to be even")
+    return number
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_people_are_never_asked_about_a_call_whose_input_is_wrong(
+    tmp_path: Path, board: Board, services: Services, is_async: bool
+) -> None:
+    ran: list[int] = []
+
+    @tool(approval=True)
+    def scale(count: Annotated[int, AfterValidator(_even)]) -> str:
+        ran.append(count)
+        return f"scaled to {count}"
+
+    @tool(approval=True)
+    async def scale_later(count: Annotated[int, AfterValidator(_even)]) -> str:
+        return scale(count)
+
+    name, own = ("scale_later", scale_later) if is_async else ("scale", scale)
+    said = turn(*(call(name, **given) for given in ({"count": 3}, {}, {"count": 13}, {"count": 4})))
+    services.model.script(said, turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(own,)) as one:
+        await one.write("scale it")
+        (ask,) = await one.asked()
+        assert '"count": 4' in ask.interview.form.questions[0].prompt
+        await one.press(ask, APPROVE, ANN)
+        odd, missing, raised, right = await told(one, services)
+        assert odd["content"].startswith(f"{name} was not run, because its input is wrong: count: ")
+        assert odd["content"].endswith("has to be even")
+        assert "count: is missing: give it" in missing["content"]
+        assert raised["content"] == "RuntimeError: not thirteen"
+        assert all(result["is_error"] for result in (odd, missing, raised))
+        assert (right["content"], ran, len(board.cards())) == ("scaled to 4", [4], 1)
+
+
+LET_GO = threading.Event()
+
+
+def _hang(where: str) -> str:
+    LET_GO.wait(60)
+    return where
+
+
+async def test_people_are_not_asked_about_a_call_whose_input_cannot_be_checked_in_time(
+    tmp_path: Path, board: Board, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_runner, "CHECK_SECONDS", 0.05)
+    LET_GO.clear()
+
+    @tool(approval=True)
+    def deploy(where: Annotated[str, AfterValidator(_hang)]) -> str:
+        raise AssertionError("it ran")
+
+    services.model.script(turn(to("staging")), turn("Thanks."))
+    async with engine(tmp_path, board, services, own=(deploy,)) as one:
+        await one.write("deploy it")
+        (result,) = await told(one, services)
+        LET_GO.set()
+        assert result["content"] == "deploy was not run: its input could not be checked within 0.05 s."
+        assert (result["is_error"], board.cards()) == (True, [])

@@ -1,0 +1,395 @@
+"""People on a local platform, and the real `askback` processes connected to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from askback_sandbox.discord.clicks import Delivery
+from askback_sandbox.discord.clicks import Target as DiscordTarget
+from askback_sandbox.discord.controls import controls as discord_controls
+from askback_sandbox.discord.drawing import body
+from askback_sandbox.discord.values import Place, Role
+from askback_sandbox.play.controls import Control, find
+from askback_sandbox.revisions import Revisions
+from askback_sandbox.services import Services
+from askback_sandbox.slack.clicks import Target
+from askback_sandbox.slack.controls import controls
+from askback_sandbox.slack.drawing import message_text
+from askback_sandbox.slack.values import UserGroup
+from support.processes import Launched, Launcher
+
+WITHIN = 40.0
+"""Seconds that any step may take before a test fails."""
+LOOK = 0.1
+OURS = ("ASKBACK", "SLACK", "DISCORD", "ANTHROPIC")
+OPTIONS = ("--option", "Yes", "--option", "No")
+
+
+class Shown(Protocol):
+    """A message."""
+
+    @property
+    def channel(self) -> str: ...
+
+
+class Process:
+    """An `askback` process that runs, or ran."""
+
+    def __init__(self, process: Launched, office: Office, out: Path, err: Path) -> None:
+        self._process = process
+        self._office = office
+        self._out = out
+        self._err = err
+
+    @property
+    def err(self) -> str:
+        """Return its standard error so far."""
+        return self._err.read_text()
+
+    @property
+    def is_over(self) -> bool:
+        return self._process.returncode is not None
+
+    async def said(self, words: str) -> None:
+        """Wait until these words are on its standard error."""
+        await self._office.until(lambda: words in self.err or self.is_over, what=lambda: self.err)
+        assert words in self.err, self.err
+
+    async def ended(self) -> tuple[int, str]:
+        """Wait for its end; return its exit code and all of its standard output."""
+        try:
+            async with asyncio.timeout(WITHIN):
+                code = await self._process.wait()
+        except TimeoutError:
+            raise AssertionError(f"it does not end:\n{self.err}\n{self._office.picture()}") from None
+        return code, self._out.read_text()
+
+    async def outcome(self, code: int = 0) -> dict[str, Any]:
+        """Check that it ended with this code and printed one line of JSON; return that."""
+        found, out = await self.ended()
+        assert found == code, f"{found}: {self.err}{out}"
+        (line,) = out.splitlines()
+        return json.loads(line)
+
+    async def refused(self, code: int = 2) -> str:
+        """Check that it ended with this code and printed nothing to standard output; return its standard error."""
+        found, out = await self.ended()
+        assert (found, out) == (code, ""), self.err
+        return self.err
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    async def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        await self.ended()
+
+
+class Office:
+    """A platform with people, and the processes. A message has the type that the platform's services use."""
+
+    platform: str
+
+    def __init__(self, services: Services, folder: Path, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self.services = services
+        self.folder = folder
+        self.settings: dict[str, str] = {}
+        self._processes: list[Process] = []
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "askback.db"
+
+    def environment(self) -> dict[str, str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        wanted = {n: v for n, v in self.services.environment.items() if self.platform.upper() in n}
+        return environment | wanted | {"ASKBACK_DATABASE_URL": str(self.database), "COLUMNS": "200"} | self.settings
+
+    async def start(self, *arguments: str, program: Path | None = None, **more: str) -> Process:
+        """Start `askback` with these arguments, or another program."""
+        number = len(self._processes)
+        out, err = (self.folder / f"{self.platform}-{number}.{name}" for name in ("out", "err"))
+        launched = await self._launcher.start_into(
+            out, *arguments, errors=err, program=program, folder=self.folder, environment=self.environment() | more
+        )
+        process = Process(launched, self, out, err)
+        self._processes.append(process)
+        return process
+
+    async def ask(self, *arguments: str, to: str = "#deploys", approvers: str = "anyone") -> Process:
+        """Start `askback ask "Deploy 1.4.2?"` with a Yes and a No."""
+        return await self.start(
+            "ask", "Deploy 1.4.2?", "--to", f"{self.platform}:{to}", *OPTIONS, "--approvers", approvers, *arguments
+        )
+
+    async def bot(self) -> Process:
+        """Start the bot; return once it listens."""
+        process = await self.start(self.platform, ANTHROPIC_API_KEY="sk-local", ANTHROPIC_BASE_URL=self.services.url)
+        await self.until(lambda: self.connections == 1 or process.is_over, what=lambda: process.err)
+        return process
+
+    async def close(self) -> None:
+        for process in self._processes:
+            await process.kill()
+
+    async def until(self, holds: Callable[[], object], *, what: Callable[[], str] = str) -> None:
+        try:
+            async with asyncio.timeout(WITHIN):
+                while not holds():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(LOOK):
+                            await self.state.changed_since(self.state.revision)
+        except TimeoutError:
+            said = "\n".join(process.err for process in self._processes)
+            raise AssertionError(f"not within {WITHIN:g} s: {what()}\n{self.picture()}\n{said}") from None
+
+    async def card(self, words: str = "Deploy 1.4.2?") -> Any:
+        """Return the usable card, once there is one."""
+
+        def usable() -> list[Any]:
+            return [one for one in self.shown() if words in self.reads(one) and self.buttons(one)]
+
+        await self.until(usable)
+        return usable()[0]
+
+    async def settled(self, *words: str) -> str:
+        """Return the text of the card, once it accepts no more clicks and shows these words."""
+
+        def over() -> list[str]:
+            texts = [self.reads(one) for one in self.shown() if not self.buttons(one)]
+            return [text for text in texts if all(word in text for word in words)]
+
+        await self.until(over)
+        return over()[0]
+
+    async def click(self, person: str, label: str, words: str = "Deploy 1.4.2?") -> None:
+        """Press that button on the current card, until a click is accepted."""
+        async with asyncio.timeout(WITHIN):
+            while True:
+                if await self.press(person, await self.card(words), label):
+                    return
+                await asyncio.sleep(LOOK)
+
+    async def connected(self, count: int) -> None:
+        """Wait until N processes receive events."""
+        await self.until(lambda: self.connections == count, what=lambda: f"{self.connections} connections")
+
+    def picture(self) -> str:
+        return "\n".join(self.reads(message) for message in self.shown())
+
+    # The differences between the platforms.
+
+    @property
+    def state(self) -> Revisions:
+        raise NotImplementedError
+
+    @property
+    def connections(self) -> int:
+        raise NotImplementedError
+
+    def shown(self) -> list[Any]:
+        raise NotImplementedError
+
+    def private(self) -> list[str]:
+        """Return all ephemeral messages, oldest first."""
+        raise NotImplementedError
+
+    def reads(self, message: Any) -> str:
+        raise NotImplementedError
+
+    def buttons(self, message: Any) -> tuple[Control, ...]:
+        raise NotImplementedError
+
+    async def press(self, person: str, message: Any, label: str) -> bool:
+        raise NotImplementedError
+
+    def write(self, person: str, message: Any, text: str) -> None:
+        """Write in the channel of a card."""
+        raise NotImplementedError
+
+    def write_under(self, person: str, message: Any, text: str) -> None:
+        """Answer a card as people on the platform do: in its thread, or as a reply."""
+        raise NotImplementedError
+
+    def write_in_thread(self, person: str, message: Any, text: str) -> None:
+        """Write in the thread of a card."""
+        raise NotImplementedError
+
+    def told(self, person: str) -> list[str]:
+        """Return the bot's private messages to this person, or its replies to them if it never answers privately."""
+        raise NotImplementedError
+
+    def refuse_posts(self) -> None:
+        """Forbid the bot to post from now on."""
+        raise NotImplementedError
+
+    def put_group(self, name: str, *people: str) -> None:
+        """Create a group, or role, of these people."""
+        raise NotImplementedError
+
+    def take_from_group(self, name: str, person: str) -> None:
+        """Remove a person from it."""
+        raise NotImplementedError
+
+
+class SlackOffice(Office):
+    """Slack's implementation."""
+
+    platform = "slack"
+
+    @property
+    def state(self) -> Revisions:
+        return self.services.workspace
+
+    @property
+    def connections(self) -> int:
+        return self.services.socket.connections
+
+    def shown(self) -> list[Any]:
+        messages = self.services.workspace.messages.values()
+        return [message for message in messages if message.bot and not message.ephemeral_to]
+
+    def private(self) -> list[str]:
+        messages = self.services.workspace.messages.values()
+        return [self.reads(message) for message in messages if message.bot and message.ephemeral_to]
+
+    def reads(self, message: Any) -> str:
+        return message_text({"blocks": [*message.blocks], "text": message.text, "markdown": message.markdown})
+
+    def buttons(self, message: Any) -> tuple[Control, ...]:
+        return controls([*message.blocks])
+
+    async def press(self, person: str, message: Any, label: str) -> bool:
+        button = find(self.buttons(message), label, kinds=("button",), what="button")
+        target = Target(
+            person=person,
+            channel=message.channel,
+            ts=message.ts,
+            block_id=str(button.handle["block_id"]),
+            action_id=str(button.handle["action_id"]),
+        )
+        done = await self.services.clicks.act(target, as_seen=[*message.blocks])
+        return done is not None and done.acked is True
+
+    def write(self, person: str, message: Any, text: str) -> None:
+        self.services.people.write(person, message.channel, text)
+
+    def write_under(self, person: str, message: Any, text: str) -> None:
+        self.services.people.write(person, message.channel, text, message.ts)
+
+    write_in_thread = write_under
+
+    def told(self, person: str) -> list[str]:
+        who = self.services.workspace.person(person)
+        messages = self.services.workspace.messages.values()
+        return [self.reads(one) for one in messages if one.bot and who is not None and one.ephemeral_to == who.id]
+
+    def refuse_posts(self) -> None:
+        self.services.workspace.faults.fail("chat.postMessage", "not_in_channel", times=None)
+
+    def put_group(self, name: str, *people: str) -> None:
+        ids = {person.name: person.id for person in self.services.workspace.people.values()}
+        users = tuple(ids[person] for person in people)
+        self.services.workspace.put_group(UserGroup(id=f"S0{name.upper():0<8}", handle=name, name=name, users=users))
+
+    def take_from_group(self, name: str, person: str) -> None:
+        names = {one.id: one.name for one in self.services.workspace.people.values()}
+        (group,) = (one for one in self.services.workspace.groups.values() if one.handle == name)
+        self.put_group(name, *(names[user] for user in group.users if names[user] != person))
+
+
+class DiscordOffice(Office):
+    """Discord's implementation."""
+
+    platform = "discord"
+
+    @property
+    def state(self) -> Revisions:
+        return self.services.discord.guild
+
+    @property
+    def connections(self) -> int:
+        return self.services.discord.gateway.connections
+
+    def shown(self) -> list[Any]:
+        guild = self.services.discord.guild
+        return [post for post in guild.posts.values() if post.author == guild.bot.id and post.ephemeral_to is None]
+
+    def private(self) -> list[str]:
+        return [self.reads(post) for post in self.services.discord.guild.posts.values() if post.ephemeral_to]
+
+    def reads(self, message: Any) -> str:
+        return message.content + (body([*message.components], {}) if message.components else "")
+
+    def buttons(self, message: Any) -> tuple[Control, ...]:
+        return tuple(discord_controls([*message.components]))
+
+    async def press(self, person: str, message: Any, label: str) -> bool:
+        button = find(self.buttons(message), label, kinds=("button",), what="button")
+        target = DiscordTarget(
+            person=person,
+            channel=message.channel,
+            message=message.id,
+            custom_id=str(button.handle["custom_id"]),
+            components=message.components,
+        )
+        return (await self.services.discord.clicks.click(target, Delivery())).acked is True
+
+    def write(self, person: str, message: Any, text: str) -> None:
+        self.services.discord.people.write(person, message.channel, text)
+
+    def write_under(self, person: str, message: Any, text: str) -> None:
+        self.services.discord.people.write(person, message.channel, text, message.id)
+
+    def write_in_thread(self, person: str, message: Any, text: str) -> None:
+        guild = self.services.discord.guild
+        if message.id not in guild.places:
+            thread = Place(id=message.id, name="card", kind="thread", parent=message.channel, owner=guild.bot.id)
+            self.services.discord.posting.start_thread(thread, message)
+        self.services.discord.people.write(person, message.id, text)
+
+    def told(self, person: str) -> list[str]:
+        posts = self.services.discord.guild.posts
+        who = self.services.discord.guild.person(person)
+        mine = {post.id for post in posts.values() if who is not None and post.author == who.id}
+        return [self.reads(one) for one in self.shown() if one.reference in mine]
+
+    def refuse_posts(self) -> None:
+        self.services.discord.guild.faults.fail("create_message", 403, code=50013, times=None)
+
+    def put_group(self, name: str, *people: str) -> None:
+        guild = self.services.discord.guild
+        role = Role(f"11000000000000{len(guild.roles):05d}", name)
+        guild.roles[role.id] = role
+        for person in guild.people.values():
+            if person.name in people:
+                guild.people[person.id] = replace(person, roles=(*person.roles, role.id))
+
+    def take_from_group(self, name: str, person: str) -> None:
+        guild = self.services.discord.guild
+        (role,) = (one.id for one in guild.roles.values() if one.name == name)
+        for one in guild.people.values():
+            if one.name == person:
+                guild.people[one.id] = replace(one, roles=tuple(other for other in one.roles if other != role))
+
+
+OFFICES: dict[str, type[Office]] = {"discord": DiscordOffice, "slack": SlackOffice}
+
+
+@asynccontextmanager
+async def opened(platform: str, folder: Path, launcher: Launcher) -> AsyncGenerator[Office]:
+    async with Services(port=0) as services:
+        office = OFFICES[platform](services, folder, launcher)
+        try:
+            yield office
+        finally:
+            await office.close()

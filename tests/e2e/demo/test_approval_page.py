@@ -1,0 +1,90 @@
+"""An approval on the page in a real browser: the tally grows, a denial needs a reason, and everything can be read."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from askback.domain.card import EVERYTHING
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor, Place
+from askback.domain.policy import Approval, Limits, Who
+from askback.ports.installed_bots import get_bot
+from askback.runtime.app import running
+from askback_sandbox.services import Services
+from e2e.demo.conftest import Shot
+from support.browser import Opener
+
+expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
+
+ARGUMENTS = '{\n  "version": "1.4.2",\n  "hosts": [\n' + "".join(f'    "web-{n}",\n' for n in range(60)) + "  ]\n}"
+
+
+def person(name: str) -> Actor:
+    return Actor(platform="slack", id=f"U0LOCAL{name.upper()}", name=name)
+
+
+def deploy(where: str) -> Form:
+    return Form(
+        questions=(
+            Question(
+                id="deploy",
+                header="Deploy",
+                prompt=f"Deploy 1.4.2 to {where}?\n{ARGUMENTS[:100]}\n… and {len(ARGUMENTS) - 100} more characters.",
+                options=(Option(value="yes", label="Approve"), Option(value="no", label="Deny")),
+                allow_custom=False,
+                details=ARGUMENTS,
+            ),
+        )
+    )
+
+
+RULES = Approval(quorum=2, refusing=("no",), reasons="no", requesters=(person("cy"),))
+WHO = Who(people=(person("ada"), person("ben")), groups=("S0LOCALREL",))
+
+
+async def test_a_decision_of_two_people(services: Services, open_page: Opener, shot: Shot) -> None:
+    async with running([get_bot("slack")], limits=Limits(seconds_between_asks=0)) as host:
+        await services.socket.connected()
+        root = services.people.write("cy", "C0GENERAL", "It is release day.")
+        place = Place(platform="slack", tenant=services.workspace.team.id, channel=root.channel, thread=root.ts)
+        pages = {name: await open_page(name, color_scheme="light") for name in ("ada", "ben")}
+        for name, page in pages.items():
+            await page.goto(f"{services.url}/#U0LOCAL{name.upper()}/{root.channel}/{root.ts}")
+
+        async def asked(where: str) -> tuple[Any, asyncio.Task[Any]]:
+            task = asyncio.create_task(host.manager.ask(deploy(where), to=place, who=WHO, approval=RULES, timeout=3600))
+            return {name: card(page, where) for name, page in pages.items()}, task
+
+        cards, task = await asked("production")
+        await expect(cards["ada"]).to_contain_text("2 have to agree; one “Deny” ends it.")
+        await cards["ada"].get_by_role("button", name="Approve").click()
+        await expect(cards["ben"]).to_contain_text("1 of 2 agree")
+        await shot(pages["ben"], "approval-one-of-two")
+        await cards["ben"].get_by_role("button", name=EVERYTHING).click()
+        dialog = pages["ben"].get_by_role("dialog")
+        await expect(dialog).to_contain_text("web-59")
+        await shot(pages["ben"], "approval-everything")
+        await dialog.get_by_role("button", name="Close").last.click()
+        await cards["ben"].get_by_role("button", name="Deny").click()
+        await expect(dialog).to_contain_text("Why “Deny”?")
+        await shot(pages["ben"], "approval-reason")
+        await dialog.get_by_role("textbox").fill("The error rate is up since noon.\nLet us wait for the fix.")
+        await dialog.get_by_role("button", name="Send").click()
+        await expect(cards["ben"]).to_contain_text("Refused")
+        await expect(cards["ben"]).to_contain_text("Let us wait for the fix.")
+        await shot(pages["ben"], "approval-refused")
+        assert (await task).refused
+
+        cards, task = await asked("staging")
+        await cards["ben"].get_by_role("button", name="Approve").click()
+        await cards["ada"].get_by_role("button", name="Approve").click()
+        await expect(cards["ada"]).to_contain_text("Approved")
+        await shot(pages["ada"], "approval-approved")
+        assert not (await task).refused
+
+
+def card(page: Any, where: str) -> Any:
+    return page.locator(".thread .message").filter(has_text="Asked: ").filter(has_text=f"to {where}?").last

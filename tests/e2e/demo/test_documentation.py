@@ -1,0 +1,382 @@
+"""The documentation is true: its programs run, its commands and settings exist, and its pages lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+import tomllib
+from collections.abc import Awaitable, Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import aiohttp
+import pytest
+import typer
+
+from askback import Actor, Form, Outcome, Place, get_bot, get_tool, running
+from askback.cli.main import command_line
+from askback.domain.form import Answer, Choice
+from askback.internal.clock import utc_now
+from askback.settings.core import Settings
+from askback.settings.loader import TomlSettings, load, name_in_environment
+from askback.store.schema import metadata
+from askback_discord.settings import DiscordSettings
+from askback_sandbox.model.script import call, turn
+from askback_sandbox.services import Services
+from askback_slack.settings import SlackSettings
+
+ROOT = Path(__file__).parents[3]
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+}
+README = PAGES["README.md"]
+PROGRAMS = {"README.md": 1, "docs/library.md": 5, "docs/scripts.md": 1, "docs/tools.md": 1}
+"""Number of Python programs by page. A test here runs each of them."""
+SETTINGS: tuple[type[TomlSettings], ...] = (Settings, SlackSettings, DiscordSettings)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
+OTHER_PROGRAMS = {
+    "cd", "createdb", "createuser", "echo", "git", "mv", "opentelemetry-instrument", "pip", "python3", "rm",
+    ".ci/run", ".venv/bin/mkdocs", ".venv/bin/pip", ".venv/bin/pyright", ".venv/bin/pytest", ".venv/bin/ruff",
+}  # fmt: skip
+
+
+def blocks(page: str, language: str) -> list[str]:
+    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", PAGES[page], re.MULTILINE | re.DOTALL)
+    return [textwrap.dedent(block) for _, block in found]
+
+
+def block(page: str, language: str, words: str) -> str:
+    """Return the only block with these words."""
+    (found,) = (block for block in blocks(page, language) if words in block)
+    return found
+
+
+def without_blocks(page: str) -> str:
+    return re.sub(r"^( *)```.*?^\1```", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+
+
+def loaded(page: str, words: str) -> ModuleType:
+    """Run a program that only defines things."""
+    module = ModuleType("page")
+    exec(compile(block(page, "python", words), page, "exec"), module.__dict__)
+    return module
+
+
+# The programs
+
+
+async def click(services: Services, person: str, label: str) -> None:
+    """Press a button of the only card as a person."""
+    await services.workspace.until(lambda w: any(m.blocks for m in w.messages.values()), within=60)
+    (card,) = (message for message in services.workspace.messages.values() if message.blocks)
+    block, action = next(
+        (block["block_id"], element["action_id"])
+        for block in card.blocks
+        for element in block.get("elements", [])
+        if element.get("type") == "button" and element["text"]["text"] == label
+    )
+    body = {"person": person, "channel": card.channel, "ts": card.ts, "block_id": block, "action_id": action}
+    act = f"{services.url}/people/act"
+    async with aiohttp.ClientSession() as session, session.post(act, json=body) as answer:
+        assert (await answer.json())["ok"] is True
+
+
+def started(file: Path) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if name != "ANTHROPIC_API_KEY"}
+    command = [sys.executable, str(file)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+async def output_of(file: Path, acts: Callable[[], Awaitable[None]]) -> str:
+    """Run a program while people act; return what it printed."""
+    with started(file) as process:
+        try:
+            await acts()
+            out, err = await asyncio.to_thread(process.communicate, timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0, err.decode()
+    return out.decode()
+
+
+async def test_the_program_asks_a_person_and_prints_the_answer(services: Services, tmp_path: Path) -> None:
+    program = block("docs/library.md", "python", "asyncio.run")
+    file = tmp_path / "program.py"
+    file.write_text(program.replace("C0123456789", "C0GENERAL").replace("U0123456789", "U0LOCALADA"), encoding="utf-8")
+    assert await output_of(file, lambda: click(services, "ada", "Staging")) == "answered ('Staging',)\n"
+    # The card was settled before the program ended.
+    (card,) = services.workspace.messages.values()
+    assert not [block for block in card.blocks if block["type"] == "actions"]
+    assert "Answered" in card.text
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/scripts.md"])
+async def test_the_script_asks_people_and_prints_who_agreed(services: Services, tmp_path: Path, page: str) -> None:
+    program = block(page, "python", "askback.ask(")
+    file = tmp_path / "script.py"
+    file.write_text(program.replace("#deploys", "#general").replace('["@release"]', '["@ada", "@ben"]'), "utf-8")
+
+    async def both() -> None:
+        await click(services, "ada", "Yes")
+        await click(services, "ben", "Yes")
+
+    assert re.fullmatch(r"Deploying, says \w+\n", await output_of(file, both))
+
+
+def test_an_outcome_is_read_as_the_library_page_says() -> None:
+    environment = loaded("docs/library.md", "def environment").environment
+    chosen = Answer(question_id="where", choices=(Choice(index=1, value="production", label="Production"),))
+    written = Answer(question_id="where", text="The moon")
+    assert environment(Outcome(status="answered", at=utc_now(), answers=(chosen,))) == "production"
+    assert environment(Outcome(status="answered", at=utc_now(), answers=(written,))) == "The moon"
+    assert environment(Outcome(status="timed_out", at=utc_now())) is None
+
+
+def test_the_form_on_the_library_page_asks_what_it_says() -> None:
+    form: Form = loaded("docs/library.md", "RELEASE = Form").RELEASE
+    where, ticket = form.questions
+    assert (where.default, where.multi_select) == (("eu",), True)
+    assert ticket.show_if is not None
+    assert ticket.rules.problem("OPS-12") is None
+    assert ticket.rules.problem("12") == "Write it like OPS-123."
+
+
+async def test_two_people_decide_as_the_library_page_says(services: Services) -> None:
+    page = loaded("docs/library.md", "def release")
+    page.BEN, page.CY = (Actor(platform="slack", id=f"U0LOCAL{name}") for name in ("BEN", "ADA"))
+    async with running([get_bot("slack")], agent=False) as host:
+        released = asyncio.create_task(page.release(host.manager, Place(platform="slack", channel="C0GENERAL")))
+        await click(services, "ben", "Yes")
+        await click(services, "ada", "Yes")
+        outcome = await released
+    assert (outcome.status, outcome["go"].choices[0].value, len(outcome.votes)) == ("answered", "yes", 2)
+
+
+def test_the_question_tool_works_as_the_library_page_says() -> None:
+    page = loaded("docs/library.md", "def result_of")
+    example = json.loads(get_tool("AskUserQuestion").example)
+    assert set(page.definition()) == {"name", "description", "input_schema"}
+    assert page.form_of(example).questions
+    assert "Nobody answered" in page.result_of(example, Outcome(status="timed_out", at=utc_now()))
+
+
+async def test_the_tools_of_ones_own_run(services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (settings,) = blocks("docs/tools.md", "toml")
+    (tmp_path / "deploying.py").write_text(block("docs/tools.md", "python", "@tool"), encoding="utf-8")
+    (tmp_path / "askback.toml").write_text(settings, encoding="utf-8")
+    monkeypatch.setenv("ASKBACK_CONFIG", "askback.toml")
+    monkeypatch.delenv("ASKBACK_TOOLS")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    services.model.script(turn(call("deploy", where="staging"), call("versions")), turn("Both are done."))
+    async with running([get_bot("slack")]):
+        await services.socket.connected()
+        services.people.write("ada", "general", "@askback deploy, please")
+        await services.workspace.until(lambda _: len(services.model.log) == 2, within=60)
+    monkeypatch.delitem(sys.modules, "deploying")
+    request: Any = services.model.log[-1].request
+    results = [block["content"] for block in request["messages"][-1]["content"]]
+    assert results == ["Deployed to staging for ada.", '{"staging":"1.5","production":"1.4"}']
+    (schema,) = (tool["input_schema"] for tool in request["tools"] if tool["name"] == "deploy")
+    assert schema["properties"]["where"]["enum"] == ["staging", "production"]
+    assert schema["properties"]["where"]["description"] == "The environment."
+
+
+def test_the_scenario_plays(tmp_path: Path) -> None:
+    (scenario,) = blocks("docs/play.md", "toml")
+    (tmp_path / "my.toml").write_text(scenario, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ASKBACK_")}
+    command = [Path(sys.executable).parent / "askback", "demo", "--play", "my.toml", "--platform", "slack"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_program_runs_in_a_test() -> None:
+    """A page with a new program needs a test above, then a new number in `PROGRAMS`."""
+    found = {page: blocks(page, "python") for page in PAGES}
+    for page, programs in found.items():
+        for program in programs:
+            ast.parse(program, page)
+    assert {page: len(programs) for page, programs in found.items() if programs} == PROGRAMS
+
+
+# Settings
+
+
+@pytest.mark.parametrize("page", ["docs/tools.md", "docs/approvals.md", "docs/settings.md"])
+def test_the_settings_files_are_understood(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("ASKBACK_", "SLACK_", "ANTHROPIC_"))]:
+        monkeypatch.delenv(name)
+    (shown,) = blocks(page, "toml")
+    file = tmp_path / "askback.toml"
+    file.write_text(shown, encoding="utf-8")
+    monkeypatch.setenv("ASKBACK_CONFIG", str(file))
+    load(Settings)
+    if any(name.startswith("slack_") for name in tomllib.loads(shown)):
+        load(SlackSettings)
+
+
+def test_every_settings_file_and_scenario_is_tested() -> None:
+    pages = {page for page in PAGES if blocks(page, "toml")}
+    assert pages == {"docs/tools.md", "docs/approvals.md", "docs/settings.md", "docs/play.md"}
+
+
+def test_every_variable_that_a_page_names_is_a_setting() -> None:
+    known = {name_in_environment(kind, name, field) for kind in SETTINGS for name, field in kind.model_fields.items()}
+    known |= {"ASKBACK_CONFIG", "ASKBACK_TEST_POSTGRES_URL", "ANTHROPIC_BASE_URL"}
+    for page, text in PAGES.items():
+        named = set(re.findall(r"(?:ASKBACK|SLACK|DISCORD|ANTHROPIC)_[A-Z_]+[A-Z](?!\w*…)", text))
+        assert named <= known, f"{page}: {named - known}"
+        for beginning in re.findall(r"`(ASKBACK_[A-Z_]+_)…`", text):
+            assert any(name.startswith(beginning) for name in known), f"{page}: {beginning}"
+
+
+# Commands
+
+
+def parsed(command: list[str]) -> None:
+    """Read the arguments of `askback` as the command line does, without running anything."""
+    group: Any = typer.main.get_command(command_line())
+    context = group.make_context("askback", command)
+    name, one, rest = group.resolve_command(context, [*context._protected_args, *context.args])
+    one.make_context(name, rest, parent=context)
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the simple commands in a page's blocks for a shell."""
+    found: list[list[str]] = []
+    for line in (line for block in blocks(page, "sh") for line in block.splitlines()):
+        words: list[str] = []
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="&|>")
+        lexer.whitespace_split = True
+        lexer.commenters = ""  # as in slack:#deploys
+        for word in [*lexer, "&&"]:
+            if word in ("&&", "|"):
+                found.append(words[: words.index(">")] if ">" in words else words)
+                words = []
+            else:
+                words.append(word)
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")])
+def test_every_command_is_one_that_there_is(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_CONFIG", "")  # `--config` sets it
+    for program, *arguments in commands(page):
+        if program == "export":
+            continue
+        if program == "opentelemetry-instrument":
+            program, *arguments = arguments
+        if program.rpartition("/")[2] == "askback":
+            parsed(arguments)
+        elif program == ".venv/bin/python":
+            assert arguments[0] == "-m"
+            assert arguments[1] == "build" or (ROOT / arguments[1].replace(".", "/") / "__main__.py").exists()
+        else:
+            assert program in OTHER_PROGRAMS, program
+        extras = re.findall(r"\w+", " ".join(re.findall(r"\.\[(.*?)\]", " ".join(arguments))))
+        assert set(extras) <= EXTRAS, arguments
+        if program == ".venv/bin/pytest":
+            assert [name for name in arguments if name.startswith("tests/") and not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("module", ["tests.bench", "tests.faults"])
+def test_every_option_of_the_long_runs_is_one_that_there_is(module: str) -> None:
+    command = [sys.executable, "-m", module, "--help"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'tests'}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    for page in PAGES:
+        for words in commands(page):
+            if module in words:
+                assert [word for word in words if word.startswith("--") and word not in done.stdout] == []
+
+
+def test_every_command_in_a_sentence_is_one_that_there_is() -> None:
+    group: Any = typer.main.get_command(command_line())
+    platforms = [entry.name for entry in entry_points(group="askback.bots")]
+    for page in PAGES:
+        for words in re.findall(r"`(?:\.venv/bin/)?askback ([^`]+)`", without_blocks(page)):
+            name, *rest = words.split()
+            if name.startswith("-") or name == "COMMAND":
+                continue
+            assert name in [*group.commands, *platforms], f"{page}: {words}"
+            known = {option for one in group.commands[name].params for option in one.opts} | {"--help"}
+            assert {word for word in rest if word.startswith("--")} <= known, f"{page}: {words}"
+
+
+def test_the_readme_has_the_two_commands_that_begin_everything() -> None:
+    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
+    fresh = [line for line in lines if line.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e ")]
+    assert [line.rpartition(" && ")[2] for line in fresh] == [".venv/bin/askback demo", ".venv/bin/pytest -n auto"]
+
+
+def test_the_preview_prints_messages() -> None:
+    (preview,) = blocks("docs/preview.md", "sh")
+    done = subprocess.run(
+        ["bash", "-c", preview.replace(".venv/bin/", f"{Path(sys.executable).parent}/")],
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert b"Tea?" in done.stdout
+
+
+# Pages
+
+
+def test_the_readme_is_short_and_says_first_what_it_is_and_what_was_never_tried() -> None:
+    assert len(README.split()) <= 900
+    order = [
+        "# askback",
+        ".github/card.png",
+        "**Status",
+        "## Try it",
+        "## Choose your path",
+        "## Documentation",
+        "## License",
+    ]
+    places = [README.index(words) for words in order]
+    assert places == sorted(places)
+    for path in ("slack", "discord", "scripts", "library"):
+        assert f"(docs/{path}.md)" in README
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_a_page_names_is_there(page: str) -> None:
+    """mkdocs checks the links within `docs/`; on GitHub, only the generated pages are missing."""
+    folder = (ROOT / page).parent
+    generated = {"settings.md", "commands.md", "scenarios.md", "card.png"}
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page]):
+        assert (folder / link).exists() or Path(link).name in generated, link
+    for name in re.findall(r"`((?:tests|docs|core|bots|manifests|\.ci)/[\w./-]+)`", PAGES[page]):
+        assert (ROOT / name).exists(), name
+    for picture in re.findall(r'src="([^"]+)"', PAGES[page]):
+        assert (ROOT / picture).stat().st_size < 150_000
+
+
+def test_the_pictures_are_small() -> None:
+    for picture in (".github/card.png", "docs/images/approval.png"):
+        assert (ROOT / picture).stat().st_size < 150_000
+
+
+def test_the_glossary_has_every_table_and_every_end_of_a_question() -> None:
+    glossary = PAGES["docs/glossary.md"]
+    assert [name for name in metadata.tables if f"`{name}`" not in glossary] == []
+    for status in ("answered", "declined", "cancelled", "timed out", "undeliverable"):
+        assert f"| {status} | status:" in glossary
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md"])
+def test_no_text_of_ours_is_wider_than_a_screen(page: str) -> None:
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    prose = [line for line in lines if not line.startswith(("|", "<img", "!["))]
+    assert max(map(len, prose)) <= 120

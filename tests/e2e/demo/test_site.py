@@ -1,0 +1,92 @@
+"""The site of the documentation: it builds without a network, and its reference is complete."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import askback
+from askback.cli.main import command_line
+from askback.settings.core import Settings
+from askback.settings.loader import TomlSettings, name_in_environment, name_in_file
+from askback_discord.settings import DiscordSettings
+from askback_slack.settings import SlackSettings
+
+ROOT = Path(__file__).parents[3]
+KINDS: tuple[type[TomlSettings], ...] = (Settings, SlackSettings, DiscordSettings)
+DEAD = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. Warnings are errors, and the network is out of reach."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "http_proxy": DEAD, "https_proxy": DEAD, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_each_setting_is_there_with_its_names_and_a_description(site: Path) -> None:
+    page = site / "reference/settings.html"
+    sections = dict(re.findall(r'<h3 id="(\w+)">(.*?)(?=<h[23]|</article>)', page.read_text("utf-8"), re.DOTALL))
+    settings = [(kind, name, field) for kind in KINDS for name, field in kind.model_fields.items()]
+    assert len(sections) == len(settings)
+    for kind, name, field in settings:
+        section = sections[name_in_environment(kind, name, field).lower()]
+        assert f"<code>{name_in_file(kind, name, field)}</code>" in section
+        paragraphs = re.findall(r"<p>(.*?)</p>", section, re.DOTALL)
+        assert len(paragraphs) >= 2, name
+        assert re.search(r"Type: .+\. .*(?:[Dd]efault|Required)", paragraphs[0]), name
+
+
+def test_each_command_is_there_with_each_option(site: Path) -> None:
+    text = (site / "reference/commands.html").read_text(encoding="utf-8")
+    sections = dict(re.findall(r'<h2 id="([\w-]+)">(.*?)(?=<h2|</article>)', text, re.DOTALL))
+    group: Any = typer.main.get_command(command_line())
+    assert sections.keys() == {"askback", *(f"askback-{name}" for name in group.commands)}
+    assert {"slack", "discord", "ask", "doctor", "backup"} <= group.commands.keys()
+    for name, command in group.commands.items():
+        said = html.unescape(re.sub(r"<[^>]+>", "", sections[f"askback-{name}"]))
+        assert command.help.split("\n")[0] in said
+        for parameter in command.params:
+            assert (
+                parameter.metavar or parameter.name if parameter.param_type_name == "argument" else parameter.opts[0]
+            ) in said
+
+
+def test_each_public_name_is_there_and_documented(site: Path) -> None:
+    text = (site / "reference/api.html").read_text(encoding="utf-8")
+    shown = set(re.findall(r'<h3 id="askback\.(\w+)"', text))
+    assert shown == {*askback.__all__} - {"__version__"}
+    for name in shown:
+        assert getattr(askback, name).__doc__, name
+
+
+def test_it_loads_nothing_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        loads = re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"?([^\s\">]+)", page.read_text("utf-8"))
+        assert [one for one in loads if one.startswith(("http", "//"))] == [], page
+
+
+def test_the_search_finds_settings_commands_and_words(site: Path) -> None:
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    titles = {html.unescape(re.sub(r"<[^>]+>", "", entry["title"])) for entry in index["docs"]}
+    assert {"ASKBACK_RETENTION", "askback backup", "Who answers", "Glossary", "The scenario format"} <= titles
+
+
+def test_the_reference_is_printed_without_the_site() -> None:
+    command = [sys.executable, "docs/reference.py", "settings"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    assert "### `ASKBACK_RETENTION`" in done.stdout
+    assert subprocess.run([*command[:2], "nothing"], cwd=ROOT, capture_output=True, timeout=60).returncode == 1

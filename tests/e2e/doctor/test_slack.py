@@ -1,0 +1,133 @@
+"""`askback doctor` with a fault at Slack."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from askback.ports.installed_bots import get_bot
+from askback.runtime.app import running
+from askback_sandbox.slack.faults import Fault
+from askback_slack.install import ASKING, SCOPES
+
+from .conftest import IMPATIENT, Ward
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "cure"),
+    [
+        ("token_revoked", "SLACK_BOT_TOKEN was revoked.", "Reinstall the app"),
+        ("account_inactive", "The app was removed from the workspace.", "Reinstall the app"),
+        ("invalid_auth", "Slack does not accept SLACK_BOT_TOKEN (invalid_auth).", "Copy the Bot User OAuth Token"),
+    ],
+)
+async def test_a_token_of_the_bot_that_is_no_good(ward: Ward, code: str, says: str, cure: str) -> None:
+    ward.services.workspace.faults.fail("auth.test", code)
+    found = (await ward.examined("slack")).one()
+    assert (found.grade, found.says) == ("broken", says)
+    assert found.cure.startswith(cure)
+
+
+async def test_a_token_of_the_bot_that_is_a_persons(ward: Ward) -> None:
+    ward.services.workspace.bot = replace(ward.services.workspace.bot, bot_id="")
+    found = (await ward.examined("slack")).one()
+    assert found.says == "SLACK_BOT_TOKEN is a person's token and not the bot's."
+    ward.set(SLACK_BOT_TOKEN="xoxp-of-ada")
+    found = (await ward.examined("slack")).one()
+    assert "SLACK_BOT_TOKEN is not a bot token" in found.says
+    assert "OAuth & Permissions" in found.cure
+
+
+def test_the_scopes_that_are_looked_for_are_those_of_the_manifest() -> None:
+    manifest = json.loads((ROOT / "manifests/slack.json").read_text(encoding="utf-8"))
+    assert sorted(SCOPES) == sorted(manifest["oauth_config"]["scopes"]["bot"])
+
+
+@pytest.mark.parametrize("scope", sorted(SCOPES))
+async def test_each_scope_that_is_missing_is_named_with_what_is_lost(ward: Ward, scope: str) -> None:
+    ward.services.workspace.bot = replace(ward.services.workspace.bot, scopes=(*(set(SCOPES) - {scope}), "files:read"))
+    found = (await ward.examined("slack")).one()
+    grade = "warning" if scope in ASKING else "broken"
+    assert (found.grade, found.says) == (grade, f"{scope} is missing: without it, {SCOPES[scope]}.")
+    assert "reinstall the app" in found.cure
+
+
+async def test_a_token_of_the_app_that_is_no_good(ward: Ward) -> None:
+    ward.set(SLACK_APP_TOKEN="xapp-wrong")
+    found = (await ward.examined("slack")).one()
+    assert found.says == "Slack does not accept SLACK_APP_TOKEN (invalid_auth)."
+    assert "connections:write" in found.cure
+
+
+async def test_a_token_of_the_app_without_its_scope(ward: Ward) -> None:
+    ward.services.workspace.faults.fail("apps.connections.open", "missing_scope")
+    found = (await ward.examined("slack")).one()
+    assert found.says == "SLACK_APP_TOKEN lacks the scope connections:write."
+    assert "connections:write" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("fault", "says", "cure"),
+    [
+        ("refused", "Slack refuses the socket (HTTP 403).", "through the firewall or proxy"),
+        ("silent", "Slack does not greet on a new socket within 2.5 s.", "through the firewall or proxy"),
+        ("link_disabled", "Socket Mode is switched off for the app.", "Switch Socket Mode on"),
+        ("too_many_websockets", "Ten processes have a socket of this app open", "End those"),
+    ],
+)
+async def test_a_socket_that_does_not_work(ward: Ward, fault: str, says: str, cure: str) -> None:
+    ward.services.workspace.faults.add(Fault(kind="socket", error=fault))
+    scene = IMPATIENT if fault == "silent" else None
+    found = (await ward.examined("slack", scene)).one()
+    assert (found.grade, found.about) == ("broken", "socket")
+    assert found.says.startswith(says)
+    assert cure in found.cure
+
+
+async def test_a_second_process_on_the_same_app_is_noticed(ward: Ward) -> None:
+    async with running([get_bot("slack")], agent=False):
+        await ward.services.socket.connected()
+        ward.set(ASKBACK_DATABASE_URL="another.db")
+        found = (await ward.examined("slack")).one()
+    assert (found.grade, found.about) == ("warning", "socket")
+    assert found.says.startswith("1 more socket is open with this app")
+    assert "End the other process" in found.cure
+
+
+async def test_tokens_of_two_apps_are_noticed(ward: Ward) -> None:
+    answer = ward.services.workspace.bot
+    ward.services.workspace.bot = replace(answer, app_id="A0OTHER")
+    first = await ward.examined("slack")
+    assert not first.bad, "both say the same"
+    hello = ward.services.socket._hello
+    ward.patch.setattr(ward.services.socket, "_hello", lambda: {**hello(), "connection_info": {"app_id": "A0THIRD"}})
+    found = (await ward.examined("slack")).one()
+    assert "The two tokens are of different apps (bot: A0OTHER, socket: A0THIRD)" in found.says
+    assert "In the same app" in found.cure
+
+
+async def test_over_http_the_secret_and_the_address_are_looked_at(ward: Ward) -> None:
+    ward.patch.delenv("SLACK_APP_TOKEN")
+    ward.set(ASKBACK_SLACK_HTTP="127.0.0.1:0", SLACK_SIGNING_SECRET="8f742231b10e8888abcd9923433355a5")
+    found = await ward.examined("slack")
+    assert found.bad == [], found.text
+    assert "It is set" in found.good("Slack", "signing secret")
+    ward.set(SLACK_SIGNING_SECRET="short")
+    assert "does not look like one" in (await ward.examined("slack")).one().says
+    ward.set(ASKBACK_SLACK_HTTP=ward.services.url.removeprefix("http://"))
+    taken = (await ward.examined("slack")).bad[-1]
+    assert "Nothing can listen on" in taken.says
+    assert "set ASKBACK_SLACK_HTTP to another address" in taken.cure
+    ward.patch.delenv("SLACK_SIGNING_SECRET")
+    missing = (await ward.examined("slack")).one()
+    assert (missing.says, "Basic Information" in missing.cure) == ("SLACK_SIGNING_SECRET is missing.", True)
+
+
+async def test_who_may_talk_in_slack_is_told(ward: Ward) -> None:
+    found = await ward.examined("slack")
+    assert found.good("Slack", "access") == "Everybody of its own workspace may talk to the bot."

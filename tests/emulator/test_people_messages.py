@@ -1,0 +1,437 @@
+"""People's actions on messages and the visible result, through their endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from slack_sdk.errors import SlackApiError
+
+from askback_sandbox.slack.faults import Fault
+
+
+def plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text}
+
+
+def options(*values: str) -> list[dict[str, Any]]:
+    return [{"text": plain(value.upper()), "value": value} for value in values]
+
+
+def form() -> list[dict[str, Any]]:
+    """Return a message with every element that keeps a value."""
+    return [
+        {
+            "type": "section",
+            "block_id": "many",
+            "text": plain("Which?"),
+            "accessory": {
+                "type": "multi_static_select",
+                "action_id": "pick",
+                "options": options("x", "y", "z"),
+                "max_selected_items": 2,
+            },
+        },
+        {
+            "type": "actions",
+            "block_id": "one",
+            "elements": [
+                {
+                    "type": "static_select",
+                    "action_id": "menu",
+                    "options": options("a", "b"),
+                    "initial_option": options("a")[0],
+                },
+                {"type": "radio_buttons", "action_id": "radio", "options": options("r", "s")},
+                {"type": "checkboxes", "action_id": "boxes", "options": options("c", "d")},
+                {"type": "users_select", "action_id": "who"},
+                {"type": "overflow", "action_id": "more", "options": options("m", "n")},
+                {"type": "external_select", "action_id": "search", "min_query_length": 2},
+                {"type": "button", "action_id": "send", "text": plain("Send"), "value": "v", "style": "primary"},
+            ],
+        },
+        {
+            "type": "input",
+            "block_id": "note",
+            "label": plain("Note"),
+            "element": {"type": "plain_text_input", "action_id": "text"},
+        },
+    ]
+
+
+@pytest.fixture
+async def clicks(bot) -> list[dict[str, Any]]:
+    """Every click that the bot receives."""
+    heard: list[dict[str, Any]] = []
+
+    @bot.app.action({"action_id": "send"})
+    @bot.app.action({"action_id": "menu"})
+    @bot.app.action({"action_id": "radio"})
+    @bot.app.action({"action_id": "boxes"})
+    @bot.app.action({"action_id": "pick"})
+    @bot.app.action({"action_id": "who"})
+    @bot.app.action({"action_id": "more"})
+    @bot.app.action({"action_id": "search"})
+    @bot.app.action({"action_id": "text"})
+    async def click(ack, body) -> None:
+        heard.append(body)
+        await ack()
+
+    @bot.app.event("message")
+    async def message() -> None: ...
+
+    await bot.connect()
+    return heard
+
+
+@pytest.fixture
+async def card(client) -> str:
+    return (await client.chat_postMessage(channel="C0GENERAL", text="form", blocks=form()))["ts"]
+
+
+async def act(hands, ts: str, block: str, action: str, selected: Any = None, person: str = "ada", **more) -> dict:
+    return await hands.post(
+        "/people/act",
+        person=person,
+        channel="general",
+        ts=ts,
+        block_id=block,
+        action_id=action,
+        selected=selected,
+        **more,
+    )
+
+
+async def test_each_element_sends_its_kind_of_choice(hands, clicks, card) -> None:
+    filled = {"type": "plain_text", "emoji": True}
+    for block, action, selected, found in (
+        ("one", "menu", ["b"], {"selected_option": {"text": {**filled, "text": "B"}, "value": "b"}}),
+        ("one", "radio", ["s"], {"selected_option": {"text": {**filled, "text": "S"}, "value": "s"}}),
+        ("one", "boxes", ["d"], {"selected_options": [{"text": {**filled, "text": "D"}, "value": "d"}]}),
+        ("many", "pick", ["x"], {"selected_options": [{"text": {**filled, "text": "X"}, "value": "x"}]}),
+        ("one", "who", ["U0LOCALBEN"], {"selected_user": "U0LOCALBEN"}),
+        ("one", "more", ["n"], {"selected_option": {"text": {**filled, "text": "N"}, "value": "n"}}),
+        ("one", "send", None, {"value": "v", "style": "primary"}),
+    ):
+        assert (await act(hands, card, block, action, selected))["ok"], action
+        (sent,) = clicks[-1]["actions"]
+        assert (sent["action_id"], sent["block_id"]) == (action, block)
+        assert found.items() <= sent.items()
+        assert sent["action_ts"]
+
+
+async def test_each_click_brings_everything_that_is_set(hands, clicks, card) -> None:
+    assert (await act(hands, card, "note", "text", ["because"]))["interaction"] is None
+    assert clicks == []
+    await act(hands, card, "one", "boxes", ["c", "d"])
+    await act(hands, card, "one", "send")
+    values = clicks[-1]["state"]["values"]
+    assert values["note"]["text"] == {"type": "plain_text_input", "value": "because"}
+    assert [o["value"] for o in values["one"]["boxes"]["selected_options"]] == ["c", "d"]
+    assert values["one"]["menu"]["selected_option"]["value"] == "a"
+    assert values["one"]["radio"] == {"type": "radio_buttons", "selected_option": None}
+    assert values["many"]["pick"]["selected_options"] == []
+    assert not {"send", "more"} & set(values["one"])
+
+
+async def test_what_one_person_sets_another_does_not_see(hands, clicks, card) -> None:
+    await act(hands, card, "one", "menu", ["b"], person="ada")
+    await act(hands, card, "one", "send", person="ben")
+    assert clicks[-1]["state"]["values"]["one"]["menu"]["selected_option"]["value"] == "a"
+
+
+async def test_what_is_set_is_gone_with_its_block_and_stays_with_it(hands, clicks, client, card) -> None:
+    await act(hands, card, "one", "menu", ["b"])
+    await client.chat_update(channel="C0GENERAL", ts=card, text="form", blocks=form())
+    await act(hands, card, "one", "send")
+    # The known surprise: a new initial_option does not show while block_id and action_id are the same.
+    assert clicks[-1]["state"]["values"]["one"]["menu"]["selected_option"]["value"] == "b"
+    changed = form()
+    changed[1]["block_id"] = "one again"
+    await client.chat_update(channel="C0GENERAL", ts=card, text="form", blocks=changed)
+    await act(hands, card, "one again", "send")
+    assert clicks[-1]["state"]["values"]["one again"]["menu"]["selected_option"]["value"] == "a"
+
+
+async def test_a_click_on_what_is_not_offered_is_no_click(hands, clicks, client, card) -> None:
+    for block, action, selected in (
+        ("one", "menu", ["q"]),
+        ("one", "menu", ["a", "b"]),
+        ("many", "pick", ["x", "y", "z"]),
+        ("one", "gone", None),
+    ):
+        assert not (await act(hands, card, block, action, selected))["ok"]
+    assert not (await act(hands, "1.0", "one", "send"))["ok"]
+    assert not (await act(hands, card, "one", "send", person="nobody"))["ok"]
+    only_ben = [
+        {
+            "type": "actions",
+            "block_id": "b",
+            "elements": [
+                {
+                    "type": "button",
+                    "action_id": "send",
+                    "text": plain("x"),
+                    "visible_to_user_ids": ["U0LOCALBEN"],
+                }
+            ],
+        }
+    ]
+    await client.chat_update(channel="C0GENERAL", ts=card, text="form", blocks=only_ben)
+    assert not (await act(hands, card, "b", "send", person="ada"))["ok"]
+    assert (await act(hands, card, "b", "send", person="ben"))["ok"]
+    assert len(clicks) == 1
+
+
+async def test_a_stale_click_comes_from_the_blocks_still_on_the_screen(hands, clicks, client, card) -> None:
+    old = (await hands.state())["messages"][0]["blocks"]
+    await client.chat_update(channel="C0GENERAL", ts=card, text="settled", blocks=[])
+    assert not (await act(hands, card, "one", "send"))["ok"]
+    assert (await act(hands, card, "one", "send", blocks=old))["ok"]
+    assert clicks[-1]["message"]["blocks"] == old
+
+
+async def test_search_shows_the_bots_options_and_takes_only_those(hands, clicks, bot, card) -> None:
+    asked: list[str] = []
+    answer: dict[str, Any] = {"options": options("p1", "p2")}
+
+    @bot.app.options("search")
+    async def search(ack, body) -> None:
+        asked.append(body["value"])
+        await ack(**answer)
+
+    where = {"person": "ada", "channel": "general", "ts": card, "block_id": "one", "action_id": "search"}
+    assert await hands.post("/people/options", **where, query="p") == {"ok": True, "options": []}
+    assert not (await act(hands, card, "one", "search", ["p2"]))["ok"]
+    found = await hands.post("/people/options", **where, query="pp")
+    assert [option["value"] for option in found["options"]] == ["p1", "p2"]
+    assert asked == ["pp"]
+    assert (await act(hands, card, "one", "search", ["p2"]))["ok"]
+    assert clicks[-1]["actions"][0]["selected_option"]["value"] == "p2"
+    answer["options"] = options("p1", "p1")
+    broken = await hands.post("/people/options", **where, query="pp")
+    assert not broken["ok"]
+    assert "must be unique" in broken["error"]
+
+
+async def test_an_input_with_dispatch_action_tells_at_once(hands, clicks, client) -> None:
+    block = {**form()[2], "dispatch_action": True}
+    ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", blocks=[block]))["ts"]
+    assert (await act(hands, ts, "note", "text", "typed"))["ok"]
+    assert clicks[-1]["actions"][0]["value"] == "typed"
+
+
+async def test_ephemeral_messages_are_for_one_person(hands, clicks, client) -> None:
+    await client.chat_postEphemeral(channel="C0GENERAL", user="U0LOCALADA", text="psst", blocks=form())
+    (message,) = (await hands.state())["messages"]
+    assert message["ephemeral_to"] == "U0LOCALADA"
+    assert not (await act(hands, message["ts"], "one", "send", person="ben"))["ok"]
+    assert (await act(hands, message["ts"], "one", "send", person="ada"))["ok"]
+    assert clicks[-1]["container"]["is_ephemeral"] is True
+    assert "message" not in clicks[-1]
+    dismissed = await hands.post("/people/delete", person="ada", channel="general", ts=message["ts"])
+    assert dismissed["ok"]
+    assert (await hands.state())["messages"] == []
+
+
+async def test_a_response_url_works_five_times_for_half_an_hour(services, hands, clicks, card, clock, session) -> None:
+    await act(hands, card, "one", "send")
+    url = clicks[-1]["response_url"]
+
+    async def respond(**body: Any) -> tuple[int, str]:
+        async with session.post(url, json=body) as reply:
+            text = await reply.text()
+            return reply.status, text if reply.status == 200 else (await reply.json())["error"]
+
+    assert await respond(text="only for ada") == (200, "ok")
+    assert await respond(text="for all", response_type="in_channel", thread_ts=card) == (200, "ok")
+    assert await respond(replace_original=True, text="x", blocks=[{"type": "poll"}]) == (400, "invalid_blocks")
+    assert await respond() == (400, "no_text")
+    assert await respond(replace_original=True, text="new", blocks=[{"type": "divider"}]) == (200, "ok")
+    new, ephemeral, public = (await hands.state())["messages"]
+    assert (new["text"], new["edited"], [b["type"] for b in new["blocks"]]) == ("new", False, ["divider"])
+    assert (ephemeral["text"], ephemeral["ephemeral_to"]) == ("only for ada", "U0LOCALADA")
+    assert (public["text"], public["thread_ts"], public["ephemeral_to"]) == ("for all", card, None)
+    services.workspace.faults.add(Fault(kind="ignore", method="response_url"))
+    assert await respond(replace_original=True, text="lost") == (200, "ok")
+    assert (await hands.state())["messages"][0]["text"] == "new"
+    assert await respond(delete_original=True) == (200, "ok")
+    gone = next(message for message in (await hands.state())["messages"] if message["ts"] == card)
+    assert gone["text"] == "This message was deleted.", "its thread has a message"
+    assert await respond(text="six") == (404, "used_url")
+    services.workspace.response_urls.clear()
+    assert await respond(text="x") == (404, "invalid_url")
+
+
+async def test_a_response_url_ends_after_half_an_hour(hands, clicks, card, clock, session) -> None:
+    await act(hands, card, "one", "send")
+    clock.advance(1_801)
+    async with session.post(clicks[-1]["response_url"], json={"text": "late"}) as reply:
+        assert (reply.status, (await reply.json())["error"]) == (404, "expired_url")
+
+
+async def test_text_without_blocks_takes_the_blocks_away_and_shows_as_edited(client, hands, card) -> None:
+    await client.chat_update(channel="C0GENERAL", ts=card, text="form", blocks=form()[:1])
+    assert (await hands.state())["messages"][0]["edited"] is False
+    only_metadata = {"channel": "C0GENERAL", "ts": card, "metadata": {"event_type": "e", "event_payload": {}}}
+    await client.api_call("chat.update", json=only_metadata)
+    assert len((await hands.state())["messages"][0]["blocks"]) == 1
+    await client.chat_update(channel="C0GENERAL", ts=card, text="plain")
+    message = (await hands.state())["messages"][0]
+    assert (message["text"], message["blocks"], message["edited"]) == ("plain", [], True)
+
+
+async def test_metadata_is_kept_until_an_empty_object_comes(client) -> None:
+    metadata = {"event_type": "asked", "event_payload": {"id": "1"}}
+    ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", metadata=metadata))["ts"]
+
+    async def read(**more: Any) -> Any:
+        history = await client.conversations_history(channel="C0GENERAL", **more)
+        return history["messages"][0].get("metadata")
+
+    assert await read() is None
+    assert await read(include_all_metadata=True) == metadata
+    await client.chat_update(channel="C0GENERAL", ts=ts, text="y")
+    assert await read(include_all_metadata=True) == metadata
+    await client.api_call("chat.update", json={"channel": "C0GENERAL", "ts": ts, "metadata": {}})
+    assert await read(include_all_metadata=True) is None
+
+
+async def test_history_has_no_replies_and_replies_come_in_pages(client, services) -> None:
+    root = services.people.write("ada", "general", "root").ts
+    for number in range(3):
+        await client.chat_postMessage(channel="C0GENERAL", text=str(number), thread_ts=root)
+    (only,) = (await client.conversations_history(channel="C0GENERAL"))["messages"]
+    assert (only["text"], only["reply_count"], only["thread_ts"]) == ("root", 3, root)
+    first = await client.conversations_replies(channel="C0GENERAL", ts=root, limit=3)
+    assert [m["text"] for m in first["messages"]] == ["root", "0", "1"]
+    assert first["has_more"] is True
+    cursor = first["response_metadata"]["next_cursor"]
+    rest = await client.conversations_replies(channel="C0GENERAL", ts=root, limit=3, cursor=cursor)
+    assert [m["text"] for m in rest["messages"]] == ["2"]
+    assert rest["has_more"] is False
+    newer = await client.conversations_replies(channel="C0GENERAL", ts=root, oldest=first["messages"][1]["ts"])
+    assert [m["text"] for m in newer["messages"]] == ["root", "1", "2"]
+
+
+async def test_a_stream_grows_and_ends(client, hands, services) -> None:
+    root = services.people.write("ada", "general", "tell me").ts
+    await client.assistant_threads_setStatus(channel_id="C0GENERAL", thread_ts=root, status="is thinking…")
+    (status,) = (await hands.state())["status"]
+    assert (status["channel"], status["thread_ts"], status["text"]) == ("C0GENERAL", root, "is thinking…")
+    stream = await client.chat_stream(
+        channel="C0GENERAL",
+        thread_ts=root,
+        recipient_user_id="U0LOCALADA",
+        recipient_team_id="T0LOCAL",
+        buffer_size=1,
+    )
+    await stream.append(markdown_text="**one** ")
+    message = (await hands.state())["messages"][-1]
+    assert (message["streaming"], message["markdown"], message["thread_ts"]) == (True, "**one** ", root)
+    assert (await hands.state())["status"] == []
+    await stream.append(markdown_text="two")
+    await stream.stop(blocks=[{"type": "divider"}])
+    message = (await hands.state())["messages"][-1]
+    assert (message["streaming"], message["markdown"]) == (False, "**one** two")
+    assert [block["type"] for block in message["blocks"]] == ["divider"]
+
+
+async def test_a_status_vanishes_after_two_minutes(client, hands, services, clock) -> None:
+    root = services.people.write("ada", "general", "tell me").ts
+    await client.assistant_threads_setStatus(channel_id="C0GENERAL", thread_ts=root, status="is thinking…")
+    clock.advance(121)
+    assert (await hands.state())["status"] == []
+
+
+async def test_names_become_mentions_and_the_rest_is_escaped(hands) -> None:
+    for written, sent in (
+        ("@askback hi @ben, a@b.c", "<@U0LOCALBOT> hi <@U0LOCALBEN>, a@b.c"),
+        ("@askback.", "<@U0LOCALBOT>."),
+        ("<!channel> & <@U0LOCALADA>", "&lt;!channel&gt; &amp; &lt;@U0LOCALADA&gt;"),
+        ("@nobody", "@nobody"),
+    ):
+        ts = await hands.write("ada", "general", written)
+        found = next(m for m in (await hands.state())["messages"] if m["ts"] == ts)
+        assert found["text"] == sent
+
+
+async def test_people_write_only_where_they_are_and_only_their_own(hands) -> None:
+    ts = await hands.write("ada", "general", "mine")
+    for path, body in (
+        ("write", {"person": "ada", "channel": "D0LOCALBEN", "text": "x"}),
+        ("write", {"person": "ada", "channel": "nowhere", "text": "x"}),
+        ("write", {"person": "nobody", "channel": "general", "text": "x"}),
+        ("write", {"person": "ada", "channel": "general", "text": " "}),
+        ("write", {"person": "ada", "channel": "general", "text": "x", "thread_ts": "1.0"}),
+        ("edit", {"person": "ben", "channel": "general", "ts": ts, "text": "x"}),
+        ("delete", {"person": "ben", "channel": "general", "ts": ts}),
+    ):
+        answer = await hands.post(f"/people/{path}", **body)
+        assert answer["ok"] is False, (path, body)
+        assert answer["error"]
+
+
+async def test_changes_are_streamed_to_the_page(services, hands, session) -> None:
+    async with session.get(f"{services.url}/people/events") as reply:
+        assert reply.content_type == "text/event-stream"
+        first = await reply.content.readline()
+        await reply.content.readline()
+        await hands.write("ada", "general", "x")
+        second = await asyncio.wait_for(reply.content.readline(), 5)
+    assert first.startswith(b'data: {"revision": ')
+    assert second != first
+
+
+async def test_a_recorded_payload_can_be_sent_as_it_is(hands, bot, clicks) -> None:
+    payload = {
+        "type": "block_actions",
+        "user": {"id": "U9"},
+        "team": None,
+        "actions": [{"type": "button", "action_id": "send", "block_id": "b", "action_ts": "1"}],
+        "response_url": "",
+        "trigger_id": "1.2.3",
+    }
+    answer = await hands.post("/people/raw", payload=payload)
+    assert (answer["ok"], answer["acked"]) == (True, True)
+    assert clicks[-1]["user"] == {"id": "U9"}
+
+
+async def test_ids_and_names_of_channels_and_people_work_alike(client, services, hands) -> None:
+    direct = (await client.conversations_open(users="U0LOCALADA"))["channel"]["id"]
+    assert (await client.chat_postMessage(channel="U0LOCALADA", text="x"))["channel"] == direct
+    assert (await client.chat_postMessage(channel="#general", text="x"))["channel"] == "C0GENERAL"
+    assert (await client.conversations_info(channel="C0GENERAL"))["channel"]["is_member"] is True
+    assert (await client.users_info(user="U0LOCALCY"))["user"]["name"] == "cy"
+    who = await client.auth_test()
+    assert (who["user_id"], who["bot_id"], who["team_id"]) == ("U0LOCALBOT", "B0LOCALBOT", "T0LOCAL")
+    link = await client.chat_getPermalink(channel="C0GENERAL", message_ts=(await hands.state())["messages"][-1]["ts"])
+    assert link["permalink"].startswith("https://local.slack.com/archives/C0GENERAL/p")
+
+
+async def test_a_moderator_deletes_what_others_wrote_and_leaves_a_tombstone_above_answers(
+    hands, client, services
+) -> None:
+    told: list[dict[str, Any]] = []
+    services.socket.tell = lambda payload, done=None: told.append(payload["event"])
+    head = (await client.chat_postMessage(channel="C0GENERAL", text="head"))["ts"]
+    answer = (await client.chat_postMessage(channel="C0GENERAL", text="answer", thread_ts=head))["ts"]
+    refused = await hands.post("/people/delete", person="ada", channel="general", ts=answer)
+    assert refused["code"] == "not_own_message"
+    for ts in (head, answer):
+        assert (await hands.post("/people/delete", person="ada", channel="general", ts=ts, moderator=True))["ok"]
+    tombstone, deleted = told[-2:]
+    assert (tombstone["subtype"], tombstone["message"]["subtype"]) == ("message_changed", "tombstone")
+    assert (tombstone["message"]["ts"], tombstone["previous_message"]["user"]) == (head, "U0LOCALBOT")
+    assert (deleted["subtype"], deleted["deleted_ts"], deleted["hidden"]) == ("message_deleted", answer, True)
+    with pytest.raises(SlackApiError, match="cant_update_message"):
+        await client.chat_update(channel="C0GENERAL", ts=head, text="again")
+
+
+async def test_who_archives_a_channel_tells_the_bot(hands, services) -> None:
+    told: list[dict[str, Any]] = []
+    services.socket.tell = lambda payload, done=None: told.append(payload["event"])
+    services.people.archive("ada", "general")
+    assert [(event["type"], event["channel"]) for event in told] == [("channel_archive", "C0GENERAL")]
+    assert (await hands.post("/people/write", person="ada", channel="general", text="hi"))["code"] == "is_archived"

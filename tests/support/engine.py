@@ -1,0 +1,454 @@
+"""The engine without a bot: the real store, manager, worker, agent and anthropic client, and a board to read on.
+
+`Board` implements the port that every bot implements, on a dictionary. The Messages API is the local one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+
+from askback.agent.approvals import ApprovalRules
+from askback.agent.budget import Budget
+from askback.agent.loop import Agent, AgentSettings
+from askback.agent.tool_runner import ToolRunner
+from askback.domain.access import Access
+from askback.domain.actions import Action, Deed
+from askback.domain.ask import Ask
+from askback.domain.card import Notice
+from askback.domain.conversation import HistoryMessage, IncomingMessage, OutgoingMessage
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.policy import Limits
+from askback.inbound.card_recovery import CardRecovery
+from askback.inbound.edits import EditRouter
+from askback.inbound.message_router import MessageRouter
+from askback.inbound.typed_text import TypedReplies
+from askback.internal.clock import utc_now
+from askback.manager import QuestionManager
+from askback.ports.membership import Resolved
+from askback.ports.platform import AgentStatus, MessageNotFound, Messages, Remainder, TextStream
+from askback.runtime.backend import build_signal_handler, open_backend
+from askback.runtime.turns import LOOK_AGAIN, LocalTurnScheduler
+from askback.runtime.worker import Worker
+from askback.store.database import Database
+from askback.store.errors import StoreBusy
+from askback.store.sqlite.database import SqliteDatabase
+from askback.store.store import Store
+from askback.tools import get_tool
+from askback.user_tools.function import UserTool
+from askback_sandbox.model.script import ToolCall, call
+from askback_sandbox.services import Services
+from support.stores import url_in
+
+T = TypeVar("T")
+
+_open: list[Worker] = []
+"""The workers of the engines that run at the moment."""
+
+WITHIN = 30.0
+HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
+ANN = Actor(platform="board", tenant="T1", id="U1", name="Ann")
+BEN = Actor(platform="board", tenant="T1", id="U2", name="Ben")
+
+
+@dataclass
+class Posted:
+    """A message on the board."""
+
+    place: Place
+    name: str
+    text: str
+    ask: Ask | None = None
+    revisions: list[int] = field(default_factory=list)
+    """Every revision of a card that was ever drawn here, in order."""
+
+
+class Board:
+    """A platform port on a dictionary. A call first waits for `holds[call]`, then raises the next of `faults[call]`."""
+
+    name = "board"
+
+    def __init__(self) -> None:
+        self.messages: dict[str, Posted] = {}
+        self.calls: list[str] = []
+        self.at: list[float] = []
+        self.faults: defaultdict[str, deque[Exception]] = defaultdict(deque)
+        self.after: defaultdict[str, deque[Exception]] = defaultdict(deque)
+        """Errors that are raised after the call has done its work, like a lost answer."""
+        self.holds: dict[str, asyncio.Event] = {}
+        self.before: tuple[HistoryMessage, ...] = ()
+        self.groups = BoardGroups()
+        """The earlier messages of the thread."""
+        self.statuses: list[AgentStatus] = []
+        self.said: list[OutgoingMessage] = []
+        """All messages of the bot, in order."""
+        self._changed = asyncio.Event()
+        self._last = 0
+
+    def touch(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def until(self, holds: Callable[[], Any], within: float = WITHIN) -> Any:
+        try:
+            async with asyncio.timeout(within):
+                while not (found := holds()):
+                    await self._changed.wait()
+                return found
+        except TimeoutError:
+            raise AssertionError(f"not within {within:g} s: {self.texts()} {self.cards()}") from None
+
+    async def _begin(self, name: str) -> None:
+        self.calls.append(name)
+        self.at.append(asyncio.get_running_loop().time())
+        self.touch()
+        if name in self.holds:
+            await self.holds[name].wait()
+        if self.faults[name]:
+            raise self.faults[name].popleft()
+
+    def _end(self, name: str) -> None:
+        self.touch()
+        if self.after[name]:
+            raise self.after[name].popleft()
+
+    def add(self, posted: Posted) -> MessageRef:
+        self._last += 1
+        self.messages[str(self._last)] = posted
+        return MessageRef(channel=posted.place.channel, id=str(self._last))
+
+    # the port
+
+    async def show(self, ask: Ask) -> Messages:
+        await self._begin("show")
+        if ask.messages:
+            known = self.messages.get(ask.messages[0].id)
+            if known is None:
+                raise MessageNotFound("no such message")
+            for surplus in ask.messages[1:]:
+                self.messages.pop(surplus.id, None)
+            where = ask.messages[:1]
+        else:
+            known = Posted(ask.place, ask.id, "", ask)
+            where = (self.add(known),)
+        known.ask = ask
+        known.revisions.append(ask.interview.revision)
+        self._end("show")
+        return where
+
+    async def post(self, place: Place, message: OutgoingMessage) -> Messages:
+        await self._begin("post")
+        text = message.text if message.link is None else f"{message.text} {message.link}"
+        if message.messages:
+            if message.messages[0].id not in self.messages:
+                raise MessageNotFound("no such message")
+            self.messages[message.messages[0].id].text = text
+            where = message.messages
+        else:
+            where = (self.add(Posted(place, message.target, text)),)
+        self.said.append(message)
+        self._end("post")
+        return where
+
+    def open_stream(self, place: Place, name: str, reader: Actor, messages: Messages | None) -> TextStream:
+        return _Prose(self, place, name, messages)
+
+    async def find_posted(
+        self, place: Place, name: str, *, message: OutgoingMessage | None = None, since: Any = None, after: Any = None
+    ) -> Messages:
+        await self._begin("find_posted")
+        return tuple(
+            MessageRef(channel=place.channel, id=number)
+            for number, posted in self.messages.items()
+            if posted.place == place and posted.name == name
+        )
+
+    async def missing(self, place: Place, messages: Messages) -> Messages:
+        await self._begin("missing")
+        return tuple(message for message in messages if message.id not in self.messages)
+
+    async def link(self, message: MessageRef) -> str | None:
+        await self._begin("link")
+        return f"board://{message.id}"
+
+    async def read(self, place: Place) -> tuple[HistoryMessage, ...]:
+        await self._begin("read")
+        return self.before
+
+    def set_status(self, place: Place, status: AgentStatus, reader: Actor) -> None:
+        if not self.statuses or self.statuses[-1] != status:
+            self.statuses.append(status)
+        self.touch()
+
+    # what is visible
+
+    def texts(self) -> list[str]:
+        return [posted.text for posted in self.messages.values() if posted.ask is None]
+
+    def cards(self) -> list[Ask]:
+        return [posted.ask for posted in self.messages.values() if posted.ask is not None]
+
+    def open(self) -> list[Ask]:
+        return [ask for ask in self.cards() if ask.outcome is None]
+
+
+class BoardGroups:
+    """Knows no groups but those in an event. It records the groups that it is asked for."""
+
+    def __init__(self) -> None:
+        self.in_events = True
+        self.resolved: list[tuple[str, ...]] = []
+
+    async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
+        self.resolved.append(tuple(groups))
+        return Resolved(tuple(person.evolve(groups=()) for person in people))
+
+    async def members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+        return {}
+
+    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+        return person if place.channel.startswith("D") else None
+
+
+class _Prose:
+    def __init__(self, board: Board, place: Place, name: str, messages: Messages | None) -> None:
+        self._board, self._place, self._name, self._text = board, place, name, ""
+        self._messages, self._unsure = messages or (), messages is None
+
+    @property
+    def messages(self) -> Messages:
+        return self._messages
+
+    async def append(self, text: str) -> None:
+        self._text += text
+        if self._text and not self._unsure:
+            self._write(self._text)
+
+    async def finish(self, text: str) -> Messages:
+        await self._board._begin("finish")
+        if self._unsure:
+            self._messages, self._unsure = await self._board.find_posted(self._place, self._name), False
+        self._write(text)
+        return self._messages
+
+    async def abandon(self, keep: Remainder = "text") -> None:
+        if keep == "nothing":
+            for message in self._messages:
+                self._board.messages.pop(message.id, None)
+
+    def _write(self, text: str) -> None:
+        if not self._messages:
+            self._messages = (self._board.add(Posted(self._place, self._name, text)),)
+        self._board.messages[self._messages[0].id].text = text
+        self._board.touch()
+
+
+class Engine:
+    """Everything of one process except the bot."""
+
+    def __init__(
+        self,
+        store: Store,
+        board: Board,
+        manager: QuestionManager,
+        worker: Worker,
+        agent: Agent,
+        reception: MessageRouter,
+        toolbox: ToolRunner,
+        changes: EditRouter,
+    ) -> None:
+        self.changes = changes
+        self.toolbox = toolbox
+        self.store = store
+        self.board = board
+        self.manager = manager
+        self.worker = worker
+        self.agent = agent
+        self.reception = reception
+        self._written = 0
+
+    async def write(self, text: str, author: Actor = ANN, place: Place = HERE, key: str | None = None) -> bool:
+        self._written += 1
+        heard = IncomingMessage(
+            place=place, author=author, text=text, dedupe_key=key or f"{id(self)}:{self._written}", at=utc_now()
+        )
+        taken = await insisting(lambda: self.reception.receive(heard, begin=True))
+        self.worker.wake()
+        return taken.new
+
+    async def stop(self, by: Actor, place: Place = HERE) -> str | None:
+        self._written += 1
+        refused = await self.reception.stop(place, by, key=f"{id(self)}:{self._written}")
+        return None if refused is None else refused.notice
+
+    async def press(
+        self, ask: Ask, deed: Deed, actor: Actor = ANN, message: MessageRef | None = None, *, draw: bool = True
+    ) -> Any:
+        """Handle a click as a bot does: commit, then draw."""
+        known = [number for number, posted in self.board.messages.items() if posted.name == ask.id]
+        message = message or (MessageRef(channel=ask.place.channel, id=known[0]) if known else None)
+        action = Action(ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, deed=deed, message=message)
+        response = await insisting(lambda: self.manager.act(action))
+        if draw and (not isinstance(response, Notice) or response.card is not None):
+            await self.manager.cards.draw(ask.id, self.board.show)
+        return response
+
+    async def asked(self, count: int = 1) -> list[Ask]:
+        """Return the open cards, once there are `count`."""
+        return await self.board.until(lambda: self.board.open() if len(self.board.open()) == count else None)
+
+    async def recorded(self, *cards: Ask) -> None:
+        """Wait until the location of these cards is stored."""
+
+        async def known() -> bool:
+            stored = [await self.manager.get(card.id) for card in cards]
+            return all(ask is not None and ask.messages for ask in stored)
+
+        await eventually(known)
+
+    async def says(self, text: str) -> None:
+        await self.board.until(lambda: any(text in said for said in self.board.texts()))
+
+
+async def insisting(do: Callable[[], Awaitable[T]]) -> T:
+    """Repeat the call until it is committed, as people do who read that nothing was changed.
+
+    A commit that takes longer than 2 s is refused, as promised. A test machine may stall for longer.
+    """
+    while True:
+        try:
+            return await do()
+        except StoreBusy as refusal:
+            if refusal.in_doubt:
+                raise
+
+
+def model_client(key: str, url: str) -> AsyncAnthropic:
+    """Return a client of the local Messages API. It reads no certificates, which would take 25 ms for each test."""
+    return AsyncAnthropic(api_key=key, base_url=url, max_retries=0, http_client=DefaultAsyncHttpxClient(verify=False))
+
+
+@asynccontextmanager
+async def engine(
+    folder: Path,
+    board: Board,
+    services: Services | None = None,
+    *,
+    limits: Limits | None = None,
+    tools: tuple[str, ...] = ("AskUserQuestion",),
+    patience: float = 30.0,
+    wait_for_people: float | None = None,
+    give_up: float = 60.0,
+    first_pause: float = 0.01,
+    key: str = "sk-test",
+    work: bool = True,
+    access: Access | None = None,
+    typed: TypedReplies = "off",
+    budget: Budget | None = None,
+    rounds: int = 25,
+    compact_at: int | None = None,
+    own: tuple[object, ...] = (),
+    approvals: ApprovalRules | None = None,
+    tool_timeout: float = WITHIN,
+    **toolbox: int,
+) -> AsyncGenerator[Engine]:
+    """Run one process; a second one on the same folder is a restart.
+
+    It works on a file in that folder, or on the PostgreSQL database that is named there (`stores.stored`).
+    """
+    async with AsyncExitStack() as stack:
+        shared, served = url_in(folder), frozenset({board.name})
+        if shared is None:
+            kept = None
+            database: Database = await asyncio.to_thread(SqliteDatabase, folder / "askback.db")
+            stack.push_async_callback(database.close)
+        else:
+            kept = await stack.enter_async_context(open_backend(shared, served=served))
+            database = kept.database
+        store = Store(database, served)
+        manager = QuestionManager(store, limits or Limits(seconds_between_asks=0))
+        url = services.anthropic_url if services is not None else "http://127.0.0.1:9"
+        client = await stack.enter_async_context(model_client(key, url))
+        settings = AgentSettings(
+            model="claude-test",
+            tools=tuple(get_tool(name) for name in tools),
+            timeout=wait_for_people,
+            silence_timeout=patience,
+            budget=budget or Budget(),
+            rounds=rounds,
+            compact_at=compact_at,
+            approvals=approvals or ApprovalRules(),
+        )
+        box = ToolRunner(store, tuple(map(UserTool.from_object, own)), timeout=tool_timeout, **toolbox)
+        await stack.enter_async_context(box)
+
+        async def opened() -> AsyncAnthropic:
+            return client
+
+        agent = Agent(opened, store, manager, {board.name: board}, settings, box, {board.name: board})
+        manager.access.add(board.name, access or Access(open=True), board.groups)
+        reception = MessageRouter(store, manager, agent, {board.name: board}, typed)
+        turns = LocalTurnScheduler(store, agent.advance) if kept is None else kept.turns(store, agent.advance, served)
+        worker = Worker(
+            store,
+            manager,
+            {board.name: board},
+            turns if services is not None else None,
+            alone=kept is None,
+            look_again=LOOK_AGAIN if kept is None else kept.look_again,
+            give_up=timedelta(seconds=give_up),
+            first_pause=first_pause,
+        )
+        if kept is not None:
+            await stack.enter_async_context(kept.hearing(build_signal_handler(manager, worker, agent)))
+        before = asyncio.all_tasks()
+        _open.append(worker)
+        task = asyncio.create_task(worker.run()) if work else None
+        try:
+            changes = EditRouter(store, manager, CardRecovery(store, manager, {board.name: board}), reception)
+            yield Engine(store, board, manager, worker, agent, reception, box, changes)
+        finally:
+            _open.remove(worker)
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                assert task.cancelled(), task.exception()
+            left = {one for one in asyncio.all_tasks() - before if one.get_name().startswith("askback")}
+            # With other engines running, the tasks may be theirs; the last engine makes the check.
+            assert not left or _open, left
+
+
+def question(prompt: str = "Which colour?", *labels: str) -> ToolCall:
+    options = [{"label": label, "description": ""} for label in labels or ("Green", "Blue")]
+    return call(
+        "AskUserQuestion",
+        questions=[{"question": prompt, "header": prompt[:12], "options": options, "multiSelect": False}],
+    )
+
+
+def last_request(services: Services) -> list[dict[str, Any]]:
+    """Return the messages of the model's newest request."""
+    # Sort by the time of the request: an interrupted one may be recorded after the next.
+    request: Any = max(services.model.log, key=lambda exchange: exchange.number).request
+    return request["messages"]
+
+
+def results(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [block for message in messages for block in message["content"] if block["type"] == "tool_result"]
+
+
+async def eventually(look: Callable[[], Awaitable[Any]]) -> Any:
+    """Return the first true result of `look`, for changes that only the database shows."""
+    async with asyncio.timeout(WITHIN):
+        while True:
+            if found := await look():
+                return found
+            await asyncio.sleep(0.005)

@@ -1,0 +1,181 @@
+"""Cards for the Slack tests, and the rules for every rendered message."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import blockkit
+from slack_sdk.models import blocks as sdk
+from slack_sdk.models.views import View
+
+from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, SubmitText
+from askback.domain.card import Card, build_card
+from askback.domain.form import Form, Option, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, apply_action, start_interview
+from askback.domain.policy import Policy, Who
+from askback_sandbox.slack.blocks import check_message_blocks, check_options
+from askback_sandbox.slack.blocks import check_view as accept_view
+from askback_slack import limits
+from askback_slack.render import SlackMessage
+
+ASK = "Abc-_0123456789Abc-_01"
+ADA = Actor(platform="slack", id="U0ADA", tenant="T1", name="Ada")
+NOW = datetime(2026, 11, 20, 15, 2, tzinfo=UTC)
+POLICY = Policy(who=Who.only(ADA))
+
+
+def options(count: int, label: str = "Option {}", **more: Any) -> tuple[Option, ...]:
+    return tuple(Option(value=f"v{n}", label=label.replace("{}", str(n)), **more) for n in range(1, count + 1))
+
+
+def question(name: str = "q", prompt: str = "Which one?", **more: Any) -> Question:
+    return Question(id=name, prompt=prompt, **more)
+
+
+def interview(*questions: Question) -> Interview:
+    return start_interview(Form(questions=questions))
+
+
+def do(at: Interview, *deeds: Deed) -> Interview:
+    for deed in deeds:
+        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, deed=deed))
+    return at
+
+
+def card(at: Interview, policy: Policy = POLICY) -> Card:
+    return build_card(ASK, at, policy)
+
+
+def walk(at: Interview) -> Iterator[Interview]:
+    """Yield every step of a form, answered in one way or another, to the end."""
+    yield at
+    if not at.form.is_single:
+        yield do(at, Review())
+    while at.phase == "asking":
+        asked = at.question
+        if not asked.options:
+            at = do(at, SubmitText(text="written\nby hand"))
+        elif asked.multi_select:
+            at = do(at, Select(chosen=tuple(range(min(len(asked.options), 3)))))
+            yield at
+            at = do(at, Submit()) if at.form.is_single else do(at, Review())
+            if at.phase == "reviewing" and at.missing:
+                yield at
+                at = do(at, GoTo(index=at.missing[0]))
+        else:
+            at = do(at, Choose(index=len(asked.options) - 1))
+        yield at
+    if at.phase == "reviewing":
+        yield do(at, Submit())
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Yield every text that people can read in blocks."""
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            if name in ("text", "alt_text") and isinstance(entry, str):
+                yield entry
+            else:
+                yield from strings(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from strings(entry)
+
+
+def said(messages: Sequence[SlackMessage]) -> list[str]:
+    return [text for message in messages for text in strings(message.blocks)]
+
+
+def elements(messages: Sequence[SlackMessage]) -> list[dict[str, Any]]:
+    """Return every control."""
+    found: list[Any] = []
+    for message in messages:
+        for block in message.blocks:
+            if block["type"] == "actions":
+                found += block["elements"]  # pyright: ignore[reportOperatorIssue]
+            elif "accessory" in block:
+                found.append(block["accessory"])
+    return found
+
+
+def labels(messages: Sequence[SlackMessage]) -> list[str]:
+    """Return the labels of the buttons."""
+    return [entry["text"]["text"] for entry in elements(messages) if entry["type"] == "button"]
+
+
+def accepted(messages: Sequence[SlackMessage]) -> None:
+    """Check that our limits, slack_sdk, blockkit and the local workspace all accept the messages."""
+    assert messages
+    for message in messages:
+        limits.check_message(message.text, message.blocks)
+        check_message_blocks([*message.blocks])
+        assert message.text.strip()
+        for block in message.blocks:
+            understood = sdk.Block.parse(block)
+            assert understood is not None
+            assert understood.to_dict() == block
+        blockkit.Message(text=message.text[:3000], blocks=[kit(block) for block in message.blocks]).build()
+    assert not any(elements([message]) for message in messages[1:]), "controls stand in the first message only"
+
+
+def accepted_view(view: Any) -> None:
+    limits.check_view(view)
+    accept_view(view)
+    View(**view).validate_json()
+    for block in view["blocks"]:
+        understood = sdk.Block.parse(block)
+        assert understood is not None
+        assert understood.to_dict() == block
+    kinds = {"type", "private_metadata"}
+    made = {name: kit(entry) for name, entry in view.items() if name not in kinds}
+    blockkit.Modal(**made).build()
+
+
+def accepted_options(found: Any) -> None:
+    check_options({"options": found})
+
+
+_KIT: dict[str, Any] = {
+    "rich_text": blockkit.RichText,
+    "rich_text_section": blockkit.RichTextSection,
+    "rich_text_quote": blockkit.RichTextQuote,
+    "rich_text_preformatted": blockkit.RichTextPreformatted,
+    "text": blockkit.RichTextEl,
+    "user": blockkit.RichUserEl,
+    "usergroup": blockkit.RichUserGroupEl,
+    "date": blockkit.RichDateEl,
+    "actions": blockkit.Actions,
+    "section": blockkit.Section,
+    "context": blockkit.Context,
+    "image": blockkit.Image,
+    "input": blockkit.Input,
+    "button": blockkit.Button,
+    "checkboxes": blockkit.Checkboxes,
+    "static_select": blockkit.StaticSelect,
+    "multi_static_select": blockkit.MultiStaticSelect,
+    "external_select": blockkit.ExternalSelect,
+    "multi_external_select": blockkit.MultiExternalSelect,
+    "plain_text_input": blockkit.PlainTextInput,
+    "plain_text": blockkit.Text,
+}
+
+
+def kit(value: Any) -> Any:
+    """Return the value as blockkit objects, which run their checks on construction."""
+    if isinstance(value, list | tuple):
+        return [kit(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type")
+    if kind is None:
+        make: Any = blockkit.Option if "value" in value else blockkit.RichStyle
+    else:
+        make = _KIT[kind]
+    known = dict(inspect.signature(make.__init__).parameters)
+    if value.get("min_query_length") == 0:
+        del known["min_query_length"]  # Slack accepts it, blockkit does not know it
+    return make(**{name: kit(entry) for name, entry in value.items() if name in known})

@@ -1,0 +1,565 @@
+"""Cards as Discord messages: every row of the table, nothing cut, every limit kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, settle, start_interview
+from askback.domain.policy import Policy, Who
+from askback.errors import ModelError
+from askback.text.literal import replace_controls, to_literal
+from askback.tools import TOOLS
+from askback_discord import ids, limits, render
+from askback_discord.layout import CONTINUED, GOES_ON
+from support.discord_cards import (
+    ADA,
+    ASK,
+    HOSTILE,
+    NOW,
+    OPENAPI,
+    Body,
+    accepted,
+    card,
+    components,
+    control,
+    displays,
+    do,
+    elements,
+    interview,
+    labels,
+    menus,
+    options,
+    question,
+    said,
+    squeezed,
+    walk,
+)
+from support.discord_markdown import formats, read, seen
+
+CORPUS = Path(__file__).parents[4] / "shared/corpus/askuserquestion.jsonl"
+MENTION = f"<@{ADA.id}>"
+
+
+def shown(at: Interview, page: int | None = None, **more: Any) -> tuple[Body, ...]:
+    made = render.messages(card(at, **more), page)
+    accepted(made)
+    return made
+
+
+def values(menu: Body) -> list[str]:
+    return [entry["value"] for entry in menu["options"]]
+
+
+def chosen(menu: Body) -> list[str]:
+    return [entry["value"] for entry in menu["options"] if entry.get("default")]
+
+
+def test_the_openapi_document_is_read() -> None:
+    if not OPENAPI.exists():
+        pytest.skip("Discord's OpenAPI document is not on this machine")
+    accepted(render.messages(card(interview(question(options=options(3))))))
+
+
+# -- one choice ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_few_short_options_are_buttons(count: int) -> None:
+    made = shown(interview(question(options=options(count))))
+    assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…", "Cancel"]
+    chosen = [control(entry) for entry in elements(made)][:count]
+    assert chosen == [ids.Control(kind="choose", ask_id=ASK, turn=0, arg=n) for n in range(count)]
+
+
+def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
+    made = shown(interview(question(options=options(5), allow_custom=False)))
+    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…", "Cancel"]
+
+
+@pytest.mark.parametrize(
+    ("count", "label"), [(5, "Option {}"), (2, "A label of more than 38 characters ... {}"), (25, "O {}")]
+)
+def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
+    made = shown(interview(question(options=options(count, label))))
+    (menu,) = menus(made)
+    assert menu["placeholder"] == "Choose an answer…"
+    assert values(menu) == [str(n) for n in range(count)]
+    assert all(entry["label"].startswith(f"{n}. ") for n, entry in enumerate(menu["options"], 1))
+    assert (menu["min_values"], menu["max_values"]) == (1, 1)
+    assert control(menu).kind == "pick"
+    assert labels(made) == ["Something else…", "Not now…", "Cancel"]
+
+
+def test_a_label_of_38_characters_is_a_button_and_one_of_39_is_not() -> None:
+    assert not menus(shown(interview(question(options=options(2, "x" * 37 + "{}")))))
+    assert menus(shown(interview(question(options=options(2, "x" * 38 + "{}")))))
+
+
+def test_long_labels_are_shortened_in_the_menu_and_whole_in_the_text() -> None:
+    label = "A label {} " + "that goes on and on " * 10 + "to its end"
+    made = shown(interview(question(options=options(3, label, description="what it means " * 12))))
+    (menu,) = menus(made)
+    entry = menu["options"][0]
+    assert entry["label"].startswith("1. A label 1 that goes on")
+    assert entry["label"].endswith("…")
+    assert entry["description"].startswith("what it means what")
+    assert entry["description"].endswith("…")
+    assert label.format(1) in said(made)
+    assert "what it means " * 12 in said(made)
+
+
+def test_descriptions_in_a_menu_give_way_to_the_text() -> None:
+    wide = shown(interview(question(options=options(25, "L" * 90 + "{}", description="d" * 100))))
+    assert not any("description" in entry for entry in menus(wide)[0]["options"])
+    assert all(len(entry["label"]) >= 90 for entry in menus(wide)[0]["options"])
+    cjk = shown(interview(question(options=options(25, "漢" * 99 + "{}", description="字" * 100))))
+    assert all(len(entry["label"]) >= 24 for entry in menus(cjk)[0]["options"])
+
+
+def test_the_recommended_option_stands_out_once() -> None:
+    two = (Option(value="a", label="A (Recommended)"), Option(value="b", label="B (recommended)"))
+    made = shown(interview(question(options=(*two, *options(1)))))
+    assert [entry["style"] for entry in elements(made)] == [1, *[2] * 5]
+    assert said(made).count("  ★") == 2
+    assert "1. A (Recommended)  ★" in said(made)
+
+
+def test_equal_labels_are_told_apart_by_their_numbers() -> None:
+    same = tuple(Option(value=str(n), label="Yes") for n in range(2))
+    assert labels(shown(interview(question(options=same))))[:2] == ["1. Yes", "2. Yes"]
+
+
+def test_a_label_of_nothing_to_see_gets_its_number() -> None:
+    odd = (Option(value="a", label="\u200b"), Option(value="b", label="B"))
+    assert labels(shown(interview(question(options=odd))))[0].startswith("1.")
+
+
+def test_an_option_that_is_chosen_already_can_be_confirmed() -> None:
+    """Discord sends no event if the shown entry is chosen again; a default is preselected only with "Next"."""
+    preset = question(options=options(9), default=("v3",))
+    (menu,) = menus(shown(interview(preset)))
+    assert chosen(menu) == []
+    (menu,) = menus(shown(interview(preset, question("other"))))
+    assert chosen(menu) == ["2"]
+
+
+# -- several ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 10, 25])
+def test_several_are_a_menu_of_any_number(count: int) -> None:
+    at = interview(question(options=options(count), multi_select=True))
+    made = shown(at)
+    (menu,) = menus(made)
+    assert control(menu).kind == "tick"
+    assert (menu["min_values"], menu["max_values"]) == (0, count)
+    assert chosen(menu) == []
+    assert labels(made) == ["Something else…", "Submit", "Not now…", "Cancel"]
+    assert chosen(menus(shown(do(at, Select(chosen=(0,)))))[0]) == ["0"]
+
+
+def test_a_redraw_is_another_drawing() -> None:
+    at = interview(question(options=options(3), multi_select=True))
+    (first,), (second,) = menus(shown(at)), menus(shown(do(at, Select(chosen=(1,)))))
+    assert (control(first).revision, control(second).revision) == (0, 1)
+
+
+def test_something_else_beside_several_can_be_edited_and_removed() -> None:
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
+    made = shown(at)
+    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…", "Cancel"]
+    assert "Written answer so far:\nmy own" in said(made)
+
+
+def test_a_text_that_waits_to_be_mended_is_told() -> None:
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="x" * 1001))
+    made = shown(at)
+    assert "Edit your text…" in labels(made)
+    assert "not accepted" in said(made)
+
+
+def test_a_question_without_options_asks_to_write() -> None:
+    made = shown(interview(question()))
+    assert labels(made) == ["Write an answer…", "Not now…", "Cancel"]
+    assert elements(made)[0]["style"] == 1
+
+
+# -- more than a menu holds ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_menu_of_sixty_options_has_three_pages(several: bool) -> None:
+    at = interview(question(options=options(60), multi_select=several))
+    everything: list[str] = []
+    for page, size in enumerate([25, 25, 10]):
+        made = shown(at, page)
+        (menu,) = menus(made)
+        everything += values(menu)
+        assert len(menu["options"]) == size
+        assert (control(menu).arg, menu["max_values"]) == (page, size if several else 1)
+        assert labels(made)[:3] == ["◀", f"Page {page + 1} of 3", "▶"]
+        before, here, after = elements(made)[1:4]
+        assert here["disabled"]
+        assert before.get("disabled", False) == (page == 0)
+        assert after.get("disabled", False) == (page == 2)
+        assert page == 0 or control(before) == ids.Control(kind="page", ask_id=ASK, turn=0, arg=page - 1)
+        assert page == 2 or control(after) == ids.Control(kind="page", ask_id=ASK, turn=0, arg=page + 1)
+        assert "Something else…" in labels(made)
+    assert everything == [str(n) for n in range(60)]
+    assert "(26–50 of 60)" in menus(shown(at, 1))[0]["placeholder"]
+
+
+def test_the_page_with_the_first_chosen_option_is_shown() -> None:
+    at = interview(question(options=options(60), multi_select=True))
+    assert control(menus(shown(at))[0]).arg == 0
+    at = do(at, Select(chosen=(30, 59)))
+    (menu,) = menus(shown(at))
+    assert (control(menu).arg, chosen(menu)) == (1, ["30"])
+    assert chosen(menus(shown(at, 2))[0]) == ["59"]
+    assert chosen(menus(shown(at, 0))[0]) == []
+
+
+@pytest.mark.parametrize(("page", "real"), [(-3, 0), (7, 2), (999_999_999, 2)])
+def test_a_page_that_is_not_there_is_the_nearest_one(page: int, real: int) -> None:
+    assert control(menus(shown(interview(question(options=options(60))), page))[0]).arg == real
+
+
+def test_another_page_moves_no_text_about() -> None:
+    many = question(prompt="word " * 500, options=options(60, "{} label " + "漢" * 20, description="d" * 60))
+    first, *others = (shown(interview(many), page) for page in range(3))
+    for other in others:
+        assert displays(other) == displays(first)
+
+
+# -- forms, review, end -------------------------------------------------------------------------------
+
+FORM = (
+    question("db", "Which database?", header="Database", options=options(3)),
+    question("extras", "Which extras?", header="Extras", options=options(3), multi_select=True),
+    question("name", "What is it called?"),
+)
+
+
+def test_a_form_shows_tabs_and_the_way_on() -> None:
+    made = shown(do(interview(*FORM), Choose(index=1)))
+    ways = ["Something else…", "Back", "Next", "Review", "Not now…", "Cancel"]
+    assert labels(made) == ["✓ Database", "● Extras", "Q3", *ways]
+    assert "Extras  2 of 3" in said(made)
+    assert [control(entry).arg for entry in elements(made)][:3] == [0, 1, 2]
+
+
+def test_more_than_five_questions_are_a_menu_of_questions() -> None:
+    many = [question(f"q{n}", header=f"Head {n}" if n % 2 else None, options=options(2)) for n in range(20)]
+    made = shown(do(interview(*many), Choose(index=0)))
+    (menu,) = menus(made)
+    assert menu["placeholder"] == "Go to question…"
+    assert control(menu) == ids.Control(kind="goto", ask_id=ASK, turn=1, revision=control(menu).revision)
+    assert values(menu) == [str(n) for n in range(20)]
+    assert [entry["label"] for entry in menu["options"]][:3] == ["✓ Q1", "2. Head 1", "Q3"]
+    assert chosen(menu) == ["1"]
+    (menu,) = menus(shown(do(interview(*many), Review())))
+    assert menu["placeholder"] == "Edit an answer…"
+    assert control(menu).kind == "goto"
+
+
+def test_five_questions_are_five_buttons() -> None:
+    five = [question(f"q{n}", header=f"Head {n}") for n in range(5)]
+    assert labels(shown(interview(*five)))[:5] == ["● Head 0", "Head 1", "Head 2", "Head 3", "Head 4"]
+    edits = [f"Edit Head {n}" for n in range(5)]
+    assert labels(shown(do(interview(*five), Review()))) == [*edits, "Submit", "Back", "Not now…", "Cancel"]
+
+
+def test_a_text_beside_four_buttons_can_be_removed() -> None:
+    at = do(interview(question(options=options(4)), question("other")), SubmitText(text="mine"), GoTo(index=0))
+    made = shown(at)
+    assert labels(made)[2:8] == [*[f"Option {n}" for n in range(1, 5)], "Edit your text…", "Remove text"]
+
+
+def test_what_was_never_answered_is_told_at_the_end() -> None:
+    made = shown(do(interview(*FORM), Cancel()))
+    assert said(made).count("Not answered") == 3
+    assert "yet" not in said(made)
+
+
+def test_back_is_offered_where_there_is_a_way_back() -> None:
+    assert "Back" not in labels(shown(interview(*FORM)))
+    assert "Back" in labels(shown(do(interview(*FORM), Next())))
+    assert "Back" not in labels(shown(do(interview(*FORM), Next(), Back())))
+
+
+def test_the_review_lists_every_answer_whole() -> None:
+    written = "several\nlines " + "of words " * 80
+    at = do(interview(*FORM), Choose(index=2), Select(chosen=(0, 2)), GoTo(index=2), SubmitText(text=written))
+    made = shown(at)
+    text = said(made)
+    assert "Review your answers" in text
+    assert "Database\nWhich database?\nOption 3" in text
+    assert "Extras\nWhich extras?\nOption 1\nOption 3" in text
+    assert f"Q3\nWhat is it called?\n{written.strip()}" in text
+    assert labels(made) == ["Edit Database", "Edit Extras", "Edit Q3", "Submit", "Back", "Not now…", "Cancel"]
+
+
+def test_the_review_says_what_is_missing() -> None:
+    assert said(shown(do(interview(*FORM), Review()))).count("Not answered yet") == 3
+
+
+def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
+    made = shown(do(interview(question(options=options(3))), Choose(index=1)))
+    assert elements(made) == []
+    text = said(made)
+    assert "Which one?" in text
+    assert "1. Option 1\n2. Option 2  ✓\n3. Option 3" in text
+    assert f"✓ Answered by {MENTION}  ·  <t:{int(NOW.timestamp())}:f>\nOption 2" in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome(status="cancelled", at=NOW, by=ADA), "Cancelled"),
+        (Outcome(status="declined", at=NOW, by=ADA, reason="ask me *tomorrow*"), "Not now"),
+        (Outcome(status="timed_out", at=NOW), "Nobody answered in time"),
+        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "This could not be delivered"),
+    ],
+)
+@pytest.mark.parametrize("form", [FORM[:1], FORM], ids=["one", "several"])
+def test_every_end_is_told_in_plain_words(form: tuple[Question, ...], outcome: Outcome, words: str) -> None:
+    made = shown(settle(interview(*form), outcome))
+    text = said(made)
+    assert elements(made) == []
+    assert f"\n{words}" in text
+    assert "  ✓" not in text
+    assert (outcome.reason or "") in text
+    assert "Which database?" in text
+
+
+def test_what_was_chosen_before_a_cancel_is_no_answer() -> None:
+    at = do(interview(question(options=options(3), multi_select=True)), Select(chosen=(1,)), Cancel())
+    made = shown(at)
+    assert "  ✓" not in said(made)
+    assert "not handed in" in said(made)
+
+
+def test_a_submitted_form_of_one_shows_written_and_chosen() -> None:
+    at = interview(question(options=options(3), multi_select=True))
+    at = do(at, Select(chosen=(0,)), SubmitText(text="and mine"), Submit())
+    assert ":f>\nOption 1\nand mine" in said(shown(at))
+
+
+# -- the people asked --------------------------------------------------------------------------------
+
+WHO = Policy(who=Who(people=(ADA,), groups=("77", "88")))
+
+
+def test_only_the_first_posting_notifies_those_who_must_answer() -> None:
+    at = interview(question(prompt="Ask <@4> and @everyone", options=options(2)))
+    posted, redrawn = (render.messages(card(at, WHO), ping=ping)[0]["allowed_mentions"] for ping in (True, False))
+    assert posted == {"parse": [], "users": [ADA.id], "roles": ["77", "88"]}
+    assert redrawn == {"parse": []}
+
+
+def test_a_card_that_has_ended_notifies_nobody() -> None:
+    at = do(interview(question(options=options(2))), Choose(index=0))
+    assert render.messages(card(at, WHO), ping=True)[0]["allowed_mentions"] == {"parse": []}
+
+
+def test_each_message_notifies_those_whom_it_names() -> None:
+    crowd = Policy(who=Who(people=tuple(ADA.evolve(id=str(10**17 + n)) for n in range(300))))
+    made = render.messages(card(interview(*FORM), crowd), ping=True)
+    accepted(made)
+    named: Any = [body["allowed_mentions"].get("users", []) for body in made]
+    assert len(made) > 1
+    assert len(named[0]) == 100
+    assert set(named[0]).isdisjoint(named[1])
+    assert "● Database" in labels(made)
+
+
+def test_who_is_asked_and_until_when() -> None:
+    at = interview(*FORM)
+    assert f"Asked: {MENTION}, <@&77>, <@&88>" in said(shown(at, policy=WHO))
+    made = shown(at, policy=Policy(who=Who(anyone=True), deadline=NOW))
+    assert f"Asked: anyone here  ·  ends <t:{int(NOW.timestamp())}:R>" in said(made)
+    ended = shown(do(at, Cancel()), policy=Policy(who=Who(anyone=True), deadline=NOW))
+    assert ":R>" not in said(ended)
+
+
+@pytest.mark.parametrize(
+    "bob", [Actor(platform="slack", id="42", name="Bob <@9>"), Actor(platform="discord", id="U_1")]
+)
+def test_somebody_who_cannot_be_mentioned_is_named(bob: Actor) -> None:
+    at = settle(interview(*FORM), Outcome(status="cancelled", at=NOW, by=bob))
+    made = shown(at, policy=Policy(who=Who(people=(bob,), groups=("no_role",))))
+    name = bob.name or bob.id
+    assert f"Asked: {name}, no_role" in said(made)
+    assert f"Cancelled by {name}" in said(made)
+    assert "mention" not in {*formats(read("\n".join(displays(made))))}
+
+
+# -- pictures and previews ----------------------------------------------------------------------------
+
+
+def test_pictures_stand_below_their_options() -> None:
+    pictured = (Option(value="a", label="A", image="https://example.com/a.png"), Option(value="b", label="B"))
+    at = interview(question(options=pictured))
+    (picture,) = [entry for entry in components(list(shown(at))) if entry["type"] == limits.GALLERY]
+    assert picture["items"] == [{"media": {"url": "https://example.com/a.png"}, "description": "A"}]
+    plain = render.messages(card(at), images=False)
+    accepted(plain)
+    assert not any(entry["type"] == limits.GALLERY for entry in components(list(plain)))
+    assert "https://example.com/a.png" in said(plain)
+
+
+def test_more_pictures_than_a_message_holds_go_on_in_the_next() -> None:
+    made = shown(interview(question(options=options(60, image="https://example.com/a.png"))))
+    assert len(made) > 2
+    assert sum(entry["type"] == limits.GALLERY for entry in components(list(made))) == 60
+
+
+def test_a_picture_with_too_long_an_address_is_an_address() -> None:
+    address = "https://example.com/" + "a" * 2500
+    made = shown(interview(question(options=(Option(value="a", label="A", image=address),))))
+    assert address in said(made)
+
+
+@pytest.mark.parametrize(
+    "preview",
+    ["def f():\n    return 1", "```\nx\n```", "`" * 40, "a`", "``x", "py\nimport os", "\n\nx\n", "- *a* <@1> :b:"],
+)
+def test_a_preview_is_code_that_its_own_fences_cannot_end(preview: str) -> None:
+    made = shown(interview(question(options=(Option(value="a", label="A", preview=preview),))))
+    (text,) = [text for text in displays(made) if "1\\. A" in text]
+    blocks = [node for node in read(text) if node.kind == "block of code"]
+    assert [block.text.replace("\u2060", "").strip("\n") for block in blocks] == [preview.strip("\n")]
+    assert [*formats(read(text))] == ["bold", "block of code"]
+
+
+# -- nothing is cut -----------------------------------------------------------------------------------
+
+
+def whole(at: Interview, messages: tuple[Body, ...]) -> None:
+    """Check that the messages contain every text of the step, unbroken if one message can hold it."""
+    text = said(messages).replace(seen(read(GOES_ON)), "").replace(seen(read(CONTINUED)), "")
+    everything = squeezed(text)
+    drawn = card(at)
+    texts = [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]
+    texts += [answer for line in drawn.lines for answer in line.answer]
+    for item in drawn.items:
+        texts += [item.label, item.description]
+        if item.preview is not None:
+            assert squeezed(replace_controls(item.preview)) in everything
+    for text_ in filter(None, texts):
+        if limits.utf16_length(text_) <= 400:
+            assert to_literal(text_) in text, text_
+        assert squeezed(replace_controls(text_)) in everything, text_
+
+
+def corpus() -> list[Any]:
+    if not CORPUS.exists():
+        return [pytest.param(None, marks=pytest.mark.skip("the corpus of real inputs is not on this machine"))]
+    lines = [json.loads(line) for line in CORPUS.read_text().splitlines()]
+    return [pytest.param(line["input"], id=line["key"]) for line in lines]
+
+
+@pytest.mark.parametrize("data", corpus())
+def test_real_inputs_are_whole_at_every_step(data: Any) -> None:
+    if len(data["questions"]) > 4:
+        with pytest.raises(ModelError, match="6 questions"):
+            TOOLS["AskUserQuestion"].parse(data)
+        return
+    form = TOOLS["AskUserQuestion"].parse(data)
+    for at in walk(start_interview(form)):
+        made = shown(at)
+        whole(at, made)
+
+
+TEXT = st.one_of(
+    HOSTILE,
+    st.sampled_from(
+        ["@everyone <@1> <#1> :smile:", "a" * 5000, "wörter " * 300, "x\n" * 2000, "`*_~` " * 9, "**" * 900]
+    ),
+    st.sampled_from(["漢字" * 2000, "- a\n# b\n> c\n-# d\n1. e\n" * 40, "x" + "\n" * 4500 + "y", "\u202e" * 700 + "z"]),
+    st.just("\U0001f469\u200d\U0001f469\u200d\U0001f467" * 400),
+).filter(lambda text: bool(text.strip()))
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> Form:
+    def one(name: int) -> Question:
+        count = draw(st.sampled_from([0, 1, 2, 4, 5, 11, 30, 101]))
+        texts = draw(st.lists(st.tuples(TEXT, TEXT, st.booleans()), min_size=min(count, 4), max_size=min(count, 4)))
+        made = [
+            Option(
+                value=str(n),
+                label=texts[n % 4][0][:1990] + ("" if n < 4 else str(n)),
+                description=texts[n % 4][1][:4000] if texts[n % 4][2] and texts[n % 4][1][:4000].strip() else None,
+                preview=texts[n % 4][1] if n == 1 else None,
+                image="https://example.com/a.png" if n == 2 else None,
+            )
+            if texts[n % 4][0][:1990].strip()
+            else Option(value=str(n), label="x")
+            for n in range(count)
+        ]
+        header = draw(st.one_of(st.none(), HOSTILE.filter(lambda text: bool(text.strip()))))
+        several, custom = draw(st.booleans()), draw(st.booleans()) or not count
+        return Question(
+            id=str(name),
+            prompt=draw(TEXT),
+            header=header,
+            options=tuple(made),
+            multi_select=several and count > 0,
+            allow_custom=custom,
+        )
+
+    return Form(questions=tuple(one(n) for n in range(draw(st.integers(1, 4)))))
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(forms(), st.none() | st.integers(0, 50))
+def test_any_form_is_whole_at_every_step(form: Form, page: int | None) -> None:
+    for at in walk(start_interview(form)):
+        made = shown(at, page)
+        assert made == render.messages(card(at), page)
+        whole(at, made)
+
+
+def test_a_form_of_everything_too_much() -> None:
+    enormous = question(
+        prompt="word " * 2000,
+        options=options(1000, "L{} and more of it", description="d " * 60),
+        multi_select=True,
+    )
+    at = interview(enormous, *FORM)
+    made = shown(at)
+    whole(at, made)
+    assert len(made) > 5
+    assert all(displays([one])[-1] == GOES_ON for one in made[:-1])
+    assert GOES_ON not in displays(made[-1:])
+    assert all(displays([one])[0].startswith(CONTINUED) for one in made[1:])
+
+
+def test_a_long_question_begins_in_the_first_message() -> None:
+    made = shown(interview(question(prompt="word " * 2000, options=options(2))))
+    assert len(made) == 3
+    assert all(limits.shown(body["components"]) > 3500 for body in made[:2])
+
+
+def test_a_short_option_is_kept_together() -> None:
+    made = shown(interview(question(options=options(40, "Label {}", description="d" * 200))))
+    assert len(made) > 1
+    starts = [seen(read(displays([one])[0])).split("\n")[1] for one in made[1:]]
+    assert all("Label" in line for line in starts)
+
+
+def test_the_end_moves_no_text_about() -> None:
+    at = interview(question(prompt="word " * 1500, options=options(40, "Label {}", description="d" * 150)))
+    before, after = shown(at), shown(do(at, Decline(reason="no")))
+    assert len(before) > 1
+    assert [displays([part]) for part in before[1:-1]] == [displays([part]) for part in after[1:-1]]

@@ -1,0 +1,305 @@
+"""Decisions of several people on Discord's cards: complete, in as many messages as necessary."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from askback.domain.actions import Action, Cancel, Choose
+from askback.domain.card import TAKE_BACK, Details, build_vote_field
+from askback.domain.conversation import OutgoingMessage
+from askback.domain.form import Option, Outcome
+from askback.domain.identity import Actor, Place
+from askback.domain.interview import LONGEST_REASON, Interview, settle
+from askback.domain.policy import Approval, Policy, Who
+from askback.domain.voting import apply_vote
+from askback.text.literal import replace_controls
+from askback_discord import ids, limits, modal, remarks, render
+from askback_discord.details_modal import FILE, whole
+from askback_discord.layout import CONTINUED, GOES_ON
+from support.discord_cards import (
+    ADA,
+    ASK,
+    HOSTILE,
+    NOW,
+    Body,
+    accepted,
+    accepted_modal,
+    card,
+    displays,
+    elements,
+    interview,
+    labels,
+    question,
+    said,
+    squeezed,
+)
+
+BEN, CY, DOT = (Actor(platform="discord", id=f"10000000000000000{n}", name=f"P{n}") for n in (2, 3, 4))
+RELEASE = "300000000000000007"
+YES_NO = (Option(value="yes", label="Yes"), Option(value="no", label="No"))
+WHO = Who(people=(ADA, BEN, CY), groups=(RELEASE,))
+TWO = Approval(quorum=2, refusing=("no",), requesters=(DOT,))
+
+
+def asked(*options: Option, **more: Any) -> Interview:
+    more = {"prompt": "Deploy 1.4.2?", **more}
+    return interview(question(options=options or YES_NO, allow_custom=False, **more))
+
+
+def voted(at: Interview, approval: Approval, *votes: tuple[Actor, int, str | None]) -> Interview:
+    for by, index, reason in votes:
+        deed = Choose(index=index, reason=reason)
+        at = apply_vote(at, approval, Action(ask_id=ASK, actor=by, at=NOW, turn=at.turn, deed=deed))
+    return at
+
+
+def shown(at: Interview, approval: Approval = TWO, who: Who = WHO, **more: Any) -> tuple[Body, ...]:
+    made = render.messages(card(at, Policy(who=who, approval=approval, **more)))
+    accepted(made)
+    return made
+
+
+def test_an_open_decision_says_what_is_needed_and_whose_request_it_is() -> None:
+    made = shown(asked(), deadline=NOW)
+    assert "2 have to agree; one “No” ends it." in said(made)
+    assert f"Requested by <@{DOT.id}>, who does not decide." in said(made)
+    assert f"ends <t:{int(NOW.timestamp())}:R>, <t:{int(NOW.timestamp())}:f>" in said(made)
+    assert labels(made) == ["Yes", "No", TAKE_BACK], "nobody says “not now” for the others"
+
+
+def test_the_no_is_red_and_what_agrees_is_green() -> None:
+    made = shown(asked())
+    assert [one.get("style") for one in elements(made)] == [3, 4, 2]
+
+
+def test_what_the_question_quotes_of_its_details_stands_there_as_code_also_when_it_is_settled() -> None:
+    details = '{\n  "version": "1.4.2"\n}'
+    quoting = asked(prompt=f"Run deploy?\n{details[:9]}\n… and more.", details=details)
+    for at in (quoting, voted(quoting, TWO, (BEN, 1, "No"))):
+        (display, *_) = [text for text in displays(shown(at)) if "Run deploy?" in text]
+        assert "**Run deploy?**\n```\n" in display
+        assert display.endswith("\n```\n… and more.")
+    assert "```" not in "".join(displays(shown(asked(prompt="Run deploy?\nIt takes a while.", details=details))))
+
+
+def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
+    people = tuple(BEN.evolve(id=str(200_000_000_000_000_000 + n)) for n in range(30))
+    one = people[0]
+    text = said(shown(voted(asked(), TWO, (one, 0, None)), who=WHO.evolve(people=people)))
+    assert f"1 of 2 agree  ·  Not yet: 29 people, <@&{RELEASE}>" in text
+
+
+@pytest.mark.parametrize(
+    ("count", "named", "rest"), [(6, 6, ", who do not decide."), (7, 5, " and 2 more, who do not")]
+)
+def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, named: int, rest: str) -> None:
+    people = tuple(BEN.evolve(id=str(200_000_000_000_000_000 + n)) for n in range(count))
+    text = said(shown(asked(), TWO.evolve(requesters=people)))
+    assert f"<@{people[named - 1].id}>{rest}" in text
+    assert all(one.id not in text for one in people[named:])
+
+
+def test_nobody_cancels_what_nobody_requested() -> None:
+    assert labels(shown(asked(), Approval(quorum=2, refusing=("no",)))) == ["Yes", "No"]
+
+
+def test_the_tally_says_who_has_spoken_why_and_who_is_missing() -> None:
+    text = said(shown(voted(asked(), TWO, (BEN, 0, "Tested *on* staging"))))
+    assert f"✓  <@{BEN.id}>  Yes\nTested *on* staging" in text
+    assert f"1 of 2 agree  ·  Not yet: <@{ADA.id}>, <@{CY.id}>, <@&{RELEASE}>" in text
+
+
+def test_approved_and_refused_are_told_apart_with_every_vote() -> None:
+    yes = said(shown(voted(asked(), TWO, (BEN, 0, None), (CY, 0, "Go"))))
+    no = said(shown(voted(asked(), TWO, (BEN, 0, None), (CY, 1, "Not on a Friday"))))
+    at = f"  ·  <t:{int(NOW.timestamp())}:f>"
+    assert f"✅ Approved{at}" in yes
+    assert f"✓  <@{BEN.id}>  Yes\n✓  <@{CY.id}>  Yes\nGo" in yes
+    assert f"⛔ Refused{at}" in no
+    assert f"✓  <@{BEN.id}>  Yes\n✗  <@{CY.id}>  No\nNot on a Friday" in no
+    assert no.count("Not on a Friday") == 1
+    assert "1. Yes  ✓\n2. No" in yes
+    assert "1. Yes\n2. No  ✗" in no
+    for text in (yes, no):
+        assert "Not yet" not in text
+        assert "have to agree" not in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome(status="timed_out", at=NOW), "Not decided in time: 1 of 2 agreed"),
+        (Outcome(status="cancelled", at=NOW, by=DOT, reason="Not needed"), f"Taken back by <@{DOT.id}>"),
+        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "This could not be delivered"),
+    ],
+)
+def test_an_end_without_a_decision_keeps_the_votes(outcome: Outcome, words: str) -> None:
+    text = said(shown(settle(voted(asked(), TWO, (BEN, 0, "Fine")), outcome)))
+    assert words in text
+    assert (outcome.reason or "") in text
+    assert f"✓  <@{BEN.id}>  Yes\nFine" in text
+    assert "✅" not in text
+
+
+def test_a_card_of_a_decision_notifies_those_who_decide_and_never_a_whole_server() -> None:
+    decides = card(asked(), Policy(who=WHO.with_others(Who(groups=("8",))), approval=TWO))
+    (body,) = render.messages(decides, ping=True)
+    assert body["allowed_mentions"] == {"parse": [], "users": [ADA.id, BEN.id, CY.id], "roles": [RELEASE, "8"]}
+    quiet = remarks.without_everyone_mention(body, Place(platform="discord", tenant="8", channel="9"))
+    assert quiet["allowed_mentions"] == {"parse": [], "users": [ADA.id, BEN.id, CY.id], "roles": [RELEASE]}
+    drawn = render.messages(card(voted(asked(), TWO, (BEN, 0, None)), Policy(who=WHO, approval=TWO)))
+    assert all(one["allowed_mentions"] == {"parse": []} for one in drawn)
+
+
+TEXT = st.one_of(
+    HOSTILE,
+    st.sampled_from(["@everyone <@1> <#1> :smile:", "a" * 1000, "`*_~` " * 150, "**" * 500, "漢字" * 500]),
+    st.sampled_from(["- a\n# b\n> c\n-# d\n1. e\n" * 40, "x" + "\n" * 990 + "y", "\u202e" * 900 + "z"]),
+).filter(lambda text: bool(text.strip()))
+
+
+@st.composite
+def actors(draw: st.DrawFn, at: int) -> Actor:
+    elsewhere = draw(st.booleans())
+    return Actor(
+        platform="slack" if elsewhere else "discord", id=str(10**17 + at), name=draw(HOSTILE) if elsewhere else ""
+    )
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.data(), st.integers(0, 60), st.integers(1, 70), st.lists(TEXT, min_size=3, max_size=3))
+def test_any_decision_is_whole(data: st.DataObject, count: int, quorum: int, names: list[str]) -> None:
+    everybody = tuple(data.draw(actors(number)) for number in range(count + 2))
+    options = [Option(value=f"v{number}", label=label) for number, label in enumerate(names)]
+    approval = Approval(quorum=quorum, refusing=("v2",), refusals=quorum, reasons="no", requesters=everybody[-1:])
+    at = asked(*options)
+    reasons = data.draw(st.lists(TEXT, min_size=1, max_size=5))
+    for number, by in enumerate(everybody[:count]):
+        if at.phase != "closed":
+            at = voted(at, approval, (by, number % 3, reasons[number % len(reasons)][:LONGEST_REASON].strip() or "x"))
+    made = shown(at, approval, Who(people=everybody[:-1], groups=(RELEASE,)))
+    text = squeezed(said(made).replace(CONTINUED.removeprefix("-# "), "").replace(GOES_ON.removeprefix("-# "), ""))
+    for given_by in at.votes:
+        assert squeezed(replace_controls(given_by.reason or "")) in text
+        assert squeezed(replace_controls(given_by.by.name) or f"<@{given_by.by.id}>") in text
+    assert squeezed(replace_controls(everybody[-1].name) or f"<@{everybody[-1].id}>") in text
+    assert ("Not yet" in said(made)) == (bool(at.votes) and at.phase != "closed")
+
+
+def test_many_long_reasons_go_on_in_further_messages() -> None:
+    many = Approval(quorum=99, refusing=("no",), refusals=99)
+    people = [Actor(platform="discord", id=str(10**17 + n), name=f"P{n}") for n in range(60)]
+    at = asked()
+    for number, by in enumerate(people):
+        at = voted(at, many, (by, number % 2, f"Reason {number}: " + "*_~" * 250))
+    made = shown(at, many, Who(people=tuple(people)))
+    assert len(made) > 10
+    text = said(made)
+    for number, by in enumerate(people):
+        assert f"<@{by.id}>" in text
+        assert f"Reason {number}: " in text
+    assert "30 of 99 agree, 30 of 99 “No”" in text
+
+
+# -- reasons ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "label", ["Deny", "x" * 2000, "\u2067" * 90, "\n`*"], ids=["short", "long", "reordering", "marked"]
+)
+def test_a_reason_is_asked_for_in_a_field_that_says_for_what(label: str) -> None:
+    at = asked(Option(value="yes", label="Yes"), Option(value="no", label=label))
+    made = modal.modal(build_vote_field("a" * 22, at, 1, "because"))
+    accepted_modal(made)
+    assert squeezed(str(made["title"])).startswith("Why“")
+    assert ids.parse(made["custom_id"]) == ids.Control(kind="vote", ask_id="a" * 22, turn=0, arg=1)
+    assert '"value": "because"' in str(made).replace("'", '"')
+
+
+def test_the_deed_of_every_reason_is_in_the_id() -> None:
+    named = ids.custom_id(ids.Control(kind="vote", ask_id="a" * 48, turn=999_999_999, arg=999_999_999))
+    assert len(named) <= limits.CUSTOM_ID
+
+
+# -- the whole ----------------------------------------------------------------------------------------
+
+
+def pasted(bodies: list[Any]) -> str:
+    """Return the joined text of the code blocks."""
+    texts = [str(body["content"]).partition("\n")[2] for body in bodies]
+    return "".join(text.removeprefix("```\n").removesuffix("\n```") for text in texts)
+
+
+def test_the_whole_stands_below_its_title_as_it_is() -> None:
+    bodies, file = whole(Details(ask_id=ASK, title="deploy *now*", text='{"a": "<@4> @everyone"}'))
+    assert file is None
+    (body,) = bodies
+    assert body == {
+        "content": '**deploy \\*now\\***\n```\n{"a": "<@4> @everyone"}\n```',
+        "flags": limits.EPHEMERAL,
+        "allowed_mentions": {"parse": []},
+    }
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1, max_size=6000).filter(lambda text: bool(text.strip())))
+def test_no_text_is_cut(text: str) -> None:
+    bodies, file = whole(Details(ask_id=ASK, title="The whole", text=text))
+    for body in bodies:
+        limits.check_message(body)
+    if file is None:
+        assert squeezed(pasted(bodies)) == squeezed(replace_controls(text))
+        assert len(bodies) == 1 or all(f"{n} of {len(bodies)}" in str(body) for n, body in enumerate(bodies, 1))
+    else:
+        assert file.content == text
+
+
+def test_a_long_text_goes_on_and_a_very_long_one_is_a_file() -> None:
+    text = "\n".join(f"line {n}" for n in range(500))
+    bodies, file = whole(Details(ask_id=ASK, title="deploy", text=text))
+    assert file is None
+    assert len(bodies) > 1
+    assert pasted(bodies) == text
+    bodies, file = whole(Details(ask_id=ASK, title="deploy", text=text * 20))
+    assert file is not None
+    assert (file.name, file.content) == (FILE, text * 20)
+    assert len(bodies) == 2, "the first answer waits for no upload"
+
+
+# -- reminders ----------------------------------------------------------------------------------------
+
+
+def test_a_reminder_names_and_notifies_those_who_are_missing() -> None:
+    slack = Actor(platform="slack", id="77", name="Sam")
+    say = OutgoingMessage(
+        target="remind:a:0.0",
+        text="Reminder: “*Deploy* <@9> @everyone?” still waits for you.",
+        markdown=False,
+        mention=Who(people=(BEN, slack, BEN), groups=(RELEASE, "no_role")),
+        until=NOW + timedelta(hours=2),
+    )
+    until = int((NOW + timedelta(hours=2)).timestamp())
+    words = remarks.to_markdown(say)
+    assert words.startswith(f"<@{BEN.id}> <@&{RELEASE}> Reminder: “\\*Deploy\\* \\<@9> \\@everyone?”")
+    assert words.endswith(f"  ·  until <t:{until}:f>, <t:{until}:R>")
+    assert remarks.allowed_mentions(say.mention) == {"parse": [], "users": [BEN.id], "roles": [RELEASE]}
+
+
+def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
+    crowd = tuple(Actor(platform="discord", id=str(10**17 + n)) for n in range(300))
+    say = OutgoingMessage(target="remind:a:0.0", text="Reminder: it waits.", markdown=False, mention=Who(people=crowd))
+    words = remarks.to_markdown(say)
+    assert len(words) <= limits.CONTENT
+    named = words.count("<@")
+    assert f"and {300 - named} more: Reminder: it waits." in words
+    assert len(remarks.allowed_mentions(say.mention)["users"]) == limits.MENTIONS  # type: ignore[arg-type]
+
+
+def test_what_is_cancelled_by_its_requester_is_taken_back() -> None:
+    at = apply_vote(asked(), TWO, Action(ask_id=ASK, actor=DOT, at=NOW, turn=0, deed=Cancel()))
+    assert f"Taken back by <@{DOT.id}>" in said(shown(at))

@@ -1,0 +1,226 @@
+"""The card of an interview: all its text, complete, and only the controls that work."""
+
+from __future__ import annotations
+
+import pytest
+
+from askback.domain.actions import Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
+from askback.domain.card import AskText, Card, FieldErrors, Notice, Redraw, build_card, build_text_field
+from askback.domain.form import Option, OutcomeStatus, Question, TextRules
+from askback.domain.interview import settle, start_interview
+from askback.domain.policy import Policy, Who
+from support.cases import ANN, BEN, EVERYBODY, HOSTILE, NOON, Story, ended, form, question
+
+COLOUR = question("colour", "Red", "Green")
+EXTRAS = question("extras", "Salt", "Pepper", multi_select=True)
+NAME = question("name", header="Name")
+
+
+def test_a_question_shows_every_option_whole_and_numbered():
+    asked = Question(
+        id="db",
+        prompt="Which one? " * 500,
+        header="Database",
+        options=(
+            Option(value="pg", label="PostgreSQL (Recommended)", description="long " * 400, preview="x\n" * 400),
+            Option(value="lite", label="SQLite " * 200, image="https://a.example/i.png"),
+        ),
+        default=("lite",),
+    )
+    card = Story(asked).card
+    assert (card.view, card.header, card.prompt) == ("question", "Database", "Which one? " * 500)
+    first, second = card.items
+    assert (first.number, first.label, first.description, first.preview, first.recommended, first.chosen) == (
+        1,
+        "PostgreSQL (Recommended)",
+        "long " * 400,
+        "x\n" * 400,
+        True,
+        False,
+    )
+    assert (second.number, second.label, second.image, second.recommended, second.chosen) == (
+        2,
+        "SQLite " * 200,
+        "https://a.example/i.png",
+        False,
+        True,
+    )
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_stands_on_the_card_as_it_was_written(text: str):
+    asked = Question(id="q", prompt=text, header=text, options=(Option(value=text, label=text, description=text),))
+    story = Story(asked, question("next"))
+    card = story.card
+    assert (card.header, card.prompt, card.items[0].label, card.items[0].description) == (text, text, text, text)
+    story.does(SubmitText(text=f"> {text} <"))
+    story.does(Review())
+    assert story.card.lines[0].answer == (f"> {text} <",)
+    assert Card.model_validate_json(story.card.model_dump_json()) == story.card
+
+
+def test_the_card_says_who_is_asked_and_until_when():
+    policy = Policy(who=Who.only(ANN), deadline=NOON)
+    card = build_card("ask", start_interview(form(COLOUR)), policy)
+    assert (card.ask_id, card.who, card.deadline) == ("ask", Who.only(ANN), NOON)
+
+
+def test_a_single_choice_has_no_controls_but_its_options_and_the_text():
+    card = Story(COLOUR).card
+    assert (card.several, card.custom) == (False, True)
+    assert (card.can_submit, card.can_go_back, card.can_go_on, card.tabs, card.lines) == (False, False, False, (), ())
+    assert (card.header, card.position) == (None, (0, 0))
+
+
+def test_several_choices_have_a_submit_only_where_the_question_stands_alone():
+    assert Story(EXTRAS).card.can_submit
+    assert not Story(EXTRAS, NAME).card.can_submit
+    assert Story(EXTRAS, NAME).card.can_go_on
+    assert not Story(NAME.evolve(multi_select=True)).card.can_submit
+
+
+def test_a_form_shows_tabs_with_what_is_answered_and_where_one_is():
+    story = Story(COLOUR, EXTRAS, NAME)
+    story.does(Choose(index=0))
+    card = story.card
+    assert [(tab.index, tab.header, tab.answered, tab.current) for tab in card.tabs] == [
+        (0, "Q1", True, False),
+        (1, "Q2", False, True),
+        (2, "Name", False, False),
+    ]
+    assert (card.header, card.position, card.can_go_back, card.can_go_on) == ("Q2", (2, 3), True, True)
+
+
+def test_the_first_question_offers_no_way_back():
+    assert not Story(COLOUR, NAME).card.can_go_back
+
+
+def test_the_written_text_and_one_that_waits_to_be_mended_are_shown():
+    story = Story(EXTRAS)
+    story.does(SubmitText(text="Basil"))
+    assert (story.card.written, story.card.unsent) == ("Basil", False)
+    story.does(SubmitText(text="x" * 1001))
+    assert (story.card.written, story.card.unsent) == ("Basil", True)
+
+
+def test_a_blank_text_is_nothing_that_waits_to_be_mended():
+    story = Story(EXTRAS)
+    story.does(SubmitText(text="Basil"))
+    story.does(SubmitText(text=" "))
+    assert (story.card.written, story.card.unsent) == ("Basil", False)
+
+
+def test_the_review_lists_every_question_with_its_answer_and_no_option():
+    story = Story(COLOUR, EXTRAS, NAME)
+    story.does(Next())
+    story.does(Select(chosen=(0, 1), base=()))
+    story.does(SubmitText(text="Basil"))
+    story.does(Review())
+    card = story.card
+    assert card.view == "review"
+    assert [(line.index, line.header, line.prompt, line.answer) for line in card.lines] == [
+        (0, "Q1", COLOUR.prompt, ()),
+        (1, "Q2", EXTRAS.prompt, ("Salt", "Pepper", "Basil")),
+        (2, "Name", NAME.prompt, ()),
+    ]
+    assert (card.items, card.prompt, card.header, card.custom, card.several, card.written) == (
+        (),
+        "",
+        None,
+        False,
+        False,
+        None,
+    )
+    assert (card.can_submit, card.can_go_back, card.can_go_on, card.position) == (True, True, False, (0, 3))
+
+
+def test_a_settled_question_shows_the_same_text_the_answer_who_and_when_and_no_controls():
+    story = Story(COLOUR)
+    before = story.card
+    story.does(Choose(index=1), by=BEN)
+    card = story.card
+    assert (card.view, card.prompt) == ("ended", before.prompt)
+    assert [item.label for item in card.items] == [item.label for item in before.items]
+    assert [item.chosen for item in card.items] == [False, True]
+    assert card.ending is not None
+    assert (card.ending.status, card.ending.by, card.ending.at) == ("answered", BEN, NOON)
+    assert [line.answer for line in card.lines] == [("Green",)]
+    assert controls(card) == (False, False, False, False)
+
+
+def test_a_settled_form_lists_all_answers():
+    story = Story(COLOUR, NAME)
+    story.does(Choose(index=0))
+    story.does(SubmitText(text="Zoë"))
+    story.does(Submit())
+    card = story.card
+    assert [(line.header, line.answer) for line in card.lines] == [("Q1", ("Red",)), ("Name", ("Zoë",))]
+    assert controls(card) == (False, False, False, False)
+
+
+def controls(card: Card) -> tuple[bool, bool, bool, bool]:
+    return card.can_submit, card.can_go_back, card.can_go_on, card.custom
+
+
+@pytest.mark.parametrize("status", ["cancelled", "declined", "timed_out", "undeliverable"])
+@pytest.mark.parametrize("at", ["question", "last question", "review"])
+def test_an_ask_that_ended_otherwise_has_no_controls_either_and_says_how_it_ended(status: OutcomeStatus, at: str):
+    story = Story(EXTRAS, NAME)
+    if at == "last question":
+        story.does(GoTo(index=1))
+        story.does(SubmitText(text=" "))
+    elif at == "review":
+        story.does(Review())
+    if status == "cancelled":
+        story.does(Cancel())
+    elif status == "declined":
+        story.does(Decline(reason="Later"))
+    else:
+        story.now = settle(story.now, ended(status, reason="Why"))
+    card = story.card
+    assert card.view == "ended"
+    assert controls(card) == (False, False, False, False)
+    assert not card.unsent
+    assert not any(tab.current for tab in card.tabs)
+    assert card.ending is not None
+    assert card.ending.status == status
+    assert card.ending.reason == {"cancelled": None, "declined": "Later"}.get(status, "Why")
+
+
+def test_the_text_field_holds_what_was_written_before():
+    asked = question("q", "A", "B", multi_select=True, placeholder="Say it", rules=TextRules(max_length=40))
+    story = Story(asked)
+    field = build_text_field("ask", story.now)
+    assert (field.ask_id, field.turn, field.prompt, field.header) == ("ask", 0, asked.prompt, "")
+    assert (field.placeholder, field.value, field.longest, field.multi) == ("Say it", "", 40, True)
+    story.does(SubmitText(text="Basil"))
+    assert build_text_field("ask", story.now).value == "Basil"
+    story.does(SubmitText(text="x" * 41))
+    assert build_text_field("ask", story.now).value == "x" * 41
+
+
+def test_the_text_field_of_a_form_names_its_question_and_its_step():
+    story = Story(COLOUR, NAME)
+    story.does(Next())
+    field = build_text_field("ask", story.now)
+    assert (field.header, field.turn, field.multi) == ("Name", story.now.turn, False)
+
+
+def test_responses_survive_a_round_trip_through_json():
+    story = Story(COLOUR)
+    field = build_text_field("ask", story.now)
+    for response in (
+        Redraw(),
+        AskText(field=field),
+        FieldErrors(message="No.", field=field),
+        Notice(text="Too late.", card=story.card),
+        Notice(text="Unknown."),
+    ):
+        assert type(response).model_validate_json(response.model_dump_json()) == response
+
+
+def test_drawing_changes_nothing():
+    story = Story(COLOUR, EXTRAS)
+    before = story.now.model_dump_json()
+    assert build_card("ask", story.now, EVERYBODY) == build_card("ask", story.now, EVERYBODY)
+    assert story.now.model_dump_json() == before

@@ -1,0 +1,280 @@
+"""The effects of an action on an ask: permissions, changes, and the response to the actor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from askback.domain import decision, late_answers
+from askback.domain.actions import (
+    Action,
+    Cancel,
+    Choose,
+    Decline,
+    Deed,
+    Next,
+    OpenDecline,
+    OpenTextField,
+    Select,
+    ShowDetails,
+    SubmitText,
+)
+from askback.domain.ask import Ask
+from askback.domain.card import (
+    AskText,
+    Details,
+    FieldErrors,
+    Notice,
+    Redraw,
+    Response,
+    build_reason_field,
+    build_text_field,
+    build_vote_field,
+)
+from askback.domain.decision import NOT_TO_CANCEL, UNKNOWN
+from askback.domain.form import TextRules
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.interview import apply_action, settle, start_interview
+from askback.domain.policy import Approval, Policy, Who
+from support.cases import ANN, BEN, NOON, ended, form, question
+
+CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
+CARD, BELOW, OTHER = (MessageRef(channel="C1", id=number) for number in "123")
+APPROVAL = Approval(quorum=2, refusing=("no",), reasons="no", requesters=(CID,))
+PICK = question("fruit", "Apple", "Pear")
+NOT_ASKED = "not asked"
+"""A placeholder for the notice that this person is not asked."""
+VOTE = question("deploy", "Yes", "No", allow_custom=False)
+
+
+def asked(*questions: Any, who: tuple[Actor, ...] = (ANN,), approval: Approval | None = None, **fields: Any) -> Ask:
+    """Return an open ask, whose card is in the channel."""
+    return Ask(
+        **{
+            "id": "ask",
+            "place": Place(platform="local", channel="C1"),
+            "policy": Policy(who=Who.only(*who), approval=approval),
+            "interview": start_interview(form(*(questions or (PICK,)))),
+            "created_at": NOON,
+            "post_after": NOON,
+            "messages": (CARD, BELOW),
+            "drawn_revision": 0,
+            **fields,
+        }
+    )
+
+
+def voted_on(**fields: Any) -> Ask:
+    return asked(VOTE, who=(ANN, BEN), approval=APPROVAL, **fields)
+
+
+def done(deed: Deed, by: Actor = ANN, *, turn: int = 0, message: MessageRef | None = None) -> Action:
+    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, deed=deed, message=message)
+
+
+def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
+    """Decide with access rules that admit no one."""
+    after, response = decision.decide(ask, action, admits=lambda *_: False, ends_any=ends_any)
+    if ask is not None and response == Notice(text=ask.policy.words("not_asked"), denied="not_asked"):
+        return after, NOT_ASKED
+    return after, response
+
+
+# Who may
+
+
+def test_what_is_not_known_changes_nothing() -> None:
+    assert decided(None, done(Choose(index=0))) == (None, Notice(text=UNKNOWN, denied="unknown"))
+
+
+@pytest.mark.parametrize(
+    "deed", [Choose(index=0), SubmitText(text="Plum"), OpenTextField(), ShowDetails(), Cancel(), Decline()]
+)
+def test_somebody_who_is_not_asked_may_do_nothing(deed: Deed) -> None:
+    after, response = decided(asked(), done(deed, BEN, message=OTHER))
+    assert after is None
+    assert response == NOT_ASKED
+
+
+@pytest.mark.parametrize("ends_any", [True, False])
+def test_an_administrator_may_cancel_and_nothing_else(ends_any: bool) -> None:
+    after, _ = decided(asked(), done(Cancel(), BEN), ends_any=ends_any)
+    assert (after is not None and after.status == "cancelled") is ends_any
+    assert decided(asked(), done(Choose(index=0), BEN), ends_any=ends_any) == (None, NOT_ASKED)
+
+
+def test_nobody_who_is_not_asked_cancels_unless_it_is_said_that_they_may() -> None:
+    ask = asked()
+    refused = Notice(text=ask.policy.words("not_asked"), denied="not_asked")
+    assert decision.decide(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
+
+
+def test_whoever_asked_may_cancel_and_look_and_not_answer() -> None:
+    ask = asked(asked_by=BEN)
+    after, response = decided(ask, done(Cancel(), BEN))
+    assert after is not None
+    assert (after.status, response) == ("cancelled", Redraw())
+    assert decided(ask, done(ShowDetails(), BEN)) == (ask, Notice(text="The card shows everything."))
+    assert decided(ask, done(Choose(index=0), BEN)) == (None, NOT_ASKED)
+
+
+def test_of_those_who_decide_nobody_cancels_and_whoever_requested_it_does() -> None:
+    assert decided(voted_on(), done(Cancel(), ANN)) == (None, Notice(text=NOT_TO_CANCEL, denied="not_to_cancel"))
+    after, _ = decided(voted_on(), done(Cancel(), CID))
+    assert after is not None
+    assert after.status == "cancelled"
+    stranger = Actor(platform="local", tenant="T1", id="U9", name="Eve")
+    assert decided(voted_on(), done(Cancel(), stranger)) == (None, NOT_ASKED)
+    after, _ = decided(voted_on(), done(Cancel(), ANN), ends_any=True)
+    assert after is not None
+    assert after.status == "cancelled"
+
+
+def test_whoever_requested_it_may_look_at_it() -> None:
+    ask = voted_on()
+    assert decided(ask, done(ShowDetails(), CID)) == (ask, Notice(text="The card shows everything."))
+
+
+# The effects
+
+
+def test_an_answer_settles_and_draws() -> None:
+    after, response = decided(asked(), done(Choose(index=1)))
+    assert after is not None
+    assert after.outcome is not None
+    assert (after.outcome.answers[0].labels, response) == (("Pear",), Redraw())
+
+
+def test_the_whole_is_shown_under_its_header_and_changes_nothing() -> None:
+    detailed = PICK.evolve(details="rm -rf /")
+    ask = asked(detailed.evolve(header="Command"))
+    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="Command", text="rm -rf /"))
+    ask = asked(detailed)
+    assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text="rm -rf /"))
+
+
+def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> None:
+    ask = asked(PICK.evolve(details="rm -rf /"), PICK.evolve(id="second", details="mkfs"), PICK.evolve(id="third"))
+    for whole in ("rm -rf /", "mkfs"):
+        assert ask.card().details == whole
+        assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text=whole))
+        ask = ask.evolve(interview=apply_action(ask.interview, done(Next(), turn=ask.interview.turn)))
+    assert ask.card().details is None
+    assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card shows everything."))
+
+
+def test_fields_are_opened_and_change_nothing() -> None:
+    ask = asked()
+    assert decided(ask, done(OpenTextField())) == (ask, AskText(field=build_text_field("ask", ask.interview)))
+    assert decided(ask, done(OpenDecline())) == (ask, AskText(field=build_reason_field("ask", ask.interview)))
+
+
+def test_what_is_over_says_how_it_ended() -> None:
+    ask = asked(interview=settle(start_interview(form(PICK)), ended("timed_out")))
+    card = ask.card()
+    assert decided(ask, done(Choose(index=0))) == (ask, Notice(text=late_answers.get_closed_notice(ask), card=card))
+    assert decided(ask, done(SubmitText(text="Plum"))) == (
+        ask,
+        Notice(text=late_answers.get_late_text_notice(ask), card=card),
+    )
+
+
+def test_a_step_that_has_passed_is_said_with_the_card_as_it_stands() -> None:
+    ask = asked(PICK, PICK.evolve(id="second"))
+    moved, _ = decided(ask, done(Choose(index=0)))
+    assert moved is not None
+    after, response = decided(moved, done(Choose(index=1)))
+    assert after == moved
+    assert isinstance(response, Notice)
+    assert "has passed" in response.text
+    assert response.card == moved.card()
+
+
+def test_a_text_against_the_rules_is_kept_and_said_in_its_field() -> None:
+    ask = asked(PICK.evolve(rules=TextRules(min_length=5)))
+    after, response = decided(ask, done(SubmitText(text="Fig")))
+    assert after is not None
+    assert after.interview.draft.unsent == "Fig"
+    field = build_text_field("ask", after.interview)
+    assert response == FieldErrors(message="Please write at least 5 characters; it has 3.", field=field)
+    assert field.value == "Fig"
+
+
+def test_a_text_that_is_right_is_no_error() -> None:
+    several = PICK.evolve(multi_select=True)
+    ask = asked(several, PICK.evolve(id="second"))
+    after, response = decided(ask, done(SubmitText(text="Fig")))
+    assert after is not None
+    assert (after.interview.draft.text or after.interview.drafts[0].text, response) == ("Fig", Redraw())
+    ticked, response = decided(ask, done(Select(chosen=(0,), base=())))
+    assert ticked is not None
+    assert (ticked.interview.draft.chosen, response) == ((0,), Redraw())
+
+
+def test_a_text_that_is_wrong_before_is_no_error_of_another_click() -> None:
+    ask = asked(PICK.evolve(multi_select=True, rules=TextRules(min_length=5)), PICK.evolve(id="second"))
+    wrong, _ = decided(ask, done(SubmitText(text="Fig")))
+    assert wrong is not None
+    ticked, response = decided(wrong, done(Select(chosen=(0,), base=()), turn=wrong.interview.turn))
+    assert ticked is not None
+    assert response == Redraw()
+    _, response = decided(wrong, done(Next(), turn=wrong.interview.turn))
+    assert not isinstance(response, FieldErrors)
+
+
+# Votes
+
+
+def test_a_vote_that_needs_a_reason_opens_the_field_and_then_says_what_is_wrong_with_it() -> None:
+    ask = voted_on()
+    field = build_vote_field("ask", ask.interview, 1)
+    assert decided(ask, done(Choose(index=1))) == (ask, AskText(field=field))
+    after, response = decided(ask, done(Choose(index=1, reason=" ")))
+    assert after == ask
+    assert response == FieldErrors(message="Please say why: this decision needs a reason.", field=field)
+    after, response = decided(ask, done(Choose(index=1, reason="x" * 1001)))
+    assert after == ask
+    assert isinstance(response, FieldErrors)
+    assert response.field.value == "x" * 1001, "nobody has to write it again"
+
+
+def test_votes_are_counted_and_no_interview_is_stepped() -> None:
+    once, response = decided(voted_on(), done(Choose(index=0)))
+    assert once is not None
+    assert (once.status, response) == ("open", Redraw())
+    twice, _ = decided(once, done(Choose(index=0), BEN))
+    assert twice is not None
+    assert twice.status == "answered"
+
+
+# The card that was clicked
+
+
+@pytest.mark.parametrize(
+    ("before", "clicked", "messages", "drawn"),
+    [
+        ((CARD, BELOW), None, (CARD, BELOW), 0),
+        ((CARD, BELOW), CARD, (CARD, BELOW), 0),
+        ((CARD, BELOW), BELOW, (BELOW, CARD), -1),
+        ((CARD, BELOW), OTHER, (OTHER, CARD, BELOW), -1),
+        ((), OTHER, (OTHER,), 0),
+    ],
+)
+@pytest.mark.parametrize("deed", [Choose(index=0), ShowDetails(), Choose(index=9)])
+def test_a_card_that_was_clicked_stands_there(
+    deed: Deed,
+    before: tuple[MessageRef, ...],
+    clicked: MessageRef | None,
+    messages: tuple[MessageRef, ...],
+    drawn: int,
+) -> None:
+    after, _ = decided(asked(messages=before), done(deed, message=clicked))
+    assert after is not None
+    assert (after.messages, after.drawn_revision) == (messages, drawn)
+
+
+def test_a_card_that_was_clicked_when_a_reason_is_asked_for_stands_there() -> None:
+    after, _ = decided(voted_on(), done(Choose(index=1), message=OTHER))
+    assert after is not None
+    assert after.messages == (OTHER, CARD, BELOW)

@@ -1,0 +1,535 @@
+"""Properties of every form, for all actions of people in any order of arrival.
+
+`Room` simulates several people who click on cards of different ages. It keeps its own account of their answers, one
+line for each action of a person, and compares.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from askback.domain.actions import (
+    Action,
+    Back,
+    Cancel,
+    Choose,
+    ClearText,
+    Decline,
+    Deed,
+    GoTo,
+    Next,
+    OpenTextField,
+    Review,
+    Select,
+    Submit,
+)
+from askback.domain.actions import SubmitText as WriteIn
+from askback.domain.ask import new_ask_id
+from askback.domain.card import Card, build_card, build_text_field
+from askback.domain.form import Condition, Form, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import (
+    Closed,
+    Incomplete,
+    Interview,
+    NotPossible,
+    Stale,
+    apply_action,
+    settle,
+    start_interview,
+)
+from askback.errors import PersonError
+from support.cases import ANN, BEN, EVERYBODY, NOON, ended, form, options, question
+from support.forms import forms
+
+CLEO = Actor(platform="local", tenant="T1", id="U3", name="Cleo")
+PEOPLE = (ANN, BEN, CLEO)
+
+
+people = st.sampled_from(PEOPLE)
+mostly = st.sampled_from([True, True, True, False])
+texts = st.sampled_from(
+    ["", "  \n", "7", " 42 ", "x", "x" * 1000, "x" * 1001, "@everyone <!channel>", "a\x00b\u202e", "👩‍👩‍👧"]
+)
+
+
+@dataclass
+class Screen:
+    """One person's screen: a card of some age, and the ticks on it since it was drawn."""
+
+    who: Actor
+    turn: int
+    revision: int
+    card: Card
+    question: int
+    base: frozenset[int]
+    ticked: frozenset[int]
+    heard: frozenset[int]
+    """The ticks that were delivered last."""
+    heard_at: float = -1.0
+
+
+@dataclass
+class Sent:
+    """A click in flight."""
+
+    screen: Screen
+    action: Action
+    seen: Select
+
+
+@dataclass
+class Account:
+    """The answers of all people to one question, as this test records them."""
+
+    chosen: set[int] = field(default_factory=set[int])
+    text: str | None = None
+    unsent: str | None = None
+
+
+class Room(RuleBasedStateMachine):
+    """Three people, one ask."""
+
+    @initialize(asked=forms())
+    def ask(self, asked: Form) -> None:
+        self.form = asked
+        self.interview = start_interview(asked)
+        self.accounts = [
+            Account({i for i, option in enumerate(one.options) if option.value in one.default})
+            for one in asked.questions
+        ]
+        self.clock = itertools.count(1)
+        self.under_way: list[Sent] = []
+        self.delivered: list[Sent] = []
+        self.screens = {person.id: self.screen_of(person) for person in PEOPLE}
+
+    # The room's knowledge
+
+    def screen_of(self, person: Actor) -> Screen:
+        now = self.interview
+        card = self.card()
+        shown = (
+            frozenset(item.number - 1 for item in card.items if item.chosen)
+            if card.view == "question"
+            else frozenset[int]()
+        )
+        return Screen(person, now.turn, now.revision, card, now.current, shown, shown, shown)
+
+    def card(self) -> Card:
+        return build_card("ask", self.interview, EVERYBODY)
+
+    @property
+    def is_asking(self) -> bool:
+        return self.interview.phase == "asking"
+
+    def action(self, person: Actor, deed: Deed, turn: int, ticks: Select | None = None) -> Action:
+        return Action(ask_id="ask", actor=person, at=NOON, turn=turn, deed=deed, ticks=ticks)
+
+    def do(self, action: Action) -> type[PersonError] | None:
+        """Apply an action; check that a refused one changes nothing, and gives a reason in words."""
+        before = self.interview
+        try:
+            self.interview = apply_action(before, action)
+        except PersonError as refused:
+            self.check_refusal(before, action, refused)
+            return type(refused)
+        assert before.phase != "closed"
+        assert action.turn == before.turn or isinstance(action.deed, Cancel | Decline)
+        self.check_counters(before)
+        return None
+
+    def check_refusal(self, before: Interview, action: Action, refused: PersonError) -> None:
+        kind = type(refused)
+        assert str(refused).endswith(".")
+        stale = action.turn != before.turn and not isinstance(action.deed, Cancel | Decline)
+        if before.phase == "closed":
+            assert kind is Closed
+        elif stale:
+            assert kind is Stale
+        else:
+            assert kind in {Incomplete, NotPossible}
+
+    def check_counters(self, before: Interview) -> None:
+        """Check that the revision grows with every visible change, and the turn with every move."""
+        now = self.interview
+        assert now.revision >= before.revision
+        assert now.turn >= before.turn
+        was, is_now = (build_card("ask", one, EVERYBODY) for one in (before, now))
+        if now.revision == before.revision:
+            assert is_now == was
+            assert build_text_field("ask", now) == build_text_field("ask", before)
+        if (now.phase, now.current) != (before.phase, before.current):
+            assert now.turn > before.turn
+
+    # Actions of people
+
+    @rule(person=people)
+    def look(self, person: Actor) -> None:
+        """Show the newest card on a person's screen; unsent ticks of the old card disappear."""
+        if self.screens[person.id].revision != self.interview.revision:
+            self.screens[person.id] = self.screen_of(person)
+
+    @precondition(lambda self: any(screen.card.several and screen.card.items for screen in self.screens.values()))
+    @rule(data=st.data(), at_once=st.booleans())
+    def tick(self, data: st.DataObject, at_once: bool) -> None:
+        """Tick or untick one option on a screen of some age; the click may be delayed."""
+        able = [screen for screen in self.screens.values() if screen.card.several and screen.card.items]
+        screen = data.draw(st.sampled_from(able))
+        option = data.draw(st.integers(0, len(screen.card.items) - 1))
+        screen.ticked ^= {option}
+        seen = self.ticks(screen)
+        seen = seen.evolve(chosen=tuple(data.draw(st.permutations(seen.chosen))) + seen.chosen[:1])
+        sent = Sent(screen, self.action(screen.who, seen, screen.turn), seen)
+        if at_once:
+            self.deliver(sent)
+        else:
+            self.under_way.append(sent)
+
+    @precondition(lambda self: self.under_way)
+    @rule(data=st.data())
+    def arrive(self, data: st.DataObject) -> None:
+        """Deliver a click in flight, in any order."""
+        sent = data.draw(st.sampled_from(self.under_way))
+        self.under_way.remove(sent)
+        self.deliver(sent)
+
+    @precondition(lambda self: self.delivered)
+    @rule(data=st.data())
+    def arrive_again(self, data: st.DataObject) -> None:
+        """Deliver any earlier click a second time, and check that nothing changes."""
+        sent = data.draw(st.sampled_from(self.delivered))
+        before = self.interview
+        self.do(sent.action)
+        assert self.interview == before
+
+    def deliver(self, sent: Sent) -> None:
+        screen, at = sent.screen, self.interview.current
+        refused = self.do(sent.action)
+        if refused is None:
+            assert screen.question == at
+            self.note_ticks(screen, sent.seen)
+        self.delivered.append(sent)
+
+    def ticks(self, screen: Screen) -> Select:
+        """Return the ticks on the screen, as a platform sends them."""
+        order = float(next(self.clock))
+        return Select(chosen=tuple(screen.ticked), base=tuple(screen.base), revision=screen.revision, order=order)
+
+    def note_ticks(self, screen: Screen, seen: Select) -> None:
+        """Record this person's changes on this screen since its last click that arrived."""
+        order = seen.order
+        assert order is not None
+        if order < screen.heard_at:
+            return
+        chosen = self.accounts[screen.question].chosen
+        shown = frozenset(seen.chosen)
+        for option in shown ^ screen.heard:
+            (chosen.add if option in shown else chosen.discard)(option)
+        screen.heard, screen.heard_at = shown, order
+
+    @precondition(lambda self: self.is_asking and self.interview.question.options)
+    @rule(person=people, data=st.data(), fresh=mostly)
+    def choose(self, person: Actor, data: st.DataObject, fresh: bool) -> None:
+        at, count = self.interview.current, len(self.interview.question.options)
+        index = data.draw(st.integers(0, count - 1) | st.sampled_from([-1, count, 10**9]))
+        if self.press(person, Choose(index=index), fresh) is None:
+            assert 0 <= index < count
+            assert not self.form.questions[at].multi_select
+            self.accounts[at] = Account({index})
+
+    @rule(person=people, text=texts, fresh=mostly)
+    def write(self, person: Actor, text: str, fresh: bool) -> None:
+        at = self.interview.current
+        asked, account = self.form.questions[at], self.accounts[at]
+        if self.press(person, WriteIn(text=text), fresh) is not None:
+            return
+        assert asked.allow_custom
+        if asked.rules.problem(text) is not None:
+            account.unsent = text
+        else:
+            account.text, account.unsent = text.strip(), None
+            if not asked.multi_select:
+                account.chosen.clear()
+
+    @precondition(lambda self: any(account.text or account.unsent for account in self.accounts))
+    @rule(person=people, fresh=mostly)
+    def erase(self, person: Actor, fresh: bool) -> None:
+        at = self.interview.current
+        if self.press(person, ClearText(), fresh) is None:
+            self.accounts[at].text = self.accounts[at].unsent = None
+
+    @rule(
+        person=people,
+        deed=st.sampled_from([Next(), Back(), Review(), OpenTextField(), *(GoTo(index=i) for i in range(-1, 6))]),
+        fresh=mostly,
+    )
+    def move(self, person: Actor, deed: Deed, fresh: bool) -> None:
+        self.press(person, deed, fresh)
+
+    @precondition(lambda self: not self.form.is_single)
+    @rule(person=people)
+    def go_to_what_is_missing(self, person: Actor) -> None:
+        missing = self.interview.missing
+        self.press(person, GoTo(index=missing[0]) if missing else Review(), True)
+
+    @precondition(lambda self: self.interview.phase == "reviewing" or self.form.is_single)
+    @rule(person=people, fresh=mostly)
+    def submit(self, person: Actor, fresh: bool) -> None:
+        before = self.interview
+        refused = self.press(person, Submit(), fresh)
+        if refused is None:
+            assert self.interview.missing == ()
+        if refused is Incomplete:
+            assert before.missing
+
+    def press(self, person: Actor, deed: Deed, fresh: bool) -> type[PersonError] | None:
+        """Press a button; the ticks on that screen are sent with it."""
+        if fresh:
+            self.look(person)
+        screen = self.screens[person.id]
+        ticks: Select | None = None
+        if screen.card.view == "question" and screen.card.several and screen.card.items:
+            ticks = self.ticks(screen)
+        refused = self.do(self.action(person, deed, screen.turn, ticks))
+        if refused is None and ticks is not None:
+            self.note_ticks(screen, ticks)
+        return refused
+
+    @precondition(lambda self: len(self.delivered) > 12)
+    @rule(person=people, deed=st.sampled_from([Cancel(), Decline(reason="No time.")]))
+    def give_up(self, person: Actor, deed: Deed) -> None:
+        self.do(self.action(person, deed, 0))
+        assert self.interview.phase == "closed"
+
+    @precondition(lambda self: len(self.delivered) > 12)
+    @rule()
+    def time_out(self) -> None:
+        before = self.interview
+        self.interview = settle(before, ended("timed_out"))
+        if before.phase == "closed":
+            assert self.interview == before
+
+    # Invariants
+
+    @invariant()
+    def no_draft_is_lost(self) -> None:
+        for draft, account in zip(self.interview.drafts, self.accounts, strict=True):
+            assert set(draft.chosen) == account.chosen
+            assert (draft.text, draft.unsent) == (account.text, account.unsent)
+
+    @invariant()
+    def index_and_answer_agree(self) -> None:
+        outcome = self.interview.outcome
+        for answer in (*self.interview.answers, *(outcome.answers if outcome else ())):
+            index = self.form.index(answer.question_id)
+            assert index is not None
+            asked = self.form.questions[index]
+            for choice in answer.choices:
+                option = asked.options[choice.index]
+                assert (choice.value, choice.label) == (option.value, option.label)
+            assert len({choice.index for choice in answer.choices}) == len(answer.choices)
+            if not asked.multi_select:
+                assert len(answer.labels) == 1
+
+    @invariant()
+    def what_is_written_is_allowed_and_never_blank(self) -> None:
+        for index, draft in enumerate(self.interview.drafts):
+            asked = self.form.questions[index]
+            if draft.text is not None or draft.unsent is not None:
+                assert asked.allow_custom
+            if draft.text is not None:
+                assert draft.text.strip() == draft.text
+                assert 1 <= len(draft.text) <= 1000
+                assert asked.rules.problem(draft.text) is None
+
+    @invariant()
+    def an_ending_is_typed_and_has_answers_only_if_answered(self) -> None:
+        now = self.interview
+        assert (now.outcome is not None) == (now.phase == "closed")
+        if now.outcome is None:
+            return
+        if now.outcome.status == "answered":
+            assert {answer.question_id for answer in now.outcome.answers} == {
+                self.form.questions[index].id for index in now.visible
+            }
+        else:
+            assert now.outcome.answers == ()
+
+    @invariant()
+    def the_current_question_is_one_that_is_shown(self) -> None:
+        assert self.interview.current in self.interview.visible
+
+    @invariant()
+    def the_card_shows_every_option_whole(self) -> None:
+        card = self.card()
+        now = self.interview
+        assert (card.turn, card.revision) == (now.turn, now.revision)
+        if card.view == "question":
+            asked = now.question
+            assert card.prompt == asked.prompt
+            assert [(item.number, item.label) for item in card.items] == [
+                (number, option.label) for number, option in enumerate(asked.options, 1)
+            ]
+            assert [item.chosen for item in card.items] == [i in now.draft.chosen for i in range(len(asked.options))]
+        elif not self.form.is_single:
+            assert [(line.index, line.prompt) for line in card.lines] == [
+                (index, self.form.questions[index].prompt) for index in now.visible
+            ]
+
+    @invariant()
+    def everything_survives_json(self) -> None:
+        stored = self.interview.model_dump_json()
+        assert Interview.model_validate_json(stored) == self.interview
+        assert Card.model_validate_json(self.card().model_dump_json()) == self.card()
+
+    @invariant()
+    def every_state_can_be_left(self) -> None:
+        if self.interview.phase != "closed":
+            assert answer_by_what_the_card_offers(self.interview).outcome is not None
+            cancelled = apply_action(self.interview, self.action(BEN, Cancel(), self.interview.turn))
+            assert cancelled.outcome is not None
+            assert cancelled.outcome.status == "cancelled"
+
+
+def answer_by_what_the_card_offers(interview: Interview) -> Interview:
+    """Answer an interview using only what the card shows."""
+
+    def does(deed: Deed, ticks: Select | None = None) -> Interview:
+        return apply_action(
+            interview, Action(ask_id="ask", actor=CLEO, at=NOON, turn=card.turn, deed=deed, ticks=ticks)
+        )
+
+    for _ in range(40):
+        card = build_card("ask", interview, EVERYBODY)
+        if card.view == "ended":
+            assert card.ending is not None
+            assert card.ending.status == "answered"
+            return interview
+        if card.view == "review":
+            unanswered = [line.index for line in card.lines if not line.answer]
+            interview = does(GoTo(index=unanswered[0])) if unanswered else does(Submit())
+        elif card.several and card.items:
+            assert card.can_submit != card.can_go_on
+            ticks = Select(chosen=(len(card.items) - 1,), base=(), revision=card.revision)
+            interview = does(Submit() if card.can_submit else Next(), ticks)
+        elif card.items:
+            interview = does(Choose(index=len(card.items) - 1))
+        else:
+            assert card.custom
+            interview = does(WriteIn(text="7"))
+    pytest.fail("The card leads round in circles.")
+
+
+Room.TestCase.settings = settings(
+    deadline=None, max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck)
+)
+TestRoom = Room.TestCase
+
+
+@dataclass(frozen=True)
+class Toggle:
+    """One tick or untick by a person, on the first card that everyone saw."""
+
+    who: Actor
+    option: int
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_ticks_of_several_people_commute(data: st.DataObject):
+    defaults = data.draw(st.sets(st.integers(0, 5)))
+    labels = [f"Option {i}" for i in range(6)]
+    asked = question("q", *labels, multi_select=True, default=tuple(f"option {i}" for i in sorted(defaults)))
+    # Each option belongs to one person; the clicks of a person arrive in order.
+    toggles = {
+        person: [
+            Toggle(person, option)
+            for option in data.draw(st.lists(st.sampled_from([number, number + 3]), max_size=4), label=person.name)
+        ]
+        for number, person in enumerate(PEOPLE)
+    }
+    ends: set[tuple[int, ...]] = set()
+    for _ in range(3):
+        queue = {person: list(mine) for person, mine in toggles.items()}
+        interview = start_interview(form(asked))
+        seen = {person: set(defaults) for person in PEOPLE}
+        clock = itertools.count()
+        while any(queue.values()):
+            person = data.draw(st.sampled_from([one for one, mine in queue.items() if mine]))
+            seen[person] ^= {queue[person].pop(0).option}
+            deed = Select(
+                chosen=tuple(seen[person]), base=tuple(sorted(defaults)), revision=0, order=float(next(clock))
+            )
+            interview = apply_action(interview, Action(ask_id="ask", actor=person, at=NOON, turn=0, deed=deed))
+        ends.add(interview.draft.chosen)
+    expected = set(defaults)
+    for mine in toggles.values():
+        for toggle in mine:
+            expected ^= {toggle.option}
+    assert ends == {tuple(sorted(expected))}
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    first=st.sets(st.integers(0, 5)),
+    ann=st.sets(st.integers(0, 5)),
+    ben=st.sets(st.integers(0, 5)),
+    redrawn=st.booleans(),
+)
+def test_two_people_who_toggle_different_options_get_the_same_in_either_order(
+    first: set[int], ann: set[int], ben: set[int], redrawn: bool
+):
+    ben -= ann
+    asked = form(question("q", *(f"o{i}" for i in range(6)), multi_select=True, default=tuple(f"o{i}" for i in first)))
+    ends: list[tuple[int, ...]] = []
+    for order in ((ANN, ann, BEN, ben), (BEN, ben, ANN, ann)):
+        one, ones, other, others = order
+        interview = start_interview(asked)
+        for who, toggled in ((one, ones), (other, others)):
+            base = set(interview.draft.chosen) if redrawn else first
+            deed = Select(chosen=tuple(base ^ toggled), base=tuple(base), revision=interview.revision if redrawn else 0)
+            interview = apply_action(interview, Action(ask_id="ask", actor=who, at=NOON, turn=0, deed=deed))
+        ends.append(interview.draft.chosen)
+    assert ends[0] == ends[1] == tuple(sorted(first ^ ann ^ ben))
+
+
+def test_ids_of_asks_are_unique_unguessable_and_short_enough_for_every_platform():
+    ids = {new_ask_id() for _ in range(10_000)}
+    assert len(ids) == 10_000
+    assert all(len(one) == 22 for one in ids)
+    assert all(one.replace("-", "").replace("_", "").isalnum() for one in ids)
+
+
+@settings(deadline=None, max_examples=60)
+@given(asked=forms(), status=st.sampled_from(["timed_out", "cancelled", "declined", "undeliverable"]))
+def test_an_ask_that_nobody_answers_ends_typed_and_without_answers_even_with_defaults(asked: Form, status: str):
+    interview = settle(start_interview(asked), ended(status))  # type: ignore[arg-type]
+    assert interview.outcome is not None
+    assert (interview.phase, interview.outcome.status, interview.outcome.answers) == ("closed", status, ())
+    card = build_card("ask", interview, EVERYBODY)
+    assert card.view == "ended"
+    assert (card.can_submit, card.can_go_back, card.can_go_on, card.custom) == (False, False, False, False)
+
+
+def test_the_walk_over_a_card_finds_the_end_of_a_form():
+    # The properties rely on the walk; here it answers a form that a reader can check.
+    asked = form(
+        question("a", "One", "Two"),
+        question("b", "One", "Two", multi_select=True, show_if=Condition(question="a", any_of=("two",))),
+        Question(id="c", prompt="c?", options=options("X"), allow_custom=False),
+        question("d"),
+    )
+    outcome = answer_by_what_the_card_offers(start_interview(asked)).outcome
+    assert outcome is not None
+    assert [(answer.question_id, answer.labels) for answer in outcome.answers] == [
+        ("a", ("Two",)),
+        ("b", ("Two",)),
+        ("c", ("X",)),
+        ("d", ("7",)),
+    ]

@@ -1,0 +1,475 @@
+"""Only the permitted people may answer: closed by default, one check."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from askback.domain.form import Form
+from askback.domain.identity import Actor
+from askback.domain.policy import (
+    LONGEST_WAIT,
+    NOT_ADMITTED,
+    NOT_ASKED,
+    NOT_TAKING_PART,
+    OWN_REQUEST,
+    Approval,
+    Denied,
+    Escalation,
+    Limits,
+    OpenTo,
+    Policy,
+    Who,
+)
+from askback.errors import CallerError, InvalidValue
+from support.cases import ANN, BEN, NOON, form, question
+
+CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
+DEE = Actor(platform="local", tenant="T1", id="U4", name="Dee")
+YES_OR_NO = form(question("deploy", "Yes", "No", allow_custom=False))
+
+
+def test_nobody_may_answer_unless_it_is_said_who():
+    with pytest.raises(InvalidValue, match="names nobody"):
+        Who()
+    with pytest.raises(InvalidValue, match="who: is missing"):
+        Policy.parse({})
+
+
+def test_the_people_who_are_named_may_answer_and_nobody_else():
+    policy = Policy(who=Who.only(ANN))
+    assert policy.refusal(ANN) is None
+    assert policy.refusal(BEN) == "Only @Ann can answer this."
+
+
+def test_a_display_name_carries_no_authority():
+    assert not Who.only(ANN).includes(BEN.evolve(name=ANN.name))
+    assert Who.only(ANN).includes(ANN.evolve(name="Somebody"))
+
+
+def test_the_same_id_elsewhere_is_somebody_else():
+    assert not Who.only(ANN).includes(ANN.evolve(tenant="T2"))
+    assert not Who.only(ANN).includes(ANN.evolve(platform="other"))
+
+
+def test_a_tenant_that_one_side_does_not_know_contradicts_nothing():
+    assert Who.only(ANN).includes(ANN.evolve(tenant=None))
+    assert Who.only(ANN.evolve(tenant=None)).includes(ANN)
+
+
+def test_members_of_a_group_may_answer_as_far_as_the_platform_says_that_they_are():
+    policy = Policy(who=Who(groups=("G1", "G2")))
+    assert policy.refusal(ANN.evolve(groups=("G0", "G2"))) is None
+    assert policy.refusal(ANN.evolve(groups=("G3",))) is not None
+    assert policy.refusal(ANN) is not None
+
+
+def test_a_person_is_not_a_group_of_that_name():
+    assert not Who(groups=("U1",)).includes(ANN)
+    assert not Who.only(Actor(platform="local", id="G1")).includes(ANN.evolve(groups=("G1",)))
+
+
+def test_people_and_groups_add_up_and_anyone_has_to_be_said():
+    both = Who(people=(ANN,), groups=("G1",))
+    assert both.includes(ANN)
+    assert both.includes(BEN.evolve(groups=("G1",)))
+    assert not both.includes(BEN)
+    assert Who(anyone=True).includes(BEN)
+
+
+def test_an_unknown_person_can_never_be_the_one_who_is_asked():
+    for nobody in ({"platform": "", "id": "U1"}, {"platform": "local", "id": ""}):
+        with pytest.raises(InvalidValue, match="is too short"):
+            Actor.parse(nobody)
+    with pytest.raises(InvalidValue, match="is too short"):
+        Who(groups=("",))
+
+
+@pytest.mark.parametrize(
+    ("open_to", "actor", "admitted", "denied"),
+    [
+        ("participants", ANN, True, None),
+        ("participants", BEN, True, None),
+        ("participants", CID, True, "not_taking_part"),
+        ("participants", ANN, False, "not_admitted"),
+        ("participants", BEN, False, "not_admitted"),
+        ("allowed", ANN, True, None),
+        ("allowed", CID, True, None),
+        ("allowed", ANN, False, "not_admitted"),
+        ("allowed", CID, False, "not_admitted"),
+        (None, ANN, False, None),
+        (None, BEN, True, "not_asked"),
+    ],
+)
+def test_a_question_that_is_open_to_more_people_is_answered_by_those_who_may_talk_to_the_bot(
+    open_to: OpenTo | None, actor: Actor, admitted: bool, denied: Denied | None
+):
+    """Ann is named, and Ben has written in the thread."""
+    policy = Policy(who=Who(people=(ANN,), open_to=open_to))
+    assert policy.who.includes(actor, (BEN,), admitted=admitted) == (denied is None)
+    assert policy.denial(actor, (BEN,), admitted=admitted) == denied
+    words = {
+        "not_admitted": NOT_ADMITTED,
+        "not_taking_part": NOT_TAKING_PART,
+        "not_asked": "Only @Ann can answer this.",
+    }
+    assert policy.refusal(actor, (BEN,), admitted=admitted) == (denied and words[denied])
+
+
+def test_nobody_may_talk_to_the_bot_unless_it_is_said_that_they_may():
+    policy = Policy(who=Who(people=(ANN,), open_to="allowed"))
+    assert not policy.who.includes(ANN)
+    assert policy.denial(ANN) == "not_admitted"
+    assert policy.refusal(ANN) == NOT_ADMITTED
+
+
+def test_whoever_is_asked_acts_only_within_the_bounds_of_the_setting():
+    policy = Policy(who=Who.only(ANN, BEN), within=Who(people=(BEN,), groups=("G1",)))
+    assert policy.denial(ANN) == "not_asked"
+    assert policy.denial(BEN) is None
+    assert policy.denial(ANN.evolve(groups=("G1",))) is None
+    assert policy.denial(CID.evolve(groups=("G1",))) == "not_asked", "the bounds let nobody in"
+    assert policy.evolve(who=Who(people=(ANN,), groups=("G2",))).groups == ("G2", "G1")
+    assert Policy(who=Who(groups=("G2",))).groups == ("G2",)
+
+
+@pytest.mark.parametrize(("open_to", "admission", "taking_part"), [
+    (None, False, False), ("allowed", True, False), ("participants", True, True),
+])  # fmt: skip
+def test_who_wrote_and_who_may_talk_to_the_bot_is_looked_up_where_the_policy_asks_for_it(
+    open_to: OpenTo | None, admission: bool, taking_part: bool
+):
+    who = Who(people=(ANN,), open_to=open_to)
+    for policy in (Policy(who=who), Policy(who=Who.only(ANN), within=who)):
+        assert (policy.is_admission_needed, policy.is_for_participants) == (admission, taking_part)
+
+
+def test_whoever_may_answer_as_one_of_many_is_not_asked_by_name():
+    assert Who(people=(ANN,), groups=("G1",), open_to="allowed").names(ANN)
+    assert Who(people=(ANN,), groups=("G1",)).names(BEN.evolve(groups=("G1",)))
+    assert not Who(people=(ANN,), open_to="allowed").names(BEN)
+    assert Who(anyone=True).names(BEN)
+
+
+def test_a_refusal_names_few_people_whose_names_are_known_and_nobody_else():
+    some = (ANN, BEN, CID)
+    assert Policy(who=Who.only(*some)).refusal(DEE) == "Only @Ann or @Ben or @Cid can answer this."
+    assert Policy(who=Who.only(*some, DEE)).refusal(DEE.evolve(id="U5")) == NOT_ASKED
+    assert Policy(who=Who.only(ANN, BEN.evolve(name=" "))).refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who.only(ANN.evolve(name=""))).refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who(people=(ANN,), groups=("G1",))).refusal(DEE) == NOT_ASKED
+    assert Policy(who=Who(anyone=True), within=Who.only(ANN)).refusal(DEE) == NOT_ASKED
+
+
+actors = st.builds(
+    Actor,
+    platform=st.sampled_from(["p", "q"]),
+    id=st.sampled_from(["U1", "U2", "G1"]),
+    tenant=st.sampled_from([None, "T1", "T2"]),
+    name=st.sampled_from(["Ann", "Ben"]),
+    groups=st.lists(st.sampled_from(["G1", "G2", "U1"]), max_size=2).map(tuple),
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(actors, max_size=2), st.lists(st.sampled_from(["G1", "G2"]), max_size=2), actors)
+def test_whoever_is_let_in_is_named_or_in_a_named_group(people: list[Actor], groups: list[str], actor: Actor):
+    if not people and not groups:
+        return
+    who = Who(people=tuple(people), groups=tuple(groups))
+    named = any(
+        (one.platform, one.id) == (actor.platform, actor.id) and len({one.tenant, actor.tenant} - {None}) < 2
+        for one in people
+    )
+    member = any(group in groups for group in actor.groups)
+    assert who.includes(actor) == (named or member)
+    assert (Policy(who=who).refusal(actor) is None) == (named or member)
+
+
+def test_the_limits_are_those_of_the_design_documents():
+    limits = Limits()
+    assert (limits.pending_per_place, limits.pause(agent=True).total_seconds(), limits.timeout) == (10, 5.0, 300.0)
+    assert Limits(timeout=None).timeout is None
+    assert Limits().pause(agent=False) == timedelta()
+
+
+def test_a_pace_that_is_set_holds_for_agents_and_for_programs():
+    for agent in (True, False):
+        assert Limits(seconds_between_asks=0.5).pause(agent=agent) == timedelta(seconds=0.5)
+        assert Limits(seconds_between_asks=0).pause(agent=agent) == timedelta()
+
+
+def test_limits_under_which_nothing_could_be_asked_cannot_be_set():
+    never: tuple[dict[str, Any], ...] = (
+        {"pending_per_place": 0},
+        {"seconds_between_asks": -0.5},
+        {"seconds_between_asks": float("inf")},
+        {"timeout": 0},
+        {"timeout": float("inf")},
+    )
+    for wrong in never:
+        with pytest.raises(InvalidValue):
+            Limits(**wrong)
+    assert Limits(pending_per_place=1, timeout=0.5).timeout == 0.5
+
+
+def test_nobody_is_waited_for_longer_than_ten_years():
+    assert timedelta(seconds=LONGEST_WAIT) == timedelta(days=10 * 366)
+
+
+def test_a_policy_survives_a_round_trip_through_json():
+    policy = Policy(who=Who(people=(ANN,), groups=("G1",)), deadline=NOON + timedelta(days=400))
+    assert Policy.model_validate_json(policy.model_dump_json()) == policy
+    assert Policy(who=Who(anyone=True)).deadline is None
+
+
+# Several people decide
+
+
+def deciding(**rules: Any) -> Policy:
+    """Return a policy by which Ann and Ben decide, with these rules."""
+    more = {name: rules.pop(name) for name in ("who", "deadline", "reminders", "escalations") if name in rules}
+    return Policy(**{"who": Who.only(ANN, BEN), "approval": Approval(**rules), **more})
+
+
+def after(minutes: float, who: Who | None = None) -> Escalation:
+    return Escalation(at=NOON + timedelta(minutes=minutes), who=who or Who.only(CID))
+
+
+def test_nobody_decides_about_their_own_request_unless_that_is_allowed():
+    policy = deciding(requesters=(ANN.evolve(name="", tenant=None),))
+    assert policy.refusal(ANN) == OWN_REQUEST
+    assert policy.refusal(BEN) is None
+    for who in (Who(anyone=True), Who(groups=("G1",))):
+        assert policy.evolve(who=who).refusal(ANN.evolve(groups=("G1",))) == OWN_REQUEST
+    assert deciding(requesters=(ANN,), own=True).refusal(ANN) is None
+
+
+def test_whoever_has_not_been_asked_yet_may_not_decide_yet():
+    policy = deciding(escalations=(after(5, Who(people=(CID,), groups=("G9",))),))
+    assert policy.refusal(CID) is not None
+    assert policy.refusal(CID.evolve(groups=("G9",))) is not None
+    assert policy.groups == ("G9",), "they are known by the time that they are asked"
+
+
+def test_the_next_moment_is_the_nearest_of_all():
+    moments = [NOON + timedelta(minutes=minutes) for minutes in (3, 5, 9)]
+    assert deciding().next_due_at is None
+    assert deciding(deadline=moments[2]).next_due_at == moments[2]
+    assert deciding(deadline=moments[2], reminders=moments[1:2], escalations=(after(3),)).next_due_at == moments[0]
+    assert deciding(deadline=moments[2], reminders=moments[:2], escalations=(after(4),)).next_due_at == moments[0]
+
+
+def test_all_times_of_a_policy_become_later_together_and_never_earlier():
+    by = timedelta(minutes=2)
+    policy = deciding(deadline=NOON + 9 * by, reminders=(NOON, NOON + by), escalations=(after(6),))
+    later = policy.postpone(by)
+    assert (later.deadline, later.reminders) == (NOON + 10 * by, (NOON + by, NOON + 2 * by))
+    assert later.escalations == (after(8),)
+    assert later == policy.shift(by)
+    assert policy.postpone(-by) == policy
+    assert policy.shift(-by).deadline == NOON + 8 * by
+    assert deciding().postpone(by).deadline is None
+
+
+def test_those_who_decide_are_named_without_whoever_asked_for_it():
+    assert deciding(requesters=(ANN,)).refusal(CID) == "Only @Ben can answer this."
+    assert deciding(requesters=(ANN,), own=True).refusal(CID) == "Only @Ann or @Ben can answer this."
+    assert deciding(requesters=(ANN, BEN)).deciders == Who.only(ANN, BEN), "somebody has to be named"
+    assert Policy(who=Who.only(ANN)).deciders == Who.only(ANN)
+
+
+def test_where_one_person_alone_sees_it_an_ask_is_refused_unless_they_alone_can_decide():
+    unseen = "those who decide do not see this direct message"
+    assert Policy(who=Who.only(ANN)).refusal_alone(ANN) is None
+    assert Policy(who=Who.only(ANN)).refusal_alone(BEN) == unseen
+    assert deciding().refusal_alone(ANN) is None
+    assert deciding(requesters=(ANN,)).refusal_alone(ANN) == unseen
+    assert deciding(escalations=(after(5),)).refusal_alone(CID) is None, "they are asked later"
+    for together in ({"quorum": 2}, {"refusals": 2, "refusing": ("no",)}):
+        said = deciding(**together).refusal_alone(ANN)
+        assert said == "2 people decide together, and only one sees this direct message"
+
+
+def test_an_option_is_a_yes_if_that_is_said_or_if_it_is_the_only_one_beside_a_no():
+    two, three = question("deploy", "Yes", "No").options, question("deploy", "Yes", "Later", "No").options
+    for approval, options, approved in (
+        (Approval(), two, []),
+        (Approval(refusing=("no",)), two, ["yes"]),
+        (Approval(refusing=("no",)), three, []),
+        (Approval(refusing=("no", "later")), three, ["yes"]),
+        (Approval(refusing=("no",), approving=("yes", "later")), three, ["yes", "later"]),
+        (Approval(approving=("later",)), three, ["later"]),
+    ):
+        assert [one.value for one in options if approval.approves(one, options)] == approved
+
+
+def test_without_a_word_about_it_one_person_decides():
+    assert (Approval().quorum, Approval().refusals) == (1, 1)
+
+
+BOTH = form(question("deploy", "Yes", "No", allow_custom=False), question("when", "Now", "Later", allow_custom=False))
+THREE = (ANN, BEN, CID)
+WRONG: dict[str, tuple[Policy, Form, str]] = {
+    "several questions": (deciding(), BOTH, "this form has 2: ask one by one."),
+    "no options": (deciding(), form(question("why")), "give the question options, one of which is chosen"),
+    "several answers": (
+        deciding(),
+        form(question("deploy", "Yes", "No", allow_custom=False, multi_select=True)),
+        "by choosing one option",
+    ),
+    "a written answer": (deciding(), form(question("deploy", "Yes", "No")), "no written answer (allow_custom=False)"),
+    "an unknown refusal": (
+        deciding(refusing=("nope", "no", "nah")),
+        YES_OR_NO,
+        "no option 'nope', 'nah': name values of the question's options.",
+    ),
+    "an unknown yes": (
+        deciding(approving=("go",)),
+        YES_OR_NO,
+        "no option 'go': name values of the question's options.",
+    ),
+    "an unknown wider option": (deciding(wider=(("always", "yes"),)), YES_OR_NO, "no option 'always'"),
+    "a yes that is a no": (
+        deciding(refusing=("no",), approving=("yes", "no")),
+        YES_OR_NO,
+        "The option 'no' cannot be both: name it in `approving`, or in `refusing`, or in neither.",
+    ),
+    "two that are both": (
+        deciding(refusing=("no", "never"), approving=("no", "never")),
+        form(question("deploy", "Yes", "No", "Never", allow_custom=False)),
+        "The option 'no' cannot be both",
+    ),
+    "a no that agrees": (
+        deciding(refusing=("no",), wider=(("no", "yes"),)),
+        YES_OR_NO,
+        "A vote for an option that is a refusal agrees to no other one: take it out of `wider`.",
+    ),
+    "nothing but refusals": (deciding(refusing=("yes", "no")), YES_OR_NO, "Every option is a refusal: give one"),
+    "refusals, and no option is one": (
+        deciding(refusals=2),
+        YES_OR_NO,
+        "refusals=2 is about options that are a refusal, and there is none: name their values in `refusing`",
+    ),
+    "a reason for a no, and no option is one": (
+        deciding(reasons="no"),
+        YES_OR_NO,
+        'there is none: name their values in `refusing`, or leave reasons="no" out.',
+    ),
+    "more than are asked": (
+        deciding(quorum=3),
+        YES_OR_NO,
+        "3 people have to agree, but only 2 are asked: ask more, or lower the number.",
+    ),
+    "more refusals than are asked": (deciding(refusals=3, refusing=("no",)), YES_OR_NO, "3 people have to refuse"),
+    "one who is named twice": (
+        deciding(quorum=2, who=Who.only(ANN, ANN.evolve(name="Anna", tenant=None))),
+        YES_OR_NO,
+        "only 1 are asked",
+    ),
+    "more than are left without the requester": (
+        deciding(quorum=2, requesters=(BEN,)),
+        YES_OR_NO,
+        "only 1 are asked (whose request it is does not count)",
+    ),
+    "one's own request alone": (
+        deciding(who=Who.only(ANN), requesters=(ANN,)),
+        YES_OR_NO,
+        "Nobody is left to decide: people do not decide about their own request, unless own=True.",
+    ),
+    "a reminder after the end": (
+        deciding(deadline=NOON, reminders=(NOON,)),
+        YES_OR_NO,
+        "A reminder would come after the deadline: make it earlier, or wait longer.",
+    ),
+    "an escalation after the end": (
+        deciding(deadline=NOON, escalations=(after(1),)),
+        YES_OR_NO,
+        "An escalation would come after the deadline",
+    ),
+    "a reminder after the end, and one decides": (
+        Policy(who=Who.only(ANN), deadline=NOON, reminders=(NOON + timedelta(1),)),
+        BOTH,
+        "A reminder would come",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_can_never_be_decided_is_refused_when_it_is_asked_with_the_next_step(name: str):
+    policy, asked, words = WRONG[name]
+    with pytest.raises(CallerError) as refusal:
+        policy.check(asked)
+    assert words in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        deciding(quorum=2, refusing=("no",), refusals=2),
+        deciding(quorum=3, who=Who.only(*THREE)),
+        deciding(wider=(("no", "yes"),)),
+        deciding(reasons="both"),
+        deciding(quorum=3, escalations=(after(5),)),
+        deciding(quorum=2, requesters=(BEN,), own=True),
+        deciding(quorum=2, requesters=(CID,)),
+        deciding(quorum=50, who=Who(groups=("G1",))),
+        deciding(quorum=50, who=Who(anyone=True), requesters=(ANN,)),
+        deciding(quorum=50, who=Who(people=(ANN,), open_to="participants")),
+        deciding(quorum=50, escalations=(after(5, Who(groups=("G1",))),)),
+        deciding(deadline=NOON + timedelta(minutes=9), reminders=(NOON,), escalations=(after(5),)),
+        Policy(who=Who.only(ANN), deadline=NOON),
+    ],
+)
+def test_what_can_be_decided_is_asked(policy: Policy):
+    policy.check(YES_OR_NO)
+
+
+def test_a_form_of_several_questions_is_asked_where_one_decides():
+    Policy(who=Who.only(ANN)).check(BOTH)
+
+
+def test_rules_that_are_none_cannot_be_built():
+    for wrong in ({"quorum": 0}, {"refusals": 0}, {"quorum": -1}, {"reasons": "maybe"}, {"quorum": 1.5}):
+        with pytest.raises(InvalidValue):
+            Approval(**wrong)
+
+
+def test_people_are_put_together_and_taken_out_by_who_they_are():
+    some = Who(people=(ANN, BEN), groups=("G1",))
+    assert some.with_others(Who(people=(BEN.evolve(name="B"), CID), groups=("G1", "G2"))) == Who(
+        people=(ANN, BEN, CID), groups=("G1", "G2")
+    )
+    assert some.without((ANN.evolve(tenant=None),)) == Who(people=(BEN,), groups=("G1",))
+    assert Who.only(ANN).without((ANN,)) is None
+    assert some.excluding(Who(people=(ANN,), groups=("G1",))) == Who.only(BEN)
+    assert some.excluding(some) is None
+    assert Who(anyone=True).excluding(some) == Who(anyone=True)
+    assert Who(anyone=True).excluding(Who(anyone=True)) is None
+    assert Who.only(ANN, ANN, BEN).distinct == (ANN, BEN)
+
+
+def test_whoever_else_it_is_open_to_is_put_together_and_taken_out_as_well():
+    some, taking_part, allowed = Who.only(ANN), Who(open_to="participants"), Who(open_to="allowed")
+    assert some.with_others(Who(anyone=True)) == Who(people=(ANN,), anyone=True)
+    assert some.with_others(taking_part) == Who(people=(ANN,), open_to="participants")
+    assert taking_part.with_others(some).open_to == "participants"
+    assert taking_part.with_others(allowed).open_to == allowed.with_others(taking_part).open_to == "allowed"
+    assert taking_part.without((ANN,)) == taking_part
+    assert allowed.excluding(some) == allowed
+    assert allowed.excluding(allowed) is None
+    assert Who(people=(ANN,), open_to="allowed").excluding(allowed) == some
+
+
+def test_a_policy_with_everything_survives_a_round_trip_and_one_of_before_there_was_any_still_loads():
+    policy = deciding(
+        quorum=2, refusing=("no",), requesters=(CID,), subject="sha256:x", reasons="both",
+        reminders=(NOON,), escalations=(after(1),), deadline=NOON + timedelta(1),
+    ).evolve(within=Who(people=(ANN,), open_to="participants"))  # fmt: skip
+    assert Policy.model_validate_json(policy.model_dump_json()) == policy
+    old = Policy(who=Who.only(ANN)).model_dump(mode="json")
+    assert Policy.parse({"who": old["who"], "deadline": None}) == Policy(who=Who.only(ANN))

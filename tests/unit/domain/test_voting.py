@@ -1,0 +1,436 @@
+"""Several people decide: the votes, the ones that count, and the point of decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from askback.domain.actions import (
+    Action,
+    Back,
+    Cancel,
+    Choose,
+    Decline,
+    Deed,
+    Next,
+    OpenDecline,
+    ShowDetails,
+    Submit,
+    SubmitText,
+)
+from askback.domain.form import Outcome
+from askback.domain.identity import Actor
+from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, start_interview
+from askback.domain.policy import Approval, Policy, Who
+from askback.domain.voting import ReasonRequired, apply_vote, count_votes
+from askback.errors import PersonError
+from support.cases import ANN, BEN, HOSTILE, NOON, form, question
+
+CID = Actor(platform="local", tenant="T1", id="U3", name="Cid")
+DEE = Actor(platform="local", tenant="T1", id="U4", name="Dee")
+PEOPLE = (ANN, BEN, CID, DEE)
+YES, LATER, NO, NEVER = range(4)
+LABELS = ("Yes", "Later", "No", "Never")
+WORKED = form(question("deploy", *LABELS, allow_custom=False))
+REFUSING = ("no", "never")
+
+
+def action(
+    by: Actor, deed: Deed | int, *, turn: int = 0, delivery: str | None = None, why: str | None = None
+) -> Action:
+    if isinstance(deed, int):
+        deed = Choose(index=deed, reason=why)
+    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, deed=deed, delivery=delivery)
+
+
+class Ballot:
+    """An interview that people vote on."""
+
+    def __init__(self, **rules: Any) -> None:
+        self.approval = Approval(**{"refusing": REFUSING, **rules})
+        self.now: Interview = start_interview(WORKED)
+
+    def votes(self, by: Actor, deed: Deed | int, **more: Any) -> Interview:
+        self.now = apply_vote(self.now, self.approval, action(by, deed, **more))
+        return self.now
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.now.outcome
+
+    @property
+    def ended(self) -> Outcome:
+        assert self.now.outcome is not None
+        return self.now.outcome
+
+
+def test_as_many_as_the_quorum_decide_and_one_fewer_does_not():
+    ballot = Ballot(quorum=3)
+    for person in (ANN, BEN):
+        ballot.votes(person, YES)
+        assert ballot.outcome is None
+    ballot.votes(CID, YES)
+    outcome = ballot.ended
+    assert (outcome.status, outcome.refused, outcome.by, outcome.reason) == ("answered", False, CID, None)
+    assert outcome["deploy"].labels == ("Yes",)
+    assert [(one.by, one.choice.label) for one in outcome.votes] == [(ANN, "Yes"), (BEN, "Yes"), (CID, "Yes")]
+
+
+def test_a_vote_that_is_delivered_again_after_many_others_undoes_no_change_of_mind():
+    ballot = Ballot(quorum=90)
+    ballot.votes(ANN, YES, delivery="first")
+    ballot.votes(ANN, LATER, delivery="changed")
+    for number in range(60):
+        ballot.votes(ANN.evolve(id=f"U{number}0"), YES, delivery=f"other-{number}")
+    assert ballot.votes(ANN, YES, delivery="first").votes[0].choice.label == "Later"
+
+
+def test_votes_for_different_options_do_not_add_up():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES)
+    ballot.votes(BEN, LATER)
+    assert ballot.outcome is None
+    ballot.votes(CID, LATER)
+    assert ballot.ended["deploy"].labels == ("Later",)
+
+
+@pytest.mark.parametrize(
+    ("quorum", "votes", "answer"),
+    [
+        (2, (YES, LATER), "Yes"),
+        (2, (LATER, YES), "Yes"),
+        (2, (LATER, LATER), "Later"),
+        (1, (LATER,), "Later"),
+        (3, (LATER, YES, LATER), "Yes"),
+        (3, (LATER, YES), None),
+    ],
+)
+def test_a_vote_for_the_wider_option_counts_for_the_narrower_one_and_not_the_other_way(
+    quorum: int, votes: tuple[int, ...], answer: str | None
+):
+    ballot = Ballot(quorum=quorum, approving=("yes", "later"), wider=(("later", "yes"),))
+    for person, index in zip(PEOPLE, votes, strict=False):
+        assert ballot.outcome is None
+        ballot.votes(person, index)
+    assert (None if answer is None else (answer,)) == (ballot.outcome and ballot.outcome["deploy"].labels)
+    assert [LABELS[index] for index in votes] == [one.choice.label for one in ballot.now.votes]
+
+
+def test_whoever_chose_the_wider_option_is_told_how_many_more_it_takes():
+    ballot = Ballot(quorum=3, approving=("yes", "later"), wider=(("later", "yes"),))
+    ballot.votes(ANN, LATER)
+    ballot.votes(BEN, YES)
+    with pytest.raises(NotPossible, match="1 more is needed"):
+        ballot.votes(ANN, LATER)
+
+
+def test_one_no_ends_it_and_it_is_the_answer():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES)
+    ballot.votes(BEN, NO, why=" not on a Friday ")
+    outcome = ballot.ended
+    assert (outcome.status, outcome.refused, outcome.by, outcome.reason) == ("answered", True, BEN, "not on a Friday")
+    assert outcome["deploy"].choices[0].value == "no"
+
+
+def test_a_set_number_of_noes_ends_it_whichever_noes_they_are():
+    ballot = Ballot(quorum=3, refusals=2)
+    ballot.votes(ANN, NO)
+    ballot.votes(BEN, YES)
+    assert ballot.outcome is None
+    ballot.votes(CID, NEVER)
+    assert (ballot.ended.refused, ballot.ended["deploy"].labels) == (True, ("Never",))
+
+
+def test_without_an_option_that_refuses_every_option_needs_the_quorum():
+    ballot = Ballot(quorum=2, refusing=())
+    ballot.votes(ANN, NO)
+    ballot.votes(BEN, NO)
+    assert (ballot.ended.refused, ballot.ended["deploy"].labels) == (False, ("No",))
+
+
+def test_one_person_has_one_vote_however_often_they_give_it():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES)
+    before = ballot.now
+    with pytest.raises(NotPossible, match=r"Your vote is “Yes” already\. 1 more is needed\."):
+        ballot.votes(ANN, YES)
+    assert ballot.now == before
+    # The same person, in one payload without the tenant, and with another name.
+    with pytest.raises(NotPossible):
+        ballot.votes(ANN.evolve(tenant=None, name="Anna"), YES)
+    assert ballot.outcome is None
+
+
+def test_whoever_changes_their_mind_takes_the_first_vote_back():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES)
+    ballot.votes(ANN, LATER)
+    ballot.votes(BEN, YES)
+    assert ballot.outcome is None
+    assert [(one.by, one.choice.label) for one in ballot.now.votes] == [(ANN, "Later"), (BEN, "Yes")]
+    ballot.votes(ANN, YES)
+    assert [one.by for one in ballot.ended.votes] == [BEN, ANN]
+
+
+def test_one_account_has_one_vote_whatever_tenants_it_appears_with():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES)
+    ballot.votes(ANN.evolve(tenant="E1"), LATER)
+    ballot.votes(ANN.evolve(tenant=None), YES)
+    assert [one.choice.label for one in ballot.now.votes] == ["Yes"]
+    ballot.votes(BEN, YES)
+    assert ballot.ended.status == "answered"
+
+
+def test_what_is_delivered_twice_counts_once_also_after_the_decision_and_after_a_change_of_mind():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES, delivery="d1")
+    once = ballot.now
+    assert ballot.votes(ANN, YES, delivery="d1") == once
+    ballot.votes(ANN, LATER, delivery="d2")
+    changed = ballot.now
+    assert ballot.votes(ANN, YES, delivery="d1") == changed
+    ballot.votes(BEN, LATER, delivery="d3")
+    over = ballot.now
+    assert over.outcome is not None
+    assert ballot.votes(BEN, LATER, delivery="d3") == over
+
+
+def test_a_vote_on_a_card_that_others_have_voted_on_since_still_counts():
+    ballot = Ballot(quorum=3)
+    for person in (ANN, BEN, CID):
+        ballot.votes(person, YES, turn=0)
+    assert ballot.ended.status == "answered"
+
+
+def test_a_vote_after_the_decision_changes_nothing():
+    ballot = Ballot()
+    ballot.votes(ANN, NO)
+    over = ballot.now
+    for deed in (YES, NO, Cancel(), ShowDetails(), SubmitText(text="x")):
+        with pytest.raises(Closed, match="Your click changed nothing"):
+            ballot.votes(BEN, deed)
+    assert ballot.now == over
+
+
+def test_a_vote_from_another_step_is_stale():
+    with pytest.raises(Stale):
+        Ballot(quorum=2).votes(ANN, YES, turn=1)
+
+
+@pytest.mark.parametrize("deed", [SubmitText(text="Yes"), Next(), Back(), Submit(), Decline(), OpenDecline()])
+def test_nothing_but_a_choice_is_a_vote(deed: Deed):
+    ballot = Ballot(quorum=2)
+    with pytest.raises(NotPossible, match="by choosing one of the options"):
+        ballot.votes(ANN, deed)
+
+
+@pytest.mark.parametrize("index", [-1, 4, 10**6])
+def test_an_option_that_there_is_not_is_no_vote(index: int):
+    with pytest.raises(NotPossible, match="no such option"):
+        Ballot().votes(ANN, index)
+
+
+def test_to_look_changes_nothing():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES)
+    before = ballot.now
+    assert ballot.votes(BEN, ShowDetails(), delivery="d") == before
+
+
+def test_a_cancel_ends_it_with_the_votes_so_far():
+    ballot = Ballot(quorum=2)
+    ballot.votes(ANN, YES)
+    ballot.votes(BEN, Cancel())
+    outcome = ballot.ended
+    assert (outcome.status, outcome.by, outcome.answers, outcome.refused) == ("cancelled", BEN, (), False)
+    assert [one.by for one in outcome.votes] == [ANN]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "wanting"),
+    [("none", ()), ("no", (NO, NEVER)), ("yes", (YES, LATER)), ("both", (YES, LATER, NO, NEVER))],
+)
+def test_a_reason_is_asked_for_where_one_is_wanted_and_nowhere_else(reasons: str, wanting: tuple[int, ...]):
+    for index in range(len(LABELS)):
+        ballot = Ballot(quorum=2, refusals=2, reasons=reasons)
+        if index not in wanting:
+            assert ballot.votes(ANN, index).votes[0].reason is None
+            continue
+        with pytest.raises(ReasonRequired) as missing:
+            ballot.votes(ANN, index)
+        assert (missing.value.index, str(missing.value), missing.value.reason) == (index, "", "")
+        assert ballot.now.votes == ()
+        assert ballot.votes(ANN, index, why="  since it is so\n").votes[0].reason == "since it is so"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t\u2003"])
+def test_a_blank_reason_is_none(blank: str):
+    ballot = Ballot(reasons="no")
+    with pytest.raises(ReasonRequired, match="Please say why: this decision needs a reason"):
+        ballot.votes(ANN, NO, why=blank)
+    assert ballot.votes(ANN, YES, why=blank).votes[0].reason is None
+
+
+def test_a_reason_that_is_too_long_is_given_back_to_be_shortened():
+    ballot = Ballot(reasons="no")
+    with pytest.raises(ReasonRequired, match=r"Please shorten it to 1,000 characters; it has 1,001\.") as refusal:
+        ballot.votes(ANN, NO, why="x" * (LONGEST_REASON + 1))
+    assert refusal.value.reason == "x" * (LONGEST_REASON + 1)
+    ballot.votes(ANN, NO, why=" " + "x" * LONGEST_REASON + " ")
+    assert ballot.ended.reason == "x" * LONGEST_REASON
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_reason_arrives_as_it_was_written(text: str):
+    ballot = Ballot()
+    ballot.votes(ANN, NO, why=text)
+    assert ballot.ended.reason == text.strip()
+    assert Outcome.model_validate_json(ballot.ended.model_dump_json()) == ballot.ended
+
+
+def test_the_reason_can_be_mended_by_the_same_vote_with_another_one():
+    ballot = Ballot(quorum=2, reasons="yes")
+    ballot.votes(ANN, YES, why="tested")
+    ballot.votes(ANN, YES, why="tested twice")
+    assert [one.reason for one in ballot.now.votes] == ["tested twice"]
+
+
+def test_the_reason_of_a_yes_is_no_reason_of_the_outcome():
+    ballot = Ballot(reasons="both")
+    ballot.votes(ANN, YES, why="tested")
+    assert ballot.ended.reason is None
+    assert ballot.ended.votes[0].reason == "tested"
+
+
+def test_the_tally_says_who_has_spoken_and_who_is_missing():
+    ballot = Ballot(quorum=2, refusals=2, reasons="no", requesters=(CID,))
+    ballot.votes(BEN, NO, why="no")
+    policy = Policy(who=Who(people=PEOPLE, groups=("G1",)), approval=ballot.approval)
+    found = count_votes(ballot.now, policy, ballot.approval)
+    assert (found.quorum, found.refusals, found.refusing, found.reasons) == (2, 2, (NO, NEVER), (NO, NEVER))
+    assert found.missing == Who(people=(ANN, DEE), groups=("G1",))
+    assert (found.requesters, found.decided) == ((CID,), False)
+    assert (found.votes_for(NO), found.votes_for(NO, NEVER), found.votes_for(YES)) == (1, 1, 0)
+    ballot.votes(ANN, NEVER, why="no")
+    assert count_votes(ballot.now, policy, ballot.approval).decided
+    own = ballot.approval.evolve(own=True)
+    assert count_votes(ballot.now, policy, own).requesters == ()
+    assert count_votes(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), own).missing == Who.only(CID)
+    assert count_votes(ballot.now, Policy(who=Who.only(ANN, BEN, CID)), ballot.approval).missing is None
+
+
+def test_the_order_in_which_people_vote_changes_no_count():
+    ways = set[tuple[frozenset[tuple[str, str]], bool]]()
+    for order in permutations([(ANN, YES), (BEN, NO), (CID, LATER), (DEE, YES)]):
+        ballot = Ballot(quorum=3, refusals=2)
+        for by, index in order:
+            ballot.votes(by, index)
+        ways.add((frozenset((one.by.id, one.choice.label) for one in ballot.now.votes), ballot.outcome is None))
+    assert len(ways) == 1
+
+
+def test_an_interview_of_before_there_were_votes_still_loads():
+    old = start_interview(WORKED).model_dump(mode="json")
+    del old["votes"]
+    assert Interview.model_validate(old) == start_interview(WORKED)
+    outcome = Outcome(status="timed_out", at=NOON).model_dump(mode="json")
+    del outcome["votes"], outcome["refused"]
+    assert Outcome.model_validate(outcome) == Outcome(status="timed_out", at=NOON)
+
+
+class Voting(RuleBasedStateMachine):
+    """People vote in any order, twice, with and without reasons; a plain dictionary predicts the result."""
+
+    @initialize(
+        quorum=st.integers(1, 4),
+        refusals=st.integers(1, 4),
+        reasons=st.sampled_from(["none", "no", "yes", "both"]),
+        refusing=st.sampled_from([(), ("no",), REFUSING]),
+    )
+    def begin(self, quorum: int, refusals: int, reasons: str, refusing: tuple[str, ...]) -> None:
+        self.ballot = Ballot(quorum=quorum, refusals=refusals, reasons=reasons, refusing=refusing)
+        self.said: dict[str, int] = {}
+        self.delivered: list[Action] = []
+        self.over: Outcome | None = None
+
+    def does(self, one: Action, then: Callable[[], None] = lambda: None) -> None:
+        before = self.ballot.now
+        try:
+            self.ballot.now = apply_vote(before, self.ballot.approval, one)
+        except PersonError:
+            assert self.ballot.now == before
+        else:
+            if self.ballot.now != before:
+                assert self.ballot.now.revision > before.revision
+                self.delivered.append(one)
+                then()
+
+    @rule(
+        who=st.sampled_from(PEOPLE),
+        index=st.integers(-1, 4),
+        why=st.sampled_from([None, "", " ", "because", "x" * 1001]),
+        number=st.none() | st.integers(0, 30),
+    )
+    def votes(self, who: Actor, index: int, why: str | None, number: int | None) -> None:
+        # Each click has its own name, for any outcome.
+        delivery = None if number is None else f"{who.id} {index} {why!s:.9} {number}"
+        one = action(who, index, why=why, delivery=delivery)
+
+        def counted() -> None:
+            self.said.pop(who.id, None)
+            self.said[who.id] = index
+
+        self.does(one, counted)
+        rules = self.ballot.approval
+        if 0 <= index < 4 and self.over is None and why == "because":
+            assert self.said.get(who.id) == index or delivery in self.ballot.now.deliveries
+        if self.said.get(who.id) == index and why is None and self.delivered and self.delivered[-1] == one:
+            assert not rules.requires_reason(WORKED.questions[0].options[index])
+
+    @rule(data=st.data())
+    def delivers_again(self, data: st.DataObject) -> None:
+        again = [one for one in self.delivered if one.delivery in self.ballot.now.deliveries]
+        if again:
+            before = self.ballot.now
+            assert apply_vote(before, self.ballot.approval, data.draw(st.sampled_from(again))) == before
+
+    @rule(
+        who=st.sampled_from(PEOPLE),
+        deed=st.sampled_from([ShowDetails(), SubmitText(text="Yes"), Submit(), Decline(), OpenDecline()]),
+    )
+    def does_something_else(self, who: Actor, deed: Deed) -> None:
+        before = self.ballot.now
+        self.does(action(who, deed, delivery="other"))
+        assert self.ballot.now == before
+
+    @invariant()
+    def each_has_the_vote_that_they_gave_last(self) -> None:
+        assert [(one.by.id, one.choice.index) for one in self.ballot.now.votes] == list(self.said.items())
+
+    @invariant()
+    def it_is_decided_exactly_when_enough_agree_or_refuse(self) -> None:
+        rules, options = self.ballot.approval, WORKED.questions[0].options
+        refused = [index for index in self.said.values() if rules.refuses(options[index])]
+        agreed = [index for index in self.said.values() if not rules.refuses(options[index])]
+        enough = len(refused) >= rules.refusals or any(agreed.count(index) >= rules.quorum for index in agreed)
+        outcome = self.ballot.outcome
+        assert (outcome is not None) == enough
+        if outcome is None:
+            return
+        last = list(self.said.items())[-1]
+        assert outcome.by is not None
+        assert (outcome.by.id, outcome.answers[0].choices[0].index) == last
+        assert outcome.refused == (last[1] in refused)
+        assert outcome.votes == self.ballot.now.votes
+        assert self.over in {None, outcome}, "it is decided once"
+        self.over = outcome
+
+
+TestVoting = Voting.TestCase

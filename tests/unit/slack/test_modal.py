@@ -1,0 +1,112 @@
+"""The text field: complete, within Slack's limits, and submissions are read tolerantly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askback.domain.actions import SubmitText
+from askback.domain.card import TextField, build_text_field
+from askback_slack import limits, modal
+from support.slack_cards import ASK, accepted_view, do, interview, options, question, strings
+
+REF = modal.FieldRef(ask_id=ASK, turn=3, channel="C1", message_ts="1700000000.000100")
+FIELD = TextField(
+    ask_id=ASK, turn=3, header="", prompt="Which one?", placeholder="Enter…", value="", longest=1000, multi=False
+)
+
+
+def shown(field: TextField) -> Any:
+    made: Any = modal.view(field, REF)
+    accepted_view(made)
+    return made
+
+
+def entry(view: Any) -> Any:
+    return view["blocks"][-1]["element"]
+
+
+def test_the_field_asks_the_question() -> None:
+    view = shown(FIELD)
+    assert view["blocks"][-1]["label"]["text"] == "Which one?"
+    assert entry(view)["placeholder"]["text"] == "Enter…"
+    assert entry(view)["multiline"] is True
+    assert "initial_value" not in entry(view)
+    assert view["notify_on_close"] is True
+    assert [view[name]["text"] for name in ("title", "submit", "close")] == [
+        "Your answer",
+        "Send",
+        "Back to the options",
+    ]
+
+
+@pytest.mark.parametrize("prompt", ["long " * 2000, "two\nlines", "word" * 100, "a\u202eb" + "c" * 500])
+def test_a_longer_question_stands_above_it_whole(prompt: str) -> None:
+    view = shown(FIELD.evolve(prompt=prompt))
+    above = "".join(strings(view["blocks"][:-1]))
+    assert prompt in above
+    assert view["blocks"][-1]["label"]["text"] == "Your answer"
+
+
+def test_what_was_written_stands_in_it() -> None:
+    at = do(interview(question(options=options(2), multi_select=True)), SubmitText(text="x" * 1001))
+    view = shown(build_text_field(ASK, at))
+    assert entry(view)["initial_value"] == "x" * 1001
+    assert "ticked" in view["blocks"][-1]["hint"]["text"]
+
+
+def test_more_than_a_field_holds_is_said() -> None:
+    view = shown(FIELD.evolve(value="👋" * 2000))
+    assert entry(view)["initial_value"] == "👋" * 1500
+    assert any("only its beginning" in text for text in strings(view["blocks"]))
+
+
+@given(st.text(max_size=400).filter(lambda text: bool(text.strip())), st.text(max_size=150), st.text(max_size=4000))
+def test_any_field_is_accepted(prompt: str, placeholder: str, value: str) -> None:
+    shown(FIELD.evolve(prompt=prompt, placeholder=placeholder, value=value))
+
+
+@pytest.mark.parametrize("reference", [REF, REF.evolve(declines=True)])
+def test_what_it_belongs_to_is_read_back(reference: modal.FieldRef) -> None:
+    view = modal.view(FIELD, reference)
+    assert modal.ref(view) == reference
+    assert limits.size(str(view["private_metadata"])) < limits.PRIVATE_METADATA
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    ["", "{", "[]", "null", "7", '{"ask_id": 1}', '{"ask_id": "a", "turn": -1}', "[" * 100_000, None, 7, '"\ud800"'],
+)
+def test_foreign_metadata_belongs_to_nothing(metadata: Any) -> None:
+    assert modal.ref({"private_metadata": metadata}) is None
+    assert modal.ref({}) is None
+
+
+def test_the_text_is_read() -> None:
+    view = shown(FIELD)
+    block = view["blocks"][-1]
+    values = {block["block_id"]: {block["element"]["action_id"]: {"type": "plain_text_input", "value": " hi\n"}}}
+    assert modal.text({"state": {"values": values}}) == " hi\n"
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        [],
+        {"values": None},
+        {"values": {"askback:answer": 1}},
+        {"values": {"askback:answer": {"askback:text": {"value": None}}}},
+    ],
+)
+def test_nothing_written_is_empty(state: Any) -> None:
+    assert modal.text({"state": state}) == ""
+    assert modal.text({}) == ""
+
+
+def test_errors_point_at_the_field() -> None:
+    block_id = shown(FIELD)["blocks"][-1]["block_id"]
+    assert modal.errors("Please write an answer.") == {block_id: "Please write an answer."}

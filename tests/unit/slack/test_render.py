@@ -1,0 +1,475 @@
+"""Cards as Slack messages: every row of the table, nothing cut, every limit kept."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
+from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.identity import Actor
+from askback.domain.interview import Interview, settle, start_interview
+from askback.domain.policy import Policy, Who
+from askback.errors import ModelError
+from askback.tools import TOOLS
+from askback_slack import ids, limits, render
+from askback_slack.texts import to_literal
+from support.slack_cards import (
+    ADA,
+    ASK,
+    NOW,
+    accepted,
+    accepted_options,
+    card,
+    do,
+    elements,
+    interview,
+    labels,
+    options,
+    question,
+    said,
+    strings,
+    walk,
+)
+
+CORPUS = Path(__file__).parents[4] / "shared/corpus/askuserquestion.jsonl"
+
+
+def shown(at: Interview, **more: Any) -> tuple[render.SlackMessage, ...]:
+    made = render.messages(card(at, **more))
+    accepted(made)
+    return made
+
+
+def only(messages: tuple[render.SlackMessage, ...], kind: str) -> dict[str, Any]:
+    found = [entry for entry in elements(messages) if entry["type"] == kind]
+    assert len(found) == 1
+    return found[0]
+
+
+def control(element: dict[str, Any]) -> ids.Control:
+    found = ids.parse(element["action_id"])
+    assert found is not None
+    return found
+
+
+# -- one choice ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_few_short_options_are_buttons(count: int) -> None:
+    made = shown(interview(question(options=options(count))))
+    assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…", "Cancel"]
+    chosen = [control(entry) for entry in elements(made)][:count]
+    assert chosen == [ids.Control(kind="choose", ask_id=ASK, turn=0, arg=n) for n in range(count)]
+
+
+def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
+    made = shown(interview(question(options=options(5), allow_custom=False)))
+    assert labels(made) == ["Option 1", "Option 2", "Option 3", "Option 4", "Option 5", "Not now…", "Cancel"]
+
+
+@pytest.mark.parametrize(
+    ("count", "label"), [(5, "Option {}"), (2, "A label that is longer than forty characters {}"), (100, "O {}")]
+)
+def test_more_or_longer_options_are_a_menu(count: int, label: str) -> None:
+    made = shown(interview(question(options=options(count, label))))
+    menu = only(made, "static_select")
+    assert menu["placeholder"]["text"] == "Choose an answer…"
+    assert [entry["value"] for entry in menu["options"]] == [str(n) for n in range(count)]
+    assert all(entry["text"]["text"].startswith(f"{n}. ") for n, entry in enumerate(menu["options"], 1))
+    assert control(menu).kind == "pick"
+    assert labels(made) == ["Something else…", "Not now…", "Cancel"]
+
+
+def test_long_labels_are_shortened_in_the_menu_and_whole_in_the_text() -> None:
+    label = "A label {} " + "that goes on and on " * 10 + "to its end"
+    made = shown(interview(question(options=options(3, label))))
+    entry = only(made, "static_select")["options"][0]["text"]["text"]
+    assert entry.startswith("1. A label 1 that goes on")
+    assert entry.endswith("…")
+    assert len(entry) <= 75
+    assert label.format(1) in said(made)
+
+
+def test_more_than_a_menu_holds_is_searched() -> None:
+    at = interview(question(options=options(101)))
+    made = shown(at)
+    menu = only(made, "external_select")
+    assert menu["min_query_length"] == 0
+    assert control(menu).kind == "pick"
+    found = render.suggestions(card(at), "")
+    accepted_options(found)
+    assert [entry["value"] for entry in found] == [str(n) for n in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        ("7", ["6", *map(str, range(69, 79)), "106"]),
+        ("7.", ["6"]),
+        ("BLUE", ["1"]),
+        ("sky blue", ["1"]),
+        ("number one hundred", ["99"]),
+        ("no such thing", []),
+    ],
+)
+def test_a_search_finds_number_label_and_description(query: str, values: list[str]) -> None:
+    plain = [Option(value=f"v{n}", label=f"Colour {chr(65 + n // 26)}{chr(65 + n % 26)}") for n in range(120)]
+    plain[1] = Option(value="blue", label="Sky Blue")
+    plain[99] = Option(value="hundred", label="Last but some", description="Number ONE hundred")
+    plain[106] = Option(value="seven", label="Channel 7")
+    found = render.suggestions(card(interview(question(options=tuple(plain)))), query)
+    assert [entry["value"] for entry in found] == values
+
+
+def test_the_recommended_option_stands_out_once() -> None:
+    two = (Option(value="a", label="A (Recommended)"), Option(value="b", label="B (recommended)"))
+    made = shown(interview(question(options=(*two, *options(1)))))
+    styles = [entry.get("style") for entry in elements(made)]
+    assert styles == ["primary", *[None] * 5]
+    assert said(made).count("  ★") == 2
+    assert "A (Recommended)" in said(made)
+
+
+def test_equal_labels_are_told_apart_by_their_numbers() -> None:
+    same = tuple(Option(value=str(n), label="Yes") for n in range(2))
+    assert labels(shown(interview(question(options=same))))[:2] == ["1. Yes", "2. Yes"]
+
+
+def test_a_label_of_nothing_to_see_gets_its_number() -> None:
+    odd = (Option(value="a", label="\u200b"), Option(value="b", label="B"))
+    assert labels(shown(interview(question(options=odd))))[0].startswith("1.")
+
+
+# -- several ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "kind"), [(1, "checkboxes"), (10, "checkboxes"), (11, "multi_static_select")])
+def test_several_are_checkboxes_and_then_a_menu(count: int, kind: str) -> None:
+    at = interview(question(options=options(count), multi_select=True))
+    made = shown(at)
+    element = only(made, kind)
+    assert control(element).kind == "tick"
+    assert len(element["options"]) == count
+    assert "initial_options" not in element
+    assert labels(made) == ["Something else…", "Submit", "Not now…", "Cancel"]
+    ticked = only(shown(do(at, Select(chosen=(0,)))), kind)
+    assert [entry["value"] for entry in ticked["initial_options"]] == ["0"]
+
+
+def test_many_of_very_many_are_searched() -> None:
+    at = interview(question(options=options(1000), multi_select=True))
+    at = do(at, Select(chosen=tuple(range(500))))
+    made = shown(at)
+    element = only(made, "multi_external_select")
+    assert len(element["initial_options"]) == 100
+    assert any("500 are chosen" in text for text in said(made))
+
+
+def test_a_redraw_makes_new_blocks() -> None:
+    at = interview(question(options=options(3), multi_select=True))
+    first, second = (
+        [block.get("block_id") for block in shown(at)[0].blocks],
+        [block.get("block_id") for block in shown(do(at, Select(chosen=(1,))))[0].blocks],
+    )
+    assert {ids.revision(name) for name in first if name} == {0}
+    assert {ids.revision(name) for name in second if name} == {1}
+
+
+def test_something_else_beside_several_can_be_edited_and_removed() -> None:
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="my own"))
+    made = shown(at)
+    assert labels(made) == ["Edit your text…", "Remove text", "Submit", "Not now…", "Cancel"]
+    assert "my own" in said(made)
+
+
+def test_a_text_that_waits_to_be_mended_is_told() -> None:
+    at = do(interview(question(options=options(3), multi_select=True)), SubmitText(text="x" * 1001))
+    made = shown(at)
+    assert "Edit your text…" in labels(made)
+    assert any("not accepted" in text for text in said(made))
+
+
+def test_a_written_answer_to_one_choice_stands_beside_the_options() -> None:
+    made = shown(do(interview(*FORM), SubmitText(text="my own"), GoTo(index=0)))
+    rows = [[entry["text"]["text"] for entry in block["elements"]] for block in made[0].blocks if "block_id" in block]  # pyright: ignore
+    assert rows[1] == ["Option 1", "Option 2", "Option 3", "Edit your text…", "Remove text"]
+    assert rows[2] == ["Next", "Not now…", "Cancel"]
+
+
+def test_a_question_without_options_asks_to_write() -> None:
+    made = shown(interview(question()))
+    assert labels(made) == ["Write an answer…", "Not now…", "Cancel"]
+    assert elements(made)[0]["style"] == "primary"
+
+
+# -- forms, review, end -------------------------------------------------------------------------------
+
+FORM = (
+    question("db", "Which database?", header="Database", options=options(3)),
+    question("extras", "Which extras?", header="Extras", options=options(3), multi_select=True),
+    question("name", "What is it called?"),
+)
+
+
+def test_a_form_shows_tabs_and_the_way_on() -> None:
+    at = do(interview(*FORM), Choose(index=1))
+    made = shown(at)
+    assert labels(made) == [
+        "✓ Database",
+        "● Extras",
+        "Q3",
+        "Review",
+        "Something else…",
+        "Back",
+        "Next",
+        "Not now…",
+        "Cancel",
+    ]
+    assert {"Extras", "  2 of 3"} <= set(said(made))
+    assert [control(entry).arg for entry in elements(made)][:3] == [0, 1, 2]
+
+
+def test_back_is_offered_where_there_is_a_way_back() -> None:
+    assert "Back" not in labels(shown(interview(*FORM)))
+    assert "Back" in labels(shown(do(interview(*FORM), Next())))
+    assert "Back" not in labels(shown(do(interview(*FORM), Next(), Back())))
+
+
+def test_the_review_lists_every_answer_whole() -> None:
+    written = "several\nlines " + "of words " * 80
+    at = do(interview(*FORM), Choose(index=2), Select(chosen=(0, 2)), GoTo(index=2), SubmitText(text=written))
+    made = shown(at)
+    texts = said(made)
+    assert {"Which database?", "Which extras?", "What is it called?"} <= set(texts)
+    assert {"Option 3", "Option 1", written.strip()} <= set(texts)
+    assert labels(made) == ["Edit Database", "Edit Extras", "Edit Q3", "Submit", "Back", "Not now…", "Cancel"]
+
+
+def test_the_review_says_what_is_missing() -> None:
+    made = shown(do(interview(*FORM), Review()))
+    assert said(made).count("Not answered yet") == 3
+
+
+def test_an_answered_card_has_no_controls_and_says_who_and_when() -> None:
+    at = interview(question(options=options(3)))
+    made = shown(do(at, Choose(index=1)))
+    assert elements(made) == []
+    texts = said(made)
+    assert {"Which one?", "Option 1", "Option 2", "Option 3", "✓ Answered"} <= set(texts)
+    section = made[0].blocks[3 - 1]
+    assert "  ✓" in said((render.SlackMessage("", (section,)),))
+    assert texts.count("Option 2") == 2
+    blocks = json.dumps(made[0].blocks)
+    assert '"user_id": "U0ADA"' in blocks
+    assert f'"timestamp": {int(NOW.timestamp())}' in blocks
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome(status="cancelled", at=NOW, by=ADA), "Cancelled"),
+        (Outcome(status="declined", at=NOW, by=ADA, reason="ask me tomorrow"), "Not now"),
+        (Outcome(status="timed_out", at=NOW), "Nobody answered in time"),
+        (Outcome(status="undeliverable", at=NOW, reason="No such channel."), "This could not be delivered"),
+    ],
+)
+@pytest.mark.parametrize("form", [FORM[:1], FORM], ids=["one", "several"])
+def test_every_end_is_told_in_plain_words(form: tuple[Question, ...], outcome: Outcome, words: str) -> None:
+    at = settle(interview(*form), outcome)
+    made = shown(at)
+    assert elements(made) == []
+    assert words in said(made)
+    assert words.split()[0] in made[0].text
+    assert "  ✓" not in said(made)
+    if outcome.reason:
+        assert outcome.reason in said(made)
+        assert outcome.reason in made[0].text
+    assert "Which database?" in said(made)
+
+
+def test_what_was_chosen_before_a_cancel_is_no_answer() -> None:
+    at = do(interview(question(options=options(3), multi_select=True)), Select(chosen=(1,)), Cancel())
+    made = shown(at)
+    assert "  ✓" not in said(made)
+    assert any("not handed in" in text for text in said(made))
+
+
+def test_somebody_of_another_platform_is_named_and_not_mentioned() -> None:
+    bob = Actor(platform="discord", id="42", name="Bob <!here>")
+    at = settle(interview(*FORM), Outcome(status="cancelled", at=NOW, by=bob))
+    made = render.messages(card(at, Policy(who=Who(people=(bob,), groups=("S1",)))))
+    accepted(made)
+    assert said(made).count("Bob <!here>") == 2
+    assert '"user_id"' not in json.dumps(made[0].blocks)
+    assert '"usergroup_id": "S1"' in json.dumps(made[0].blocks)
+
+
+def test_who_is_asked_until_when() -> None:
+    at = interview(*FORM)
+    made = render.messages(card(at, Policy(who=Who(anyone=True), deadline=NOW)))
+    accepted(made)
+    assert "anyone here" in said(made)
+    assert f'"timestamp": {int(NOW.timestamp())}' in json.dumps(made[0].blocks)
+
+
+def test_the_notification_names_nobody_and_tells_all_that_fits() -> None:
+    described = (Option(value="a", label="A & B", description="<!channel>"), Option(value="b", label="C"))
+    text = shown(interview(question(header="Head", options=described)))[0].text
+    assert text.splitlines()[:3] == ["Head: Which one?", "1. A &amp; B — &lt;!channel&gt;", "2. C"]
+    assert "U0ADA" not in text
+
+
+def test_the_notification_says_what_it_leaves_off() -> None:
+    long = shown(interview(question(options=options(60, "Option {}", description="d" * 200))))[0].text
+    assert len(long.encode()) <= 4000
+    assert "more options on the card)" in long
+    prompt = shown(interview(question(prompt="wörd & " * 1000)))[0].text
+    assert len(prompt.encode()) <= 4000
+    assert "(goes on on the card)" in prompt
+
+
+# -- nothing is cut -----------------------------------------------------------------------------------
+
+
+def whole(at: Interview, messages: tuple[render.SlackMessage, ...]) -> None:
+    """Check that the messages contain every text of the step, unbroken if one run can hold it."""
+    runs = said(messages)
+    rich = [block for message in messages for block in message.blocks if block["type"] == "rich_text"]
+    everything = "".join(strings(rich))
+    drawn = card(at)
+    texts = [drawn.prompt, drawn.written, *(line.prompt for line in drawn.lines)]
+    texts += [answer for line in drawn.lines for answer in line.answer]
+    for item in drawn.items:
+        texts += [item.label, item.description, item.preview]
+    for text in filter(None, texts):
+        if limits.size(text) <= 2900:
+            assert any(to_literal(text) in run for run in runs), text
+        elif to_literal(text).isprintable():
+            assert text in everything
+
+
+def corpus() -> list[Any]:
+    if not CORPUS.exists():
+        return [pytest.param(None, marks=pytest.mark.skip("the corpus of real inputs is not on this machine"))]
+    lines = [json.loads(line) for line in CORPUS.read_text().splitlines()]
+    return [pytest.param(line["input"], id=line["key"]) for line in lines]
+
+
+@pytest.mark.parametrize("data", corpus())
+def test_real_inputs_are_whole_at_every_step(data: Any) -> None:
+    if len(data["questions"]) > 4:
+        with pytest.raises(ModelError, match="6 questions"):
+            TOOLS["AskUserQuestion"].parse(data)
+        return
+    form = TOOLS["AskUserQuestion"].parse(data)
+    for at in walk(start_interview(form)):
+        made = shown(at)
+        whole(at, made)
+
+
+HOSTILE = st.text(
+    st.one_of(
+        st.characters(codec="utf-8"),
+        st.sampled_from("\0\x1b\r\n\t<>&@*_~`\u202e\u2066\u2069\u200d\u0301\U0001f469"),
+    ),
+    min_size=1,
+    max_size=60,
+)
+TEXT = st.one_of(
+    HOSTILE,
+    st.sampled_from(["<!channel> <@U1> @everyone", "a" * 5000, "wörter " * 300, "x\n" * 2000, "`*_~` " * 9]),
+    st.just("\U0001f469\u200d\U0001f469\u200d\U0001f467" * 400),
+).filter(lambda text: bool(text.strip()))
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> Form:
+    def one(name: int) -> Question:
+        count = draw(st.sampled_from([0, 1, 2, 4, 5, 11, 30, 101]))
+        texts = draw(st.lists(st.tuples(TEXT, TEXT, st.booleans()), min_size=min(count, 4), max_size=min(count, 4)))
+        made = [
+            Option(
+                value=str(n),
+                label=texts[n % 4][0][:1990] + ("" if n < 4 else str(n)),
+                description=texts[n % 4][1][:4000] if texts[n % 4][2] else None,
+                preview=texts[n % 4][1] if n == 1 else None,
+                image="https://example.com/a.png" if n == 2 else None,
+            )
+            if texts[n % 4][0][:1990].strip()
+            else Option(value=str(n), label="x")
+            for n in range(count)
+        ]
+        header = draw(st.one_of(st.none(), HOSTILE.filter(lambda text: bool(text.strip()))))
+        several, custom = draw(st.booleans()), draw(st.booleans()) or not count
+        return Question(
+            id=str(name),
+            prompt=draw(TEXT),
+            header=header,
+            options=tuple(made),
+            multi_select=several and count > 0,
+            allow_custom=custom,
+        )
+
+    return Form(questions=tuple(one(n) for n in range(draw(st.integers(1, 4)))))
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(forms())
+def test_any_form_is_whole_at_every_step(form: Form) -> None:
+    for at in walk(start_interview(form)):
+        whole(at, shown(at))
+
+
+def test_a_form_of_everything_too_much() -> None:
+    enormous = question(
+        prompt="word " * 2000,
+        options=options(1000, "L{} and more of it", description="d " * 60),
+        multi_select=True,
+    )
+    at = interview(enormous, *FORM)
+    made = shown(at)
+    whole(at, made)
+    assert len(made) > 5
+    kinds = [block["type"] for block in made[0].blocks]
+    assert kinds.index("context") < kinds.index("section"), "the remark stands where the text breaks off"
+    assert all(render.GOES_ON in said([one]) for one in made[:-1])
+    assert render.GOES_ON not in said(made[-1:])
+
+
+@pytest.mark.parametrize("size", range(3300, 3345, 3))
+def test_a_message_in_the_middle_leaves_room_for_the_remark_that_it_goes_on(size: int) -> None:
+    at = interview(question(prompt="p", options=options(20, "L{}", description="d" * size)))
+    made = shown(at)
+    whole(at, made)
+    assert all(render.GOES_ON in said([one]) for one in made[:-1])
+
+
+def test_the_end_moves_no_text_about() -> None:
+    at = interview(question(prompt="word " * 1500, options=options(40, "Label {}", description="d" * 150)))
+    before, after = shown(at), shown(do(at, Decline(reason="no")))
+    assert len(before) > 1
+    for one, other in pairwise([before[1:-1], after[1:-1]]):
+        assert [said([part]) for part in one] == [said([part]) for part in other]
+
+
+def test_without_images_their_addresses_are_told() -> None:
+    pictured = (Option(value="a", label="A", image="https://example.com/a.png"), Option(value="b", label="B"))
+    drawn = card(interview(question(options=pictured)))
+    assert any(block["type"] == "image" for block in render.messages(drawn)[0].blocks)
+    plain = render.messages(drawn, images=False)
+    assert not any(block["type"] == "image" for block in plain[0].blocks)
+    assert "https://example.com/a.png" in said(plain)
+
+
+def test_a_submitted_form_of_one_shows_written_and_chosen() -> None:
+    at = interview(question(options=options(3), multi_select=True))
+    at = do(at, Select(chosen=(0,)), SubmitText(text="and mine"), Submit())
+    assert {"Option 1", "and mine"} <= set(said(shown(at)))

@@ -1,0 +1,192 @@
+"""A decision of several people on Slack's card: complete, within the limits, and without repeated mentions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askback.domain.actions import Action, Choose
+from askback.domain.card import EVERYTHING, TAKE_BACK, Card, Details
+from askback.domain.form import Option
+from askback.domain.identity import Actor
+from askback.domain.interview import LONGEST_REASON, Interview
+from askback.domain.policy import Approval, Policy, Who
+from askback.domain.voting import apply_vote
+from askback_slack import details_modal, ids, modal, render
+from support.slack_cards import (
+    ADA,
+    ASK,
+    NOW,
+    accepted,
+    accepted_view,
+    card,
+    elements,
+    interview,
+    labels,
+    options,
+    question,
+    said,
+    strings,
+)
+
+CY = Actor(platform="slack", id="U0CY", tenant="T1", name="Cy")
+YES_NO = (Option(value="yes", label="Yes"), Option(value="no", label="No"))
+
+
+def crowd(count: int) -> tuple[Actor, ...]:
+    return tuple(Actor(platform="slack", id=f"U0P{n}", tenant="T1", name=f"p{n}") for n in range(count))
+
+
+def decided(*votes: tuple[Actor, int, str | None], rules: Approval, people: tuple[Actor, ...], **more: Any) -> Card:
+    at: Interview = interview(question(options=YES_NO, allow_custom=False, **more))
+    for who, index, reason in votes:
+        deed = Choose(index=index, reason=reason)
+        at = apply_vote(at, rules, Action(ask_id=ASK, actor=who, at=NOW, turn=0, deed=deed))
+    return card(at, Policy(who=Who(people=people, groups=("S0REL",)), approval=rules, deadline=NOW))
+
+
+def found(value: Any, kind: str) -> list[Any]:
+    if isinstance(value, dict):
+        here = [value] if value.get("type") == kind else []
+        return here + [one for entry in value.values() for one in found(entry, kind)]
+    return [one for entry in value for one in found(entry, kind)] if isinstance(value, list | tuple) else []
+
+
+RULES = Approval(quorum=2, refusing=("no",), requesters=(CY,))
+
+
+def test_the_one_whose_request_it_is_is_named_and_not_called() -> None:
+    (message,) = render.messages(decided(rules=RULES, people=(ADA,)))
+    accepted([message])
+    assert [one["user_id"] for one in found(message.blocks, "user")] == [ADA.id]
+    assert "Cy" in said([message])
+    assert "2 have to agree; one “No” ends it." in message.text
+
+
+@pytest.mark.parametrize(
+    ("count", "named", "rest"), [(6, 6, ", who do not decide."), (7, 5, " and 2 more, who do not")]
+)
+def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, named: int, rest: str) -> None:
+    people = crowd(count)
+    made = render.messages(decided(rules=RULES.evolve(requesters=people), people=(ADA,)))
+    accepted(made)
+    text = "".join(said(made))
+    assert f"p{named - 1}{rest}" in text
+    assert f"p{named}" not in text
+
+
+def test_every_vote_stands_there_with_its_whole_reason_however_many_there_are() -> None:
+    people = crowd(60)
+    rules = Approval(quorum=60, refusing=("no",), refusals=60)
+    reasons = [f"{n} ".ljust(LONGEST_REASON - 1, "x") + "!" for n in range(59)]
+    shown = decided(*((who, 0, why) for who, why in zip(people, reasons, strict=False)), rules=rules, people=people)
+    messages = render.messages(shown)
+    accepted(messages)
+    texts = said(messages)
+    assert all(reason in texts for reason in reasons)
+    assert "59 of 60 agree" in texts
+    assert "59 of 60 agree." in messages[0].text
+    assert "more votes on the card" in messages[0].text, "what does not fit into the notification is counted"
+
+
+@given(st.text(max_size=300), st.text(min_size=1, max_size=LONGEST_REASON), st.booleans())
+def test_any_name_and_any_reason_are_literal(name: str, reason: str, agrees: bool) -> None:
+    who = ADA.evolve(name=name)
+    rules = RULES.evolve(requesters=(CY.evolve(name=name),))
+    if not reason.strip():
+        reason = "why"
+    accepted(render.messages(decided((who, 0 if agrees else 1, reason), rules=rules, people=(who,))))
+
+
+def test_approved_and_refused_are_told_apart() -> None:
+    ben = ADA.evolve(id="U0BEN")
+    (yes,) = render.messages(decided((ADA, 0, None), (ben, 0, "Fine."), rules=RULES, people=(ADA, ben)))
+    (no,) = render.messages(decided((ADA, 0, None), (ben, 1, "Not now."), rules=RULES, people=(ADA, ben)))
+    assert "✅ Approved" in said([yes])
+    assert "⛔ Refused" in said([no])
+    assert "Fine." in said([yes])
+    assert said([no]).count("Not now.") == 1
+    assert "Approved." in yes.text
+    assert "Refused." in no.text
+    assert not labels([yes])
+
+
+def test_the_no_is_red_and_what_agrees_is_green() -> None:
+    made = render.messages(decided(rules=RULES, people=(ADA,), details="all"))
+    assert labels(made) == ["Yes", "No", EVERYTHING, TAKE_BACK]
+    assert [entry.get("style") for entry in elements(made)] == ["primary", "danger", None, None]
+
+
+def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
+    people = crowd(30)
+    (message,) = render.messages(decided((people[0], 0, None), rules=RULES, people=people))
+    accepted([message])
+    assert "  ·  Not yet: 29 people, " in "".join(said([message]))
+    assert len(found(message.blocks, "usergroup")) == 2, "among those who are asked, and among the missing"
+
+
+@pytest.mark.parametrize("count", [10, 200])
+def test_menus_are_voted_on_too(count: int) -> None:
+    at = interview(question(options=options(count), allow_custom=False))
+    policy = Policy(who=Who.only(ADA), approval=Approval(refusing=("v1",)))
+    accepted(render.messages(card(at, policy)))
+
+
+def test_what_the_question_quotes_of_its_details_stands_there_as_code() -> None:
+    details = '{\n  "version": "1.4.2"\n}'
+    quoted, told = f"Run deploy?\n{details[:9]}\n… and more.", "Run deploy?\nIt takes a while."
+    (message,) = render.messages(decided(rules=RULES, people=(ADA,), prompt=quoted, details=details))
+    accepted([message])
+    assert [*strings(found(message.blocks, "rich_text_preformatted"))] == [details[:9]]
+    assert "… and more." in said([message])
+    voted = decided((ADA, 0, None), rules=RULES.evolve(quorum=1), people=(ADA,), prompt=quoted, details=details)
+    (message,) = render.messages(voted)
+    assert found(message.blocks, "rich_text_preformatted"), "the same text when it is settled"
+    (message,) = render.messages(decided(rules=RULES, people=(ADA,), prompt=told, details=details))
+    assert not found(message.blocks, "rich_text_preformatted")
+
+
+# -- a reason -----------------------------------------------------------------------------------------
+
+
+def test_which_option_a_reason_is_for_is_read_back() -> None:
+    reference = modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1", choice=0)
+    assert modal.FieldRef.parse(reference.model_dump(exclude_none=True)) == reference
+    assert modal.FieldRef(ask_id=ASK, turn=0, channel="C1", message_ts="1.1").choice is None, "the first is no none"
+
+
+# -- everything ---------------------------------------------------------------------------------------
+
+
+def text_of(text: str) -> str:
+    return "".join(str(one["text"]["text"]) for part in details_modal.parts(text) for one in part)  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize("text", ["x", "line\n" * 3_000, "x" * 500_000, "é👋 " * 100_000, '  "a": 1,\n' * 90_000])
+def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> None:
+    assert text_of(text) == text
+    count = len(details_modal.parts(text))
+    for number in range(count):
+        view: Any = details_modal.view(
+            Details(ask_id=ASK, title="A title that is far too long for one of Slack's", text=text), number
+        )
+        accepted_view(view)
+        kinds = [ids.parse(one["action_id"]) for one in found(view, "button")]
+        ways = {control.arg for control in kinds if control is not None}
+        assert ways == {other for other in (number - 1, number + 1) if 0 <= other < count}
+
+
+@pytest.mark.parametrize("text", [" " * 5_000, "\u202e" * 5_000, "\x00\x1b" * 3_000, "\n" * 10_000, "a\r\nb"])
+def test_hostile_texts_make_views_that_slack_takes(text: str) -> None:
+    for number in range(len(details_modal.parts(text))):
+        accepted_view(details_modal.view(Details(ask_id=ASK, title="\u202e*x*", text=text), number))
+
+
+@given(st.text(min_size=1, max_size=4_000))
+def test_any_text_is_shown(text: str) -> None:
+    view: Any = details_modal.view(Details(ask_id=ASK, title=text, text=text))
+    accepted_view(view)
+    assert any(strings(view["blocks"]))
