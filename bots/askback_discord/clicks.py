@@ -23,11 +23,11 @@ from askback.domain.actions import (
     Choose,
     ClearText,
     Decline,
-    Deed,
     GoTo,
     Next,
     OpenDecline,
     OpenTextField,
+    Operation,
     Review,
     Select,
     ShowDetails,
@@ -126,8 +126,8 @@ class Clicks:
         if control is not None and control.kind == "page":
             await self._page(reply, pressed, control.ask_id, control.arg or 0)
             return
-        deed = None if control is None else _deed(control, pressed, interaction)
-        if control is None or deed is None:
+        operation = None if control is None else _operation(control, pressed, interaction)
+        if control is None or operation is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
             await self._notify_refusal(reply, pressed, UNKNOWN, UNKNOWN)
@@ -138,14 +138,14 @@ class Clicks:
                 actor=pressed.actor,
                 at=utc_now(),
                 turn=control.turn,
-                deed=deed,
+                operation=operation,
                 message=pressed.message,
                 delivery=str(interaction.id),
             )
         )
         if isinstance(response, Notice) and response.denied == "unknown":
             await reply.wait_for_other_process()
-        await self._respond(reply, pressed, control, deed, response)
+        await self._respond(reply, pressed, control, operation, response)
 
     async def _end(self, reply: InteractionResponse, pressed: Click, interaction: discord.Interaction) -> None:
         """Stop the work in the place where the Stop button below an unfinished text was pressed."""
@@ -175,7 +175,7 @@ class Clicks:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def _respond(
-        self, reply: InteractionResponse, pressed: Click, control: ids.Control, deed: Deed, response: Response
+        self, reply: InteractionResponse, pressed: Click, control: ids.Control, operation: Operation, response: Response
     ) -> None:
         """Show the result of a committed action."""
         match response:
@@ -194,10 +194,10 @@ class Clicks:
             case Notice(text=text, card=card, kept=kept):
                 if kept:
                     await self._notify(reply, pressed, ephemeral.notice(text))
-                elif isinstance(deed, SubmitText):
-                    await self._return_text(reply, pressed, text, deed.text)
-                elif isinstance(deed, Decline | Choose):
-                    await self._return_text(reply, pressed, text, deed.reason or "")
+                elif isinstance(operation, SubmitText):
+                    await self._return_text(reply, pressed, text, operation.text)
+                elif isinstance(operation, Decline | Choose):
+                    await self._return_text(reply, pressed, text, operation.reason or "")
                 else:
                     await self._notify(reply, pressed, ephemeral.notice(text))
                 if card is not None and pressed.message is not None:
@@ -351,10 +351,10 @@ def _page_of(pressed: Click, ask: Ask) -> int | None:
     return pressed.page if pressed.control is not None and pressed.control.turn == ask.interview.turn else None
 
 
-def _deed(control: ids.Control, pressed: Click, interaction: discord.Interaction) -> Deed | None:
+def _operation(control: ids.Control, pressed: Click, interaction: discord.Interaction) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.values)
-    simple: Mapping[str, Deed] = {
+    simple: Mapping[str, Operation] = {
         "write": OpenTextField(),
         "retry": OpenTextField() if control.arg is None else Choose(index=control.arg),
         "look": ShowDetails(),

@@ -21,11 +21,11 @@ from askback.domain.actions import (
     Choose,
     ClearText,
     Decline,
-    Deed,
     GoTo,
     Next,
     OpenDecline,
     OpenTextField,
+    Operation,
     Review,
     Select,
     ShowDetails,
@@ -121,8 +121,8 @@ class Clicks:
                 return
             self._behind.soon(self._chosen(pressed, chosen), "click")
             return
-        deed = None if control is None else _deed(control, pressed)
-        if control is None or deed is None:
+        operation = None if control is None else _operation(control, pressed)
+        if control is None or operation is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
             if self._told.try_allow((pressed.actor.id, UNKNOWN)):
                 self._behind.soon(self._notify(pressed, UNKNOWN), "click")
@@ -132,8 +132,8 @@ class Clicks:
             actor=pressed.actor,
             at=utc_now(),
             turn=control.turn,
-            deed=deed,
-            ticks=None if isinstance(deed, Select) else pressed.ticks,
+            operation=operation,
+            ticks=None if isinstance(operation, Select) else pressed.ticks,
             message=pressed.message,
             delivery=pressed.trigger,
         )
@@ -250,7 +250,7 @@ class Clicks:
                 actor=who,
                 at=utc_now(),
                 turn=ref.turn,
-                deed=_written(ref, text),
+                operation=_written(ref, text),
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
                 delivery=get_text(body, "trigger_id"),
             )
@@ -326,14 +326,14 @@ class Clicks:
         return True
 
 
-def _written(ref: modal.FieldRef, text: str) -> Deed:
+def _written(ref: modal.FieldRef, text: str) -> Operation:
     """Return the action for a sent text field."""
     if ref.choice is not None:
         return Choose(index=ref.choice, reason=text)
     return Decline(reason=text or None) if ref.declines else SubmitText(text=text)
 
 
-def _deed(control: ids.Control, pressed: Click) -> Deed | None:
+def _operation(control: ids.Control, pressed: Click) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.picked)
     match control.kind:

@@ -68,6 +68,6 @@ def answer(ask_id: str) -> Action:
         actor=ADA,
         at=utc_now(),
         turn=0,
-        deed=Choose(index=0),
+        operation=Choose(index=0),
         message=MessageRef(channel="C0LOCAL", id="0.0"),
     )

@@ -123,7 +123,7 @@ async def bot(services: Services, session: aiohttp.ClientSession) -> AsyncIterat
 async def discord_bot(services: Services) -> AsyncIterator[DiscordBot]:
     """A connected discord.py client."""
     pytest.importorskip("discord", reason="discord.py is not installed")
-    import discord_client
+    from support import discord_client
 
     with discord_client.pointed_at(services):
         bot = discord_client.DiscordBot(services)

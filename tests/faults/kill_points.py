@@ -139,7 +139,7 @@ def vote_on_approval(when: str) -> None:
     decide = Store.decide
 
     async def deciding(self: Store, ask_id: str, decision: Any, *, action: Any = None, **more: Any) -> Any:
-        before = await self.get(ask_id) if action is not None and isinstance(action.deed, Choose) else None
+        before = await self.get(ask_id) if action is not None and isinstance(action.operation, Choose) else None
         is_vote = before is not None and before.policy.approval is not None
         if is_vote and when == "voting":
             reached()

@@ -111,7 +111,7 @@ def spoil(what: str) -> None:
                 seen = await self.get(ask_id)
                 if action is None or decision(seen)[0] is None:
                     return await decide(self, ask_id, decision, action=action, **more)
-                await meetings.setdefault(ask_id, Meeting()).come((action.actor.id, action.deed))
+                await meetings.setdefault(ask_id, Meeting()).come((action.actor.id, action.operation))
                 return await decide(self, ask_id, lambda _: decision(seen), action=action, **more)
 
             Store.decide = on_what_was_seen  # type: ignore[method-assign]

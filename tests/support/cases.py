@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from askback.domain.actions import Action, Deed, Select
+from askback.domain.actions import Action, Operation, Select
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Outcome, OutcomeStatus, Question
 from askback.domain.identity import Actor
@@ -56,14 +56,18 @@ class Story:
     def __init__(self, *questions: Question) -> None:
         self.now: Interview = start_interview(form(*questions))
 
-    def does(self, deed: Deed, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None) -> Interview:
+    def does(
+        self, operation: Operation, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None
+    ) -> Interview:
         """Apply one action, from the newest card by default."""
-        self.now = apply_action(self.now, self.action(deed, by=by, turn=turn, ticks=ticks))
+        self.now = apply_action(self.now, self.action(operation, by=by, turn=turn, ticks=ticks))
         return self.now
 
-    def action(self, deed: Deed, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None) -> Action:
+    def action(
+        self, operation: Operation, *, by: Actor = ANN, turn: int | None = None, ticks: Select | None = None
+    ) -> Action:
         at_turn = self.now.turn if turn is None else turn
-        return Action(ask_id="ask", actor=by, at=NOON, turn=at_turn, deed=deed, ticks=ticks)
+        return Action(ask_id="ask", actor=by, at=NOON, turn=at_turn, operation=operation, ticks=ticks)
 
     @property
     def card(self) -> Card:

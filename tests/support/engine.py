@@ -21,7 +21,7 @@ from askback.agent.budget import Budget
 from askback.agent.loop import Agent, AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.access import Access
-from askback.domain.actions import Action, Deed
+from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.card import Notice
 from askback.domain.conversation import HistoryMessage, IncomingMessage, OutgoingMessage
@@ -290,12 +290,20 @@ class Engine:
         return None if refused is None else refused.notice
 
     async def press(
-        self, ask: Ask, deed: Deed, actor: Actor = ANN, message: MessageRef | None = None, *, draw: bool = True
+        self,
+        ask: Ask,
+        operation: Operation,
+        actor: Actor = ANN,
+        message: MessageRef | None = None,
+        *,
+        draw: bool = True,
     ) -> Any:
         """Handle a click as a bot does: commit, then draw."""
         known = [number for number, posted in self.board.messages.items() if posted.name == ask.id]
         message = message or (MessageRef(channel=ask.place.channel, id=known[0]) if known else None)
-        action = Action(ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, deed=deed, message=message)
+        action = Action(
+            ask_id=ask.id, actor=actor, at=utc_now(), turn=ask.interview.turn, operation=operation, message=message
+        )
         response = await insisting(lambda: self.manager.act(action))
         if draw and (not isinstance(response, Notice) or response.card is not None):
             await self.manager.cards.draw(ask.id, self.board.show)

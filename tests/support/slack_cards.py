@@ -11,7 +11,7 @@ import blockkit
 from slack_sdk.models import blocks as sdk
 from slack_sdk.models.views import View
 
-from askback.domain.actions import Action, Choose, Deed, GoTo, Review, Select, Submit, SubmitText
+from askback.domain.actions import Action, Choose, GoTo, Operation, Review, Select, Submit, SubmitText
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
@@ -40,9 +40,9 @@ def interview(*questions: Question) -> Interview:
     return start_interview(Form(questions=questions))
 
 
-def do(at: Interview, *deeds: Deed) -> Interview:
-    for deed in deeds:
-        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, deed=deed))
+def do(at: Interview, *operations: Operation) -> Interview:
+    for operation in operations:
+        at = apply_action(at, Action(ask_id=ASK, actor=ADA, at=NOW, turn=at.turn, operation=operation))
     return at
 
 

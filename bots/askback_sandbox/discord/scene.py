@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
 from askback_sandbox.play.controls import Control, same
 from askback_sandbox.play.platform import Request
-from askback_sandbox.play.scene import Channel, Deed, Dialog, Key, Message, Person, Place, Scene, Work, stopper
+from askback_sandbox.play.scene import Channel, Dialog, Interaction, Key, Message, Person, Place, Scene, Work, stopper
 
 from .controls import controls
 from .drawing import body, drawn
@@ -78,7 +78,7 @@ class Discord:
         return Request("delete", {"person": person, "channel": channel, "message": identifier})
 
     def refusals(self, calls: Sequence[JsonObject], scene: Scene, forgiven: Collection[str]) -> list[str]:
-        answered = {deed.id for deed in scene.deeds if deed.acked}
+        answered = {interaction.id for interaction in scene.interactions if interaction.acked}
         problems: list[str] = []
         for call in calls:
             status, answer = call.get("status"), as_object(call.get("answer"))
@@ -108,7 +108,7 @@ def scene(state: JsonObject) -> Scene:
         channels=tuple(_channel(one) for one in objects(state.get("channels")) if one.get("kind") != "thread"),
         messages=tuple(sorted(messages, key=lambda message: message.at)),
         dialogs=tuple(_dialog(shown, names) for shown in objects(state.get("modals"))),
-        deeds=tuple(_deed(entry) for entry in objects(state.get("interactions"))),
+        interactions=tuple(_interaction(entry) for entry in objects(state.get("interactions"))),
         works=tuple(_works(state, threads)),
         threads=frozenset(threads),
     )
@@ -187,9 +187,9 @@ def _dialog(shown: JsonObject, names: Names) -> Dialog:
     )
 
 
-def _deed(entry: JsonObject) -> Deed:
+def _interaction(entry: JsonObject) -> Interaction:
     acked, took, error = entry.get("acked"), entry.get("ack_ms"), entry.get("error")
-    return Deed(
+    return Interaction(
         id=as_text(entry.get("id")),
         kind="click" if entry.get("kind") == "component" else "dialog",
         person=as_text(entry.get("person")),

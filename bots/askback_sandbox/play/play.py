@@ -89,7 +89,7 @@ class _Player:
 
     async def play(self) -> list[str]:
         door, scenario = self._door, self._scenario
-        known = {deed.id for deed in door.scene.deeds}
+        known = {one.id for one in door.scene.interactions}
         self._ran_before = len(await door.ran())
         begun = max((_at(call) for call in await door.api_log()), default=0.0)
         self._transcript.skip(door.scene)
@@ -196,7 +196,7 @@ class _Player:
 
         def quiet(scene: Scene) -> bool:
             self._stage.remember(scene)
-            waiting = any(deed.acked is None and deed.id not in known for deed in scene.deeds)
+            waiting = any(one.acked is None and one.id not in known for one in scene.interactions)
             owed = finished and (unanswered(self._stage.heard()) or lost_cards(scene, self._stage.cards))
             return not waiting and not owed
 
@@ -218,7 +218,7 @@ class _Player:
         return [*problems, *lost_cards(scene, self._stage.cards)]
 
     def _summary(self, known: set[str]) -> str:
-        took = [deed.ack_ms for deed in self._door.scene.deeds if deed.clicked and deed.id not in known]
+        took = [one.ack_ms for one in self._door.scene.interactions if one.clicked and one.id not in known]
         slowest = max((ms for ms in took if ms is not None), default=0.0)
         told = sum(len(call.results) for call in self._stage.heard())
         clicks = "1 click or dialog" if len(took) == 1 else f"{len(took)} clicks and dialogs"

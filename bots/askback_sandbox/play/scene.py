@@ -14,7 +14,7 @@ from askback_sandbox.json_values import JsonObject
 
 from .controls import Control, same
 
-__all__ = ["Channel", "Deed", "Dialog", "Key", "Message", "Person", "Place", "Scene", "Work", "stopper"]
+__all__ = ["Channel", "Dialog", "Interaction", "Key", "Message", "Person", "Place", "Scene", "Work", "stopper"]
 
 Key = tuple[str, str]
 """The key of a message: the id of its channel or thread, and its own id."""
@@ -121,7 +121,7 @@ class Dialog:
 
 
 @dataclass(frozen=True)
-class Deed:
+class Interaction:
     """A person's act of which the bot was notified."""
 
     id: str
@@ -143,7 +143,7 @@ class Scene:
     channels: tuple[Channel, ...] = ()
     messages: tuple[Message, ...] = ()
     dialogs: tuple[Dialog, ...] = ()
-    deeds: tuple[Deed, ...] = ()
+    interactions: tuple[Interaction, ...] = ()
     works: tuple[Work, ...] = ()
     threads: frozenset[str] | None = None
     """Ids of the messages that have a thread already; None if people can begin one anywhere."""
@@ -160,9 +160,9 @@ class Scene:
         """Return the topmost dialog of a person; None if none is open."""
         return next((one for one in reversed(self.dialogs) if one.person == person), None)
 
-    def deed(self, identifier: str) -> Deed | None:
+    def interaction(self, identifier: str) -> Interaction | None:
         """Return an act by its id; None if unknown."""
-        return next((one for one in self.deeds if one.id == identifier), None)
+        return next((one for one in self.interactions if one.id == identifier), None)
 
     def message(self, key: Key) -> Message | None:
         """Return a message by its key; None if unknown."""

@@ -96,14 +96,14 @@ async def noted(
     identifier = as_text(answer.get("interaction"))
 
     def acked(scene: Scene) -> bool:
-        deed = scene.deed(identifier)
-        return deed is not None and deed.acked is not None
+        interaction = scene.interaction(identifier)
+        return interaction is not None and interaction.acked is not None
 
     await door.until(acked if identifier else lambda _: True, within)
-    deed = door.scene.deed(identifier)
+    interaction = door.scene.interaction(identifier)
     note = ""
-    if deed is not None and deed.acked is False:
-        note = f"   (never acknowledged: {deed.error})"
-    elif deed is not None and deed.ack_ms is not None:
-        note = f"   (acknowledged in {deed.ack_ms:.0f} ms)"
+    if interaction is not None and interaction.acked is False:
+        note = f"   (never acknowledged: {interaction.error})"
+    elif interaction is not None and interaction.ack_ms is not None:
+        note = f"   (acknowledged in {interaction.ack_ms:.0f} ms)"
     transcript.did(f"{door.scene.name(person)} {what}{note}")

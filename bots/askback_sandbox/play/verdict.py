@@ -17,14 +17,14 @@ ACK_MS = 3000
 def unacked(scene: Scene, before: Collection[str] = ()) -> list[str]:
     """Return the clicks and messages that the bot did not acknowledge within the platforms' limit of 3 s."""
     problems: list[str] = []
-    for deed in scene.deeds:
-        if deed.id in before:
+    for interaction in scene.interactions:
+        if interaction.id in before:
             continue
-        what = f"{deed.kind} by {scene.name(deed.person)}"
-        if not deed.acked:
-            problems.append(f"never acknowledged: {what}{f' ({deed.error})' if deed.error else ''}")
-        elif deed.ack_ms is not None and deed.ack_ms > ACK_MS:
-            problems.append(f"acknowledged too late, after {deed.ack_ms / 1000:.1f} s: {what}")
+        what = f"{interaction.kind} by {scene.name(interaction.person)}"
+        if not interaction.acked:
+            problems.append(f"never acknowledged: {what}{f' ({interaction.error})' if interaction.error else ''}")
+        elif interaction.ack_ms is not None and interaction.ack_ms > ACK_MS:
+            problems.append(f"acknowledged too late, after {interaction.ack_ms / 1000:.1f} s: {what}")
     return problems
 
 

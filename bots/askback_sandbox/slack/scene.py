@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
 from askback_sandbox.play.controls import Control
 from askback_sandbox.play.platform import Request
-from askback_sandbox.play.scene import Channel, Deed, Dialog, Key, Message, Person, Place, Scene, Work, stopper
+from askback_sandbox.play.scene import Channel, Dialog, Interaction, Key, Message, Person, Place, Scene, Work, stopper
 
 from .controls import Names, controls
 from .drawing import drawn, message_text
@@ -89,7 +89,7 @@ def scene(state: JsonObject) -> Scene:
         channels=tuple(_channel(channel) for channel in objects(state.get("channels"))),
         messages=tuple(sorted(messages, key=lambda message: message.at)),
         dialogs=tuple(_dialog(shown, names) for shown in objects(state.get("views"))),
-        deeds=tuple(_deed(entry) for entry in objects(state.get("interactions"))),
+        interactions=tuple(_interaction(entry) for entry in objects(state.get("interactions"))),
         works=tuple(_works(state)),
     )
 
@@ -173,9 +173,9 @@ def _dialog(shown: JsonObject, names: Names) -> Dialog:
     )
 
 
-def _deed(entry: JsonObject) -> Deed:
+def _interaction(entry: JsonObject) -> Interaction:
     acked, took, error = entry.get("acked"), entry.get("ack_ms"), entry.get("error")
-    return Deed(
+    return Interaction(
         id=as_text(entry.get("id")),
         kind=as_text(entry.get("kind")),
         person=as_text(entry.get("person")),

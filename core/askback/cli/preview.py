@@ -100,6 +100,6 @@ def _steps(interview: Interview, all_steps: bool) -> Iterator[Interview]:
     while interview.phase == "asking":
         interview = apply_action(
             interview,
-            Action(ask_id=ASK_ID, actor=nobody, at=datetime.now(UTC), turn=interview.turn, deed=Next()),
+            Action(ask_id=ASK_ID, actor=nobody, at=datetime.now(UTC), turn=interview.turn, operation=Next()),
         )
         yield interview

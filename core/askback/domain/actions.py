@@ -9,11 +9,11 @@ __all__ = [
     "Choose",
     "ClearText",
     "Decline",
-    "Deed",
     "GoTo",
     "Next",
     "OpenDecline",
     "OpenTextField",
+    "Operation",
     "Review",
     "Select",
     "ShowDetails",
@@ -130,7 +130,7 @@ class Decline(Value):
     reason: PersonText | None = None
 
 
-Deed = Annotated[
+Operation = Annotated[
     Choose
     | Select
     | SubmitText
@@ -157,7 +157,7 @@ class Action(Value):
     at: AwareDatetime
     turn: int
     """The step that the card was rendered in. Every move to another position of the interview gets a new number."""
-    deed: Deed
+    operation: Operation
     ticks: Select | None = None
     """The options that the person had ticked on the same card when they pressed a button."""
     message: MessageRef | None = None

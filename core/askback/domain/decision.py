@@ -43,7 +43,7 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     if refusal is not None:
         return None, refusal
     adopted = _adopt(ask, action.message)
-    if isinstance(action.deed, ShowDetails):
+    if isinstance(action.operation, ShowDetails):
         return adopted, _whole(ask)
     approval = ask.policy.approval
     try:
@@ -64,12 +64,12 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     except PersonError as error:
         return adopted, Notice(text=str(error), card=ask.card())
     after = adopted.evolve(interview=interview)
-    if isinstance(action.deed, OpenTextField):
+    if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
-    if isinstance(action.deed, OpenDecline):
+    if isinstance(action.operation, OpenDecline):
         return after, AskText(field=build_reason_field(ask.id, interview))
     stayed = interview.turn == ask.interview.turn
-    if stayed and isinstance(action.deed, SubmitText) and interview.draft.unsent is not None:
+    if stayed and isinstance(action.operation, SubmitText) and interview.draft.unsent is not None:
         message = interview.question.rules.problem(interview.draft.unsent) or ""
         return after, FieldErrors(message=message, field=build_text_field(ask.id, interview))
     return after, Redraw()
@@ -81,7 +81,7 @@ def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Not
     approval = ask.policy.approval
     askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
     asker = any(one.is_same_person(action.actor) for one in askers)
-    match action.deed:
+    match action.operation:
         case Cancel() if ends_any or asker:
             return None
         case Cancel() if approval is not None and denied is None:

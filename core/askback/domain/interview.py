@@ -33,11 +33,11 @@ from askback.domain.actions import (
     Choose,
     ClearText,
     Decline,
-    Deed,
     GoTo,
     Next,
     OpenDecline,
     OpenTextField,
+    Operation,
     Review,
     Select,
     ShowDetails,
@@ -197,7 +197,7 @@ def apply_action(interview: Interview, action: Action) -> Interview:
 
 def record_click(interview: Interview, action: Action) -> Interview:
     """Return the interview with this click recorded as applied."""
-    if action.delivery is None or isinstance(action.deed, OpenTextField | OpenDecline | ShowDetails):
+    if action.delivery is None or isinstance(action.operation, OpenTextField | OpenDecline | ShowDetails):
         return interview
     # If many people decide, their clicks must not push out an earlier one: delivered again, it would undo a change.
     kept = max(KEPT_DELIVERIES, KEPT_FOR_EACH_VOTE * len(interview.votes))
@@ -212,8 +212,8 @@ def is_click_recorded(interview: Interview, action: Action) -> bool:
 def _stepped(interview: Interview, action: Action) -> Interview:
     if interview.phase == "closed":
         raise Closed("This question is closed already. Your click changed nothing.")
-    deed = action.deed
-    match deed:
+    operation = action.operation
+    match operation:
         case Cancel():
             return settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor))
         case Decline(reason=reason):
@@ -234,8 +234,8 @@ def _stepped(interview: Interview, action: Action) -> Interview:
     if action.ticks is not None and interview.phase == "asking" and interview.question.multi_select:
         interview = _select(interview, action.ticks, action)
     if interview.phase == "reviewing":
-        return _in_review(interview, deed, action)
-    return _at_question(interview, deed, action)
+        return _in_review(interview, operation, action)
+    return _at_question(interview, operation, action)
 
 
 def settle(interview: Interview, outcome: Outcome) -> Interview:
@@ -250,9 +250,9 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
     )
 
 
-def _at_question(interview: Interview, deed: Deed, action: Action) -> Interview:
+def _at_question(interview: Interview, operation: Operation, action: Action) -> Interview:
     question = interview.question
-    match deed:
+    match operation:
         case OpenTextField():
             _must(
                 question.allow_custom,
@@ -265,7 +265,7 @@ def _at_question(interview: Interview, deed: Deed, action: Action) -> Interview:
             return _onward(_put(interview, chosen), action)
         case Select():
             _must(question.multi_select, "Only one of these options can be chosen.")
-            return _select(interview, deed, action)
+            return _select(interview, operation, action)
         case SubmitText(text=text):
             return _write(interview, text, action)
         case ClearText():
@@ -279,22 +279,22 @@ def _at_question(interview: Interview, deed: Deed, action: Action) -> Interview:
         case Next():
             return _to_next(interview)
         case _:
-            return _elsewhere(interview, deed)
+            return _elsewhere(interview, operation)
 
 
-def _in_review(interview: Interview, deed: Deed, action: Action) -> Interview:
-    match deed:
+def _in_review(interview: Interview, operation: Operation, action: Action) -> Interview:
+    match operation:
         case Submit():
             return _submit(interview, action)
         case Back():
             return _move(interview, interview.visible[-1], "asking")
         case _:
-            return _elsewhere(interview, deed)
+            return _elsewhere(interview, operation)
 
 
-def _elsewhere(interview: Interview, deed: Deed) -> Interview:
+def _elsewhere(interview: Interview, operation: Operation) -> Interview:
     """Apply a move that is possible from every position of a form."""
-    match deed:
+    match operation:
         case GoTo(index=index):
             _must(index in interview.visible, "There is no such question.")
             return _move(interview, index, "asking")
@@ -319,28 +319,30 @@ def _write(interview: Interview, text: str, action: Action) -> Interview:
     return written if question.multi_select and question.options else _onward(written, action)
 
 
-def _select(interview: Interview, deed: Select, action: Action) -> Interview:
+def _select(interview: Interview, operation: Select, action: Action) -> Interview:
     """Apply what a person ticked and unticked, not what their screen showed, so that several people's ticks commute."""
     question, draft = interview.question, interview.draft
-    if not all(0 <= index < len(question.options) for index in (*deed.chosen, *(deed.base or ()))):
+    if not all(0 <= index < len(question.options) for index in (*operation.chosen, *(operation.base or ()))):
         raise NotPossible("There is no such option.")
     who = f"{action.actor.platform}:{action.actor.id}"
-    if deed.revision is None and deed.order is not None:
+    if operation.revision is None and operation.order is not None:
         # If the revision is unknown, only the time tells that a click is older or a duplicate.
         times = [mark.order for mark in draft.marks if mark.who == who and mark.order is not None]
-        if times and deed.order <= max(times):
+        if times and operation.order <= max(times):
             return interview
-    revision = interview.revision if deed.revision is None else deed.revision
-    shown, base = set(deed.chosen), set(draft.chosen if deed.base is None else deed.base)
+    revision = interview.revision if operation.revision is None else operation.revision
+    shown, base = set(operation.chosen), set(draft.chosen if operation.base is None else operation.base)
     marks = {(mark.who, mark.revision): mark for mark in draft.marks}
     mark = marks.get((who, revision))
     if mark is not None:
         # They clicked before their screen was redrawn, so it still showed the ticks that they sent last.
-        if deed.order is not None and mark.order is not None and deed.order < mark.order:
+        if operation.order is not None and mark.order is not None and operation.order < mark.order:
             return interview
         base = set(mark.chosen)
     chosen = tuple(sorted((set(draft.chosen) | (shown - base)) - (base - shown)))
-    marks[who, revision] = SelectionSnapshot(who=who, revision=revision, order=deed.order, chosen=tuple(sorted(shown)))
+    marks[who, revision] = SelectionSnapshot(
+        who=who, revision=revision, order=operation.order, chosen=tuple(sorted(shown))
+    )
     return _put(interview, draft.evolve(chosen=chosen, marks=tuple(marks.values())[-KEPT_MARKS:]))
 
 

@@ -18,7 +18,7 @@ LOST = "What you wrote reached nobody."
 
 def get_text(action: Action) -> str:
     """Return the text that a person wrote to an ask; empty if they wrote nothing."""
-    match action.deed:
+    match action.operation:
         case SubmitText(text=written):
             return written.strip()
         case Decline(reason=reason) | Choose(reason=reason):

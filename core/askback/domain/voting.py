@@ -104,7 +104,7 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
         return interview
     if interview.phase == "closed":
         raise Closed("This question is closed already. Your click changed nothing.")
-    match action.deed:
+    match action.operation:
         case ShowDetails():
             return interview
         case Cancel():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cachetools import FIFOCache
 
-from askback.domain.actions import Action, Deed
+from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.card import Notice, Redraw
 from askback.domain.conversation import NO_TEXT, IncomingMessage, MessageResult
@@ -64,7 +64,7 @@ class CardTextAnswers:
         if conversation is not None:
             # Questions in the conversation's own place are read together with the message.
             under = tuple(ask for ask in under if ask.place != heard.place)
-        exact = [(ask, deeds) for ask in under if (deeds := self._meant(ask, heard))]
+        exact = [(ask, operations) for ask in under if (operations := self._meant(ask, heard))]
         if len(exact) == 1:
             return await self._count(*exact[0], heard)
         if conversation is not None or (self._agent and begin) or not under:
@@ -80,23 +80,23 @@ class CardTextAnswers:
         ask = exact[0][0] if exact else under[-1]
         return MessageResult(new=False, notice=self._once(ask, heard, WHICH if exact else self._how(ask, heard)))
 
-    def _meant(self, ask: Ask, heard: IncomingMessage) -> tuple[Deed, ...]:
-        """Return the deeds by which a message answers a question. Empty if unclear, or if its author may not answer."""
+    def _meant(self, ask: Ask, heard: IncomingMessage) -> tuple[Operation, ...]:
+        """Return the operations with which a message answers. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return ()
         if ask.refusal(heard.author, self._manager.access.admits) is not None:
             return ()
         return typed_text.parse_answer(ask.interview, heard.text)
 
-    async def _count(self, ask: Ask, deeds: tuple[Deed, ...], heard: IncomingMessage) -> MessageResult:
+    async def _count(self, ask: Ask, operations: tuple[Operation, ...], heard: IncomingMessage) -> MessageResult:
         turn = ask.interview.turn
-        for number, deed in enumerate(deeds):
+        for number, operation in enumerate(operations):
             action = Action(
                 ask_id=ask.id,
                 actor=heard.author,
                 at=utc_now(),
                 turn=turn,
-                deed=deed,
+                operation=operation,
                 delivery=f"typed:{number}:{heard.dedupe_key}",
             )
             match await self._manager.act(action):

@@ -8,7 +8,7 @@ import logging
 import secrets
 from typing import Literal
 
-from askback.domain.actions import Action, Choose, Deed
+from askback.domain.actions import Action, Choose, Operation
 from askback.domain.ask import Admits, Ask
 from askback.domain.card import FieldErrors, Notice, Redraw
 from askback.domain.conversation import (
@@ -132,9 +132,9 @@ def classify_text(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedRepl
     exact = [
         steps
         for ask in mine
-        if (deeds := typed_text.parse_answer(ask.interview, heard.text))
+        if (operations := typed_text.parse_answer(ask.interview, heard.text))
         and _is_certain(ask, heard.text)
-        and isinstance(steps := _steps(ask, deeds, heard.author, admits), tuple)
+        and isinstance(steps := _steps(ask, operations, heard.author, admits), tuple)
     ]
     if len(exact) == 1:
         return TextReading(steps=exact[0])
@@ -221,14 +221,14 @@ def _meant(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ..
     return _steps(ask, exact or typed_text.parse_written_answer(ask.interview, text), author, admits)
 
 
-def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
-    """Return the steps of these deeds, by the same rules as for a click, or the reason one of them changes nothing."""
-    if not deeds:
+def _steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
+    """Return the steps of these operations, or why one changes nothing. The rules are those of a click."""
+    if not operations:
         return USE_CARD
     steps: list[Step] = []
     now = ask
-    for deed in deeds:
-        action = Action(ask_id=ask.id, actor=author, at=utc_now(), turn=now.interview.turn, deed=deed)
+    for operation in operations:
+        action = Action(ask_id=ask.id, actor=author, at=utc_now(), turn=now.interview.turn, operation=operation)
         after, response = decide(now, action, admits=admits)
         match response:
             case Redraw() if after is not None:
@@ -245,9 +245,9 @@ def _steps(ask: Ask, deeds: tuple[Deed, ...], author: Actor, admits: Admits) -> 
 def _refused_vote(mine: tuple[Ask, ...], heard: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
-        deeds = () if ask.policy.approval is None else typed_text.parse_answer(ask.interview, heard.text)
-        if any(isinstance(deed, Choose) for deed in deeds):
-            said = _steps(ask, deeds, heard.author, admits)
+        operations = () if ask.policy.approval is None else typed_text.parse_answer(ask.interview, heard.text)
+        if any(isinstance(operation, Choose) for operation in operations):
+            said = _steps(ask, operations, heard.author, admits)
             if isinstance(said, str):
                 why = NOT_TAKEN.format(question=quote_question(ask), why=said)
                 return _told(heard, why, f"why:{heard.dedupe_key}")

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from askback.domain.actions import Choose, Decline, Deed, Next, Select, Submit, SubmitText
+from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
 from askback.domain.form import Option
 from askback.domain.interview import LONGEST_REASON, Interview
 
@@ -44,8 +44,8 @@ _NOT_NOW: Final = re.compile(
 )
 
 
-def parse_answer(interview: Interview, text: str) -> tuple[Deed, ...]:
-    """Return the deeds by which a text answers the question on the card; empty if that is unclear."""
+def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
+    """Return the operations by which a text answers the question on the card; empty if that is unclear."""
     if len(text) > LONGEST or interview.phase == "closed":
         return ()
     if interview.phase == "reviewing":
@@ -60,8 +60,8 @@ def parse_answer(interview: Interview, text: str) -> tuple[Deed, ...]:
     return _postponed(text, later=bool(question.options))
 
 
-def parse_written_answer(interview: Interview, text: str) -> tuple[Deed, ...]:
-    """Return the deeds that give the text as a written answer, even if the card offers options."""
+def parse_written_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
+    """Return the operations that give the text as a written answer, even if the card offers options."""
     return (SubmitText(text=text), *_onward(interview)) if interview.phase == "asking" else ()
 
 
@@ -72,20 +72,20 @@ def names_option(interview: Interview, text: str) -> bool:
     return any(_plain(option.label) == _plain(text) for option in interview.question.options)
 
 
-def _choosing(interview: Interview, chosen: tuple[int, ...]) -> tuple[Deed, ...]:
+def _choosing(interview: Interview, chosen: tuple[int, ...]) -> tuple[Operation, ...]:
     if not interview.question.multi_select:
         return (Choose(index=chosen[0]),)
     return (Select(chosen=chosen), *_onward(interview))
 
 
-def _onward(interview: Interview) -> tuple[Deed, ...]:
-    """Return the deed that confirms a multi-select answer; empty if the answer needs no confirmation."""
+def _onward(interview: Interview) -> tuple[Operation, ...]:
+    """Return the operation that confirms a multi-select answer; empty if the answer needs no confirmation."""
     if not (interview.question.multi_select and interview.question.options):
         return ()
     return (Submit(),) if interview.form.is_single else (Next(),)
 
 
-def _postponed(text: str, *, later: bool) -> tuple[Deed, ...]:
+def _postponed(text: str, *, later: bool) -> tuple[Operation, ...]:
     plain = _plain(text)
     if plain == "not now":
         return (Decline(),)

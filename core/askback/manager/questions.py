@@ -126,7 +126,7 @@ class QuestionManager:
         Raises `StoreBusy` if it cannot be committed within 2 s. Then nothing has changed, and the caller has to notify
         the person.
         """
-        sender = await self.access.identify(action.actor, action.ask_id, ends=isinstance(action.deed, Cancel))
+        sender = await self.access.identify(action.actor, action.ask_id, ends=isinstance(action.operation, Cancel))
         if sender.people[0] is not action.actor:
             action = action.evolve(actor=sender.people[0])
         # Looked up here: the decision itself is pure, and may run twice.
@@ -223,7 +223,7 @@ class QuestionManager:
 
 def _click_span(action: Action, ask: Ask | None) -> AbstractContextManager[None]:
     trace = None if ask is None else ask.trace
-    return telemetry.trace_click(trace, action.actor.platform, action.deed.kind, action.at)
+    return telemetry.trace_click(trace, action.actor.platform, action.operation.kind, action.at)
 
 
 def _trace_click(action: Action, ask: Ask | None) -> None:

@@ -230,7 +230,7 @@ def log_action(connection: Connection, action: Action, verdict: str, revision: i
         connection,
         ask_id=action.ask_id,
         actor=action.actor.model_dump_json(),
-        action=action.deed.model_dump_json(),
+        action=action.operation.model_dump_json(),
         verdict=verdict,
         revision=revision,
         at=to_micros(action.at),

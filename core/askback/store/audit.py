@@ -9,13 +9,13 @@ from datetime import datetime
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, func, select
 
-from askback.domain.actions import Deed
+from askback.domain.actions import Operation
 from askback.domain.identity import Actor
 from askback.internal.clock import from_micros
 from askback.internal.values import Value
 from askback.store.schema import actions, asks, outbox
 
-_DEED: TypeAdapter[Deed] = TypeAdapter(Deed)
+_OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
 ENOUGH = 20
 
 
@@ -24,7 +24,7 @@ class ActionRecord(Value):
 
     at: datetime
     by: Actor
-    deed: Deed
+    operation: Operation
     verdict: str
     """`settled`, `changed` or `unchanged`."""
     revision: int
@@ -54,7 +54,7 @@ def list_actions(connection: Connection, ask_id: str) -> tuple[ActionRecord, ...
         ActionRecord(
             at=from_micros(row["at"]),
             by=Actor.model_validate_json(row["actor"]),
-            deed=_DEED.validate_json(row["action"]),
+            operation=_OPERATION.validate_json(row["action"]),
             verdict=row["verdict"],
             revision=row["revision"],
         )

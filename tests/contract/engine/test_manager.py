@@ -193,8 +193,8 @@ async def test_a_stranger_changes_nothing_and_gets_a_private_notice(tmp_path: Pa
     async with engine(tmp_path, board) as one:
         asking = asyncio.create_task(one.manager.ask(COLOUR, to=HERE, who=ONLY_ANN))
         (card,) = await one.asked()
-        for deed in (Choose(index=0), OpenTextField(), SubmitText(text="x"), Cancel()):
-            response = await one.press(card, deed, BEN)
+        for operation in (Choose(index=0), OpenTextField(), SubmitText(text="x"), Cancel()):
+            response = await one.press(card, operation, BEN)
             assert isinstance(response, Notice)
             assert response.denied == "not_asked"
             assert response.card is None

@@ -103,7 +103,7 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
     async with engine(tmp_path, board) as one:
         asking, card = await asked(one, TWO.evolve(requesters=(CID,)))
         before = await one.manager.get(card.id)
-        for who, deed, words in (
+        for who, operation, words in (
             (CID, YES, OWN_REQUEST),
             (DEE, YES, "Only @Ann or @Ben can answer this."),
             (DEE, ShowDetails(), "Only @Ann or @Ben can answer this."),
@@ -113,7 +113,7 @@ async def test_the_own_request_and_strangers_are_refused_and_nothing_but_a_vote_
             (ANN, OpenDecline(), "People decide here by choosing one of the options."),
             (ANN, SubmitText(text="Yes"), "People decide here by choosing one of the options."),
         ):
-            told = await one.press(card, deed, who)
+            told = await one.press(card, operation, who)
             assert isinstance(told, Notice)
             assert told.text == words
         for who in (ANN, CID):
@@ -160,7 +160,7 @@ async def test_votes_at_the_same_instant_all_count_and_one_outcome_comes_of_them
 async def test_a_click_that_is_delivered_twice_counts_once(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
         _, card = await asked(one)
-        click = Action(ask_id=card.id, actor=ANN, at=utc_now(), turn=0, deed=YES, delivery="d1")
+        click = Action(ask_id=card.id, actor=ANN, at=utc_now(), turn=0, operation=YES, delivery="d1")
         first, again = await asyncio.gather(one.manager.act(click), one.manager.act(click))
         assert isinstance(first, Redraw)
         assert isinstance(again, Redraw), "and nobody is told otherwise"

@@ -278,10 +278,10 @@ async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(
         policy = new_policy(Who.only(ANN, BEN, CID), None)
         ask = await one.manager.submit(new_ask(FORM, to=HERE, policy=policy))
 
-        async def does(deed: Any, by: Actor) -> None:
+        async def does(operation: Any, by: Actor) -> None:
             now = await one.manager.get(ask.id)
             assert now is not None
-            await one.press(now, deed, by, draw=False)
+            await one.press(now, operation, by, draw=False)
 
         await does(SubmitText(text="on production"), BEN)
         await does(Back(), CID)

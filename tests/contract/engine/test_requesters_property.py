@@ -142,12 +142,12 @@ class Conversation:
 
     async def answered(self, starter: Actor, how: str) -> None:
         ask = await self.until(self.card)
-        deed = {
+        operation = {
             "written": lambda: SubmitText(text=self.words(starter)),
             "declined": lambda: Decline(reason=self.words(starter)),
             "clicked": lambda: Choose(index=0),
         }[how]()
-        await self._one.press(ask, deed, starter)
+        await self._one.press(ask, operation, starter)
 
     async def called(self, starter: Actor, step: Calls) -> None:
         labels = [f"{self.name}call{len(self.read)}-{number}." for number in range(len(step.decisions))]
@@ -185,8 +185,8 @@ class Conversation:
         if ask.policy.escalations:
             ask = await self.escalated(ask)
         for suspect in (starter, *suspects):
-            for deed in (APPROVE, DENY, ALWAYS)[: len(ask.interview.form.questions[0].options)]:
-                refused = await self._one.press(ask, deed, suspect)
+            for operation in (APPROVE, DENY, ALWAYS)[: len(ask.interview.form.questions[0].options)]:
+                refused = await self._one.press(ask, operation, suspect)
                 assert isinstance(refused, Notice), f"{suspect.name} decides about a call that may follow their words"
         now = await self._one.manager.get(ask.id)
         assert now is not None
@@ -200,8 +200,8 @@ class Conversation:
         voted: list[Actor] = []
         for by in (*PEOPLE[decision.first :], *PEOPLE[: decision.first]):
             reason = self.words(by) if decision.what == "deny with words" else None
-            deed = (ALWAYS if always else APPROVE) if "deny" not in decision.what else DENY.evolve(reason=reason)
-            response = await self._one.press(ask, deed, by)
+            operation = (ALWAYS if always else APPROVE) if "deny" not in decision.what else DENY.evolve(reason=reason)
+            response = await self._one.press(ask, operation, by)
             if isinstance(response, Notice):
                 continue
             voted.append(by)

@@ -64,10 +64,12 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
             form = more.pop("form", COLOUR)
             ask = new_ask(form, to=HERE, policy=policy).evolve(**more)
             await Store(writer).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
-            for deed in actions:
+            for operation in actions:
                 now = await manager.get(ask.id)
                 assert now is not None
-                await manager.act(Action(ask_id=ask.id, actor=ANN, at=utc_now(), turn=now.interview.turn, deed=deed))
+                await manager.act(
+                    Action(ask_id=ask.id, actor=ANN, at=utc_now(), turn=now.interview.turn, operation=operation)
+                )
             after = await manager.get(ask.id)
             assert after is not None
             return after
@@ -204,7 +206,7 @@ def test_show_prints_json(database: Path) -> None:
     assert (found["id"], found["status"], found["shown"]) == (ask.id, "answered", False)
     assert found["outcome"]["answers"][0]["choices"][0]["label"] == "Blue"
     assert found["drafts"] == [{"question": "colour", "chosen": ["Blue"], "text": None, "unsent": None}]
-    assert [(one["by"]["id"], one["deed"]["kind"], one["verdict"]) for one in found["actions"]] == [
+    assert [(one["by"]["id"], one["operation"]["kind"], one["verdict"]) for one in found["actions"]] == [
         ("U1", "choose", "settled")
     ]
 
@@ -338,8 +340,8 @@ def voted(database: Path, *votes: tuple[Actor, Choose]) -> Ask:
         writer = SqliteDatabase(database)
         try:
             manager = QuestionManager(Store(writer))
-            for who, deed in votes:
-                await manager.act(Action(ask_id=ask.id, actor=who, at=utc_now(), turn=0, deed=deed))
+            for who, operation in votes:
+                await manager.act(Action(ask_id=ask.id, actor=who, at=utc_now(), turn=0, operation=operation))
             after = await manager.get(ask.id)
             assert after is not None
             return after

@@ -53,8 +53,8 @@ def asked(*options: Option, **more: Any) -> Interview:
 
 def voted(at: Interview, approval: Approval, *votes: tuple[Actor, int, str | None]) -> Interview:
     for by, index, reason in votes:
-        deed = Choose(index=index, reason=reason)
-        at = apply_vote(at, approval, Action(ask_id=ASK, actor=by, at=NOW, turn=at.turn, deed=deed))
+        operation = Choose(index=index, reason=reason)
+        at = apply_vote(at, approval, Action(ask_id=ASK, actor=by, at=NOW, turn=at.turn, operation=operation))
     return at
 
 
@@ -221,7 +221,7 @@ def test_a_reason_is_asked_for_in_a_field_that_says_for_what(label: str) -> None
     assert '"value": "because"' in str(made).replace("'", '"')
 
 
-def test_the_deed_of_every_reason_is_in_the_id() -> None:
+def test_the_operation_of_every_reason_is_in_the_id() -> None:
     named = ids.custom_id(ids.Control(kind="vote", ask_id="a" * 48, turn=999_999_999, arg=999_999_999))
     assert len(named) <= limits.CUSTOM_ID
 
@@ -301,5 +301,5 @@ def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
 
 
 def test_what_is_cancelled_by_its_requester_is_taken_back() -> None:
-    at = apply_vote(asked(), TWO, Action(ask_id=ASK, actor=DOT, at=NOW, turn=0, deed=Cancel()))
+    at = apply_vote(asked(), TWO, Action(ask_id=ASK, actor=DOT, at=NOW, turn=0, operation=Cancel()))
     assert f"Taken back by <@{DOT.id}>" in said(shown(at))

@@ -12,10 +12,10 @@ from askback.domain.actions import (
     Cancel,
     Choose,
     Decline,
-    Deed,
     Next,
     OpenDecline,
     OpenTextField,
+    Operation,
     Select,
     ShowDetails,
     SubmitText,
@@ -69,8 +69,8 @@ def voted_on(**fields: Any) -> Ask:
     return asked(VOTE, who=(ANN, BEN), approval=APPROVAL, **fields)
 
 
-def done(deed: Deed, by: Actor = ANN, *, turn: int = 0, message: MessageRef | None = None) -> Action:
-    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, deed=deed, message=message)
+def done(operation: Operation, by: Actor = ANN, *, turn: int = 0, message: MessageRef | None = None) -> Action:
+    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, operation=operation, message=message)
 
 
 def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
@@ -89,10 +89,10 @@ def test_what_is_not_known_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "deed", [Choose(index=0), SubmitText(text="Plum"), OpenTextField(), ShowDetails(), Cancel(), Decline()]
+    "operation", [Choose(index=0), SubmitText(text="Plum"), OpenTextField(), ShowDetails(), Cancel(), Decline()]
 )
-def test_somebody_who_is_not_asked_may_do_nothing(deed: Deed) -> None:
-    after, response = decided(asked(), done(deed, BEN, message=OTHER))
+def test_somebody_who_is_not_asked_may_do_nothing(operation: Operation) -> None:
+    after, response = decided(asked(), done(operation, BEN, message=OTHER))
     assert after is None
     assert response == NOT_ASKED
 
@@ -261,15 +261,15 @@ def test_votes_are_counted_and_no_interview_is_stepped() -> None:
         ((), OTHER, (OTHER,), 0),
     ],
 )
-@pytest.mark.parametrize("deed", [Choose(index=0), ShowDetails(), Choose(index=9)])
+@pytest.mark.parametrize("operation", [Choose(index=0), ShowDetails(), Choose(index=9)])
 def test_a_card_that_was_clicked_stands_there(
-    deed: Deed,
+    operation: Operation,
     before: tuple[MessageRef, ...],
     clicked: MessageRef | None,
     messages: tuple[MessageRef, ...],
     drawn: int,
 ) -> None:
-    after, _ = decided(asked(messages=before), done(deed, message=clicked))
+    after, _ = decided(asked(messages=before), done(operation, message=clicked))
     assert after is not None
     assert (after.messages, after.drawn_revision) == (messages, drawn)
 

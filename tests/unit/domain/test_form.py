@@ -35,7 +35,13 @@ PLAIN: dict[type[Value], dict[str, Any]] = {
     Policy: {"who": {"anyone": True}},
     Limits: {},
     Select: {"chosen": [0]},
-    Action: {"ask_id": "x", "actor": {"platform": "p", "id": "U"}, "at": NOON, "turn": 0, "deed": {"kind": "open"}},
+    Action: {
+        "ask_id": "x",
+        "actor": {"platform": "p", "id": "U"},
+        "at": NOON,
+        "turn": 0,
+        "operation": {"kind": "open"},
+    },
 }
 """The required fields of each value."""
 
@@ -158,7 +164,7 @@ WRONG: list[tuple[type[Value], dict[str, Any], str, str]] = [
     (Limits, {"timeout": float("inf")}, "timeout", "finite"),
     (Limits, {"seconds_between_asks": -1}, "seconds_between_asks", "greater than or equal to 0"),
     (Select, {"order": float("nan")}, "order", "finite"),
-    (Action, {"deed": {"kind": "explode"}}, "deed", "'explode'"),
+    (Action, {"operation": {"kind": "explode"}}, "operation", "'explode'"),
     (Action, {"at": datetime(2026, 11, 20)}, "at", "timezone"),  # noqa: DTZ001
 ]
 
@@ -278,8 +284,8 @@ def test_hostile_text_survives_a_round_trip_through_json(text: str):
         by=ANN.evolve(name=text),
         answers=(Answer(question_id=text, choices=(choice,), text=text),),
     )
-    action = Action(ask_id="x", actor=ANN, at=NOON, turn=1, deed=SubmitText(text=text))
-    for value in (asked, outcome, action, action.evolve(deed=Decline(reason=text))):
+    action = Action(ask_id="x", actor=ANN, at=NOON, turn=1, operation=SubmitText(text=text))
+    for value in (asked, outcome, action, action.evolve(operation=Decline(reason=text))):
         stored = value.model_dump_json()
         stored.encode()
         assert type(value).model_validate_json(stored) == value
@@ -436,10 +442,10 @@ def test_choices_and_a_text_beside_them_are_read_in_that_order_and_are_not_custo
     assert not answer.is_custom
 
 
-def test_deeds_are_told_apart_by_their_kind_in_json():
-    for deed in (Choose(index=1), OpenTextField(), Select(chosen=(2, 1), base=(), revision=4, order=1.5)):
-        action = Action(ask_id="x", actor=ANN, at=NOON, turn=0, deed=deed)
-        assert Action.model_validate_json(action.model_dump_json()).deed == deed
+def test_operations_are_told_apart_by_their_kind_in_json():
+    for operation in (Choose(index=1), OpenTextField(), Select(chosen=(2, 1), base=(), revision=4, order=1.5)):
+        action = Action(ask_id="x", actor=ANN, at=NOON, turn=0, operation=operation)
+        assert Action.model_validate_json(action.model_dump_json()).operation == operation
 
 
 def test_equal_places_have_equal_keys_and_others_have_not():

@@ -10,10 +10,10 @@ from askback.domain.actions import (
     Choose,
     ClearText,
     Decline,
-    Deed,
     GoTo,
     Next,
     OpenTextField,
+    Operation,
     Review,
     Select,
     Submit,
@@ -111,9 +111,9 @@ def test_a_text_has_to_keep_the_rules_of_its_question():
 def test_where_writing_is_not_allowed_nothing_can_be_written():
     story = Story(question("colour", "Red", "Green", allow_custom=False))
     assert not story.card.custom
-    for deed in (SubmitText(text="Blue"), OpenTextField()):
+    for operation in (SubmitText(text="Blue"), OpenTextField()):
         with pytest.raises(NotPossible, match="choose one of the options"):
-            story.does(deed)
+            story.does(operation)
     story.does(Choose(index=0))
     assert story.answers == {"colour": ("Red",)}
 
@@ -127,14 +127,14 @@ def test_an_option_that_is_not_there_cannot_be_chosen(index: int):
     assert story.now == before
 
 
-@pytest.mark.parametrize("deed", [Next(), Back(), Review(), GoTo(index=1), Submit(), Select(chosen=(0,))])
-def test_a_single_choice_offers_no_moves_and_refuses_them(deed: Next | Back | Review | GoTo | Submit | Select):
+@pytest.mark.parametrize("operation", [Next(), Back(), Review(), GoTo(index=1), Submit(), Select(chosen=(0,))])
+def test_a_single_choice_offers_no_moves_and_refuses_them(operation: Next | Back | Review | GoTo | Submit | Select):
     story = Story(COLOUR)
     card = story.card
     assert (card.can_submit, card.can_go_back, card.can_go_on, card.tabs) == (False, False, False, ())
     before = story.now
     with pytest.raises(PersonError):
-        story.does(deed)
+        story.does(operation)
     assert story.now == before
 
 
@@ -224,9 +224,9 @@ def test_one_of_several_cannot_be_chosen_by_a_single_choice():
 def test_an_option_that_is_not_there_cannot_be_ticked(ticks: Select):
     story = Story(EXTRAS)
     before = story.now
-    for deed in (ticks, Submit()):
+    for operation in (ticks, Submit()):
         with pytest.raises(NotPossible, match="no such option"):
-            story.does(deed, ticks=ticks)
+            story.does(operation, ticks=ticks)
     assert story.now == before
 
 
@@ -471,14 +471,14 @@ def test_what_was_ticked_counts_when_moving_on_and_is_still_there_on_the_way_bac
 
 
 @pytest.mark.parametrize(
-    "deed", [OpenTextField(), SubmitText(text="x"), Choose(index=0), Select(chosen=(0,)), ClearText(), Next()]
+    "operation", [OpenTextField(), SubmitText(text="x"), Choose(index=0), Select(chosen=(0,)), ClearText(), Next()]
 )
-def test_the_review_takes_no_answers(deed: OpenTextField | SubmitText | Choose | Select | ClearText | Next):
+def test_the_review_takes_no_answers(operation: OpenTextField | SubmitText | Choose | Select | ClearText | Next):
     story = Story(COLOUR, EXTRAS)
     story.does(Review())
     before = story.now
     with pytest.raises(NotPossible):
-        story.does(deed, ticks=Select(chosen=(0,), base=()))
+        story.does(operation, ticks=Select(chosen=(0,), base=()))
     assert story.now == before
 
 
@@ -584,7 +584,7 @@ def test_a_click_on_a_card_whose_step_has_passed_changes_nothing_and_is_told():
     story = Story(COLOUR, SIZE, NAME)
     story.does(Choose(index=0), by=ANN)
     before = story.now
-    for deed in (
+    for operation in (
         Choose(index=1),
         SubmitText(text="x"),
         OpenTextField(),
@@ -596,7 +596,7 @@ def test_a_click_on_a_card_whose_step_has_passed_changes_nothing_and_is_told():
         ClearText(),
     ):
         with pytest.raises(Stale, match="changed nothing"):
-            story.does(deed, by=BEN, turn=0)
+            story.does(operation, by=BEN, turn=0)
     assert story.now == before
 
 
@@ -628,8 +628,8 @@ def test_ticks_on_a_card_whose_step_has_passed_do_not_count_for_the_next_questio
 @pytest.mark.parametrize("moves", [(), (Choose(index=0),), (Review(),)], ids=["at once", "midway", "in the review"])
 def test_cancel_ends_the_ask_from_everywhere_without_answers(moves: tuple[Choose | Review, ...]):
     story = Story(COLOUR, SIZE)
-    for deed in moves:
-        story.does(deed)
+    for operation in moves:
+        story.does(operation)
     story.does(Cancel(), by=BEN)
     outcome = story.now.outcome
     assert outcome is not None
@@ -637,10 +637,10 @@ def test_cancel_ends_the_ask_from_everywhere_without_answers(moves: tuple[Choose
 
 
 def test_cancel_and_decline_count_from_an_older_card_too_since_they_end_the_whole_ask():
-    for deed, status in ((Cancel(), "cancelled"), (Decline(), "declined")):
+    for operation, status in ((Cancel(), "cancelled"), (Decline(), "declined")):
         story = Story(COLOUR, SIZE)
         story.does(Choose(index=0))
-        story.does(deed, turn=0)
+        story.does(operation, turn=0)
         assert story.now.outcome is not None
         assert story.now.outcome.status == status
 
@@ -680,7 +680,7 @@ def test_what_is_over_stays_as_it_ended_whatever_is_clicked(how: str):
     else:
         story.now = settle(story.now, ended("timed_out"))
     before = story.now
-    deeds = (
+    operations = (
         Choose(index=1),
         SubmitText(text="x"),
         Submit(),
@@ -690,10 +690,10 @@ def test_what_is_over_stays_as_it_ended_whatever_is_clicked(how: str):
         Select(chosen=()),
         Next(),
     )
-    for deed in deeds:
+    for operation in operations:
         for turn in (0, before.turn):
             with pytest.raises(Closed):
-                story.does(deed, turn=turn)
+                story.does(operation, turn=turn)
     assert settle(story.now, ended("timed_out")) == before
     assert story.now == before
 
@@ -713,8 +713,8 @@ def test_a_timeout_ends_typed_without_answers_and_keeps_what_people_had_put_down
 def test_an_interview_survives_a_round_trip_through_json_at_every_step():
     story = Story(EXTRAS, NAME)
     ticks = Select(chosen=(1,), base=(), revision=0, order=1.5)
-    deeds = (ticks, Next(), SubmitText(text=" "), SubmitText(text="Zoë"), Submit())
-    for interview in (story.now, *(story.does(deed) for deed in deeds)):
+    operations = (ticks, Next(), SubmitText(text=" "), SubmitText(text="Zoë"), Submit())
+    for interview in (story.now, *(story.does(operation) for operation in operations)):
         assert Interview.model_validate_json(interview.model_dump_json()) == interview
 
 
@@ -730,7 +730,7 @@ def test_a_new_interview_stands_at_the_first_question_with_nothing_put_down():
 
 
 @pytest.mark.parametrize(
-    "deed",
+    "operation",
     [
         Choose(index=1),
         SubmitText(text="Ultramarine"),
@@ -742,9 +742,9 @@ def test_a_new_interview_stands_at_the_first_question_with_nothing_put_down():
         Decline(),
     ],
 )
-def test_the_very_same_click_counts_once_and_is_no_error(deed: Deed):
+def test_the_very_same_click_counts_once_and_is_no_error(operation: Operation):
     story = Story(COLOUR, SIZE)
-    action = story.action(deed).evolve(delivery="1")
+    action = story.action(operation).evolve(delivery="1")
     once = apply_action(story.now, action)
     assert once != story.now
     assert apply_action(once, action) == once

@@ -21,10 +21,10 @@ from askback.domain.actions import (
     Choose,
     ClearText,
     Decline,
-    Deed,
     GoTo,
     Next,
     OpenTextField,
+    Operation,
     Review,
     Select,
     Submit,
@@ -128,8 +128,8 @@ class Room(RuleBasedStateMachine):
     def is_asking(self) -> bool:
         return self.interview.phase == "asking"
 
-    def action(self, person: Actor, deed: Deed, turn: int, ticks: Select | None = None) -> Action:
-        return Action(ask_id="ask", actor=person, at=NOON, turn=turn, deed=deed, ticks=ticks)
+    def action(self, person: Actor, operation: Operation, turn: int, ticks: Select | None = None) -> Action:
+        return Action(ask_id="ask", actor=person, at=NOON, turn=turn, operation=operation, ticks=ticks)
 
     def do(self, action: Action) -> type[PersonError] | None:
         """Apply an action; check that a refused one changes nothing, and gives a reason in words."""
@@ -140,14 +140,14 @@ class Room(RuleBasedStateMachine):
             self.check_refusal(before, action, refused)
             return type(refused)
         assert before.phase != "closed"
-        assert action.turn == before.turn or isinstance(action.deed, Cancel | Decline)
+        assert action.turn == before.turn or isinstance(action.operation, Cancel | Decline)
         self.check_counters(before)
         return None
 
     def check_refusal(self, before: Interview, action: Action, refused: PersonError) -> None:
         kind = type(refused)
         assert str(refused).endswith(".")
-        stale = action.turn != before.turn and not isinstance(action.deed, Cancel | Decline)
+        stale = action.turn != before.turn and not isinstance(action.operation, Cancel | Decline)
         if before.phase == "closed":
             assert kind is Closed
         elif stale:
@@ -266,11 +266,11 @@ class Room(RuleBasedStateMachine):
 
     @rule(
         person=people,
-        deed=st.sampled_from([Next(), Back(), Review(), OpenTextField(), *(GoTo(index=i) for i in range(-1, 6))]),
+        operation=st.sampled_from([Next(), Back(), Review(), OpenTextField(), *(GoTo(index=i) for i in range(-1, 6))]),
         fresh=mostly,
     )
-    def move(self, person: Actor, deed: Deed, fresh: bool) -> None:
-        self.press(person, deed, fresh)
+    def move(self, person: Actor, operation: Operation, fresh: bool) -> None:
+        self.press(person, operation, fresh)
 
     @precondition(lambda self: not self.form.is_single)
     @rule(person=people)
@@ -288,7 +288,7 @@ class Room(RuleBasedStateMachine):
         if refused is Incomplete:
             assert before.missing
 
-    def press(self, person: Actor, deed: Deed, fresh: bool) -> type[PersonError] | None:
+    def press(self, person: Actor, operation: Operation, fresh: bool) -> type[PersonError] | None:
         """Press a button; the ticks on that screen are sent with it."""
         if fresh:
             self.look(person)
@@ -296,15 +296,15 @@ class Room(RuleBasedStateMachine):
         ticks: Select | None = None
         if screen.card.view == "question" and screen.card.several and screen.card.items:
             ticks = self.ticks(screen)
-        refused = self.do(self.action(person, deed, screen.turn, ticks))
+        refused = self.do(self.action(person, operation, screen.turn, ticks))
         if refused is None and ticks is not None:
             self.note_ticks(screen, ticks)
         return refused
 
     @precondition(lambda self: len(self.delivered) > 12)
-    @rule(person=people, deed=st.sampled_from([Cancel(), Decline(reason="No time.")]))
-    def give_up(self, person: Actor, deed: Deed) -> None:
-        self.do(self.action(person, deed, 0))
+    @rule(person=people, operation=st.sampled_from([Cancel(), Decline(reason="No time.")]))
+    def give_up(self, person: Actor, operation: Operation) -> None:
+        self.do(self.action(person, operation, 0))
         assert self.interview.phase == "closed"
 
     @precondition(lambda self: len(self.delivered) > 12)
@@ -400,9 +400,9 @@ class Room(RuleBasedStateMachine):
 def answer_by_what_the_card_offers(interview: Interview) -> Interview:
     """Answer an interview using only what the card shows."""
 
-    def does(deed: Deed, ticks: Select | None = None) -> Interview:
+    def does(operation: Operation, ticks: Select | None = None) -> Interview:
         return apply_action(
-            interview, Action(ask_id="ask", actor=CLEO, at=NOON, turn=card.turn, deed=deed, ticks=ticks)
+            interview, Action(ask_id="ask", actor=CLEO, at=NOON, turn=card.turn, operation=operation, ticks=ticks)
         )
 
     for _ in range(40):
@@ -463,10 +463,12 @@ def test_ticks_of_several_people_commute(data: st.DataObject):
         while any(queue.values()):
             person = data.draw(st.sampled_from([one for one, mine in queue.items() if mine]))
             seen[person] ^= {queue[person].pop(0).option}
-            deed = Select(
+            operation = Select(
                 chosen=tuple(seen[person]), base=tuple(sorted(defaults)), revision=0, order=float(next(clock))
             )
-            interview = apply_action(interview, Action(ask_id="ask", actor=person, at=NOON, turn=0, deed=deed))
+            interview = apply_action(
+                interview, Action(ask_id="ask", actor=person, at=NOON, turn=0, operation=operation)
+            )
         ends.add(interview.draft.chosen)
     expected = set(defaults)
     for mine in toggles.values():
@@ -493,8 +495,10 @@ def test_two_people_who_toggle_different_options_get_the_same_in_either_order(
         interview = start_interview(asked)
         for who, toggled in ((one, ones), (other, others)):
             base = set(interview.draft.chosen) if redrawn else first
-            deed = Select(chosen=tuple(base ^ toggled), base=tuple(base), revision=interview.revision if redrawn else 0)
-            interview = apply_action(interview, Action(ask_id="ask", actor=who, at=NOON, turn=0, deed=deed))
+            operation = Select(
+                chosen=tuple(base ^ toggled), base=tuple(base), revision=interview.revision if redrawn else 0
+            )
+            interview = apply_action(interview, Action(ask_id="ask", actor=who, at=NOON, turn=0, operation=operation))
         ends.append(interview.draft.chosen)
     assert ends[0] == ends[1] == tuple(sorted(first ^ ann ^ ben))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback.domain.actions import Action, Back, Choose, Deed, Next, Review, Select, SubmitText
+from askback.domain.actions import Action, Back, Choose, Next, Operation, Review, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.form import Choice, Form, Outcome, Vote
 from askback.domain.identity import Actor, MessageRef, Place
@@ -163,7 +163,7 @@ def test_an_ask_that_is_decided_by_one_reminds_everybody():
 def test_a_reminder_of_several_questions_names_the_one_on_the_card():
     ask = asked(reminders=(at(5),), approval=None)
     several = start_interview(form(question("first", "Yes"), question("second", "Yes"), question("third", "Yes")))
-    first = Action(ask_id="ask", actor=ANN, at=NOON, turn=0, deed=Choose(index=0))
+    first = Action(ask_id="ask", actor=ANN, at=NOON, turn=0, operation=Choose(index=0))
     _, say = apply_due(ask.evolve(interview=apply_action(several, first)), at(5))
     assert say is not None
     assert "What about second?" in say.text
@@ -313,7 +313,7 @@ def test_however_often_the_time_is_looked_at_everything_comes_once_and_nothing_i
 
 # A timeout does not answer
 
-DEEDS: dict[str, st.SearchStrategy[Deed]] = {
+OPERATIONS: dict[str, st.SearchStrategy[Operation]] = {
     "choose": st.builds(Choose, index=st.integers(0, 3)),
     "select": st.builds(Select, chosen=st.just((0,)) | st.just((0, 1)), base=st.just(())),
     "write": st.builds(SubmitText, text=st.sampled_from(["7", "words", " ", "x" * 1001])),
@@ -325,16 +325,16 @@ DEEDS: dict[str, st.SearchStrategy[Deed]] = {
 
 @given(
     asked_for=forms(),
-    deeds=st.lists(st.tuples(st.sampled_from([ANN, BEN, CID]), st.one_of(*DEEDS.values())), max_size=8),
+    operations=st.lists(st.tuples(st.sampled_from([ANN, BEN, CID]), st.one_of(*OPERATIONS.values())), max_size=8),
     late=st.floats(0, 10_000),
 )
 def test_whatever_people_chose_before_a_deadline_its_end_is_no_answer(
-    asked_for: Form, deeds: list[tuple[Actor, Deed]], late: float
+    asked_for: Form, operations: list[tuple[Actor, Operation]], late: float
 ) -> None:
     """Preselected and half-filled answers count for no one until a person sends them."""
     ask = asked(deadline=at(5), approval=None).evolve(interview=start_interview(asked_for))
-    for number, (by, deed) in enumerate(deeds):
-        action = Action(ask_id="ask", actor=by, at=at(number / 10), turn=ask.interview.turn, deed=deed)
+    for number, (by, operation) in enumerate(operations):
+        action = Action(ask_id="ask", actor=by, at=at(number / 10), turn=ask.interview.turn, operation=operation)
         with suppress(PersonError):
             ask = ask.evolve(interview=apply_action(ask.interview, action))
     if ask.outcome is not None:

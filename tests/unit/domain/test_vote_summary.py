@@ -30,8 +30,10 @@ def asked(*labels: str) -> Interview:
 def after(approval: Approval, *chosen: int, labels: tuple[str, ...] = ("Yes", "No")) -> Interview:
     interview = asked(*labels)
     for person, index in zip(PEOPLE, chosen, strict=False):
-        deed = Choose(index=index, reason="because")
-        interview = apply_vote(interview, approval, Action(ask_id="A", actor=person, at=NOW, turn=0, deed=deed))
+        operation = Choose(index=index, reason="because")
+        interview = apply_vote(
+            interview, approval, Action(ask_id="A", actor=person, at=NOW, turn=0, operation=operation)
+        )
     return interview
 
 

@@ -16,9 +16,9 @@ from askback.domain.actions import (
     Cancel,
     Choose,
     Decline,
-    Deed,
     Next,
     OpenDecline,
+    Operation,
     ShowDetails,
     Submit,
     SubmitText,
@@ -41,11 +41,11 @@ REFUSING = ("no", "never")
 
 
 def action(
-    by: Actor, deed: Deed | int, *, turn: int = 0, delivery: str | None = None, why: str | None = None
+    by: Actor, operation: Operation | int, *, turn: int = 0, delivery: str | None = None, why: str | None = None
 ) -> Action:
-    if isinstance(deed, int):
-        deed = Choose(index=deed, reason=why)
-    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, deed=deed, delivery=delivery)
+    if isinstance(operation, int):
+        operation = Choose(index=operation, reason=why)
+    return Action(ask_id="ask", actor=by, at=NOON, turn=turn, operation=operation, delivery=delivery)
 
 
 class Ballot:
@@ -55,8 +55,8 @@ class Ballot:
         self.approval = Approval(**{"refusing": REFUSING, **rules})
         self.now: Interview = start_interview(WORKED)
 
-    def votes(self, by: Actor, deed: Deed | int, **more: Any) -> Interview:
-        self.now = apply_vote(self.now, self.approval, action(by, deed, **more))
+    def votes(self, by: Actor, operation: Operation | int, **more: Any) -> Interview:
+        self.now = apply_vote(self.now, self.approval, action(by, operation, **more))
         return self.now
 
     @property
@@ -213,9 +213,9 @@ def test_a_vote_after_the_decision_changes_nothing():
     ballot = Ballot()
     ballot.votes(ANN, NO)
     over = ballot.now
-    for deed in (YES, NO, Cancel(), ShowDetails(), SubmitText(text="x")):
+    for operation in (YES, NO, Cancel(), ShowDetails(), SubmitText(text="x")):
         with pytest.raises(Closed, match="Your click changed nothing"):
-            ballot.votes(BEN, deed)
+            ballot.votes(BEN, operation)
     assert ballot.now == over
 
 
@@ -224,11 +224,11 @@ def test_a_vote_from_another_step_is_stale():
         Ballot(quorum=2).votes(ANN, YES, turn=1)
 
 
-@pytest.mark.parametrize("deed", [SubmitText(text="Yes"), Next(), Back(), Submit(), Decline(), OpenDecline()])
-def test_nothing_but_a_choice_is_a_vote(deed: Deed):
+@pytest.mark.parametrize("operation", [SubmitText(text="Yes"), Next(), Back(), Submit(), Decline(), OpenDecline()])
+def test_nothing_but_a_choice_is_a_vote(operation: Operation):
     ballot = Ballot(quorum=2)
     with pytest.raises(NotPossible, match="by choosing one of the options"):
-        ballot.votes(ANN, deed)
+        ballot.votes(ANN, operation)
 
 
 @pytest.mark.parametrize("index", [-1, 4, 10**6])
@@ -403,11 +403,11 @@ class Voting(RuleBasedStateMachine):
 
     @rule(
         who=st.sampled_from(PEOPLE),
-        deed=st.sampled_from([ShowDetails(), SubmitText(text="Yes"), Submit(), Decline(), OpenDecline()]),
+        operation=st.sampled_from([ShowDetails(), SubmitText(text="Yes"), Submit(), Decline(), OpenDecline()]),
     )
-    def does_something_else(self, who: Actor, deed: Deed) -> None:
+    def does_something_else(self, who: Actor, operation: Operation) -> None:
         before = self.ballot.now
-        self.does(action(who, deed, delivery="other"))
+        self.does(action(who, operation, delivery="other"))
         assert self.ballot.now == before
 
     @invariant()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback.domain.actions import Choose, Decline, Deed, Next, Select, Submit, SubmitText
+from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.conversation import IncomingMessage
 from askback.domain.form import Form, Option, Question, TextRules
@@ -214,8 +214,8 @@ RULES = st.sampled_from([TextRules(), TextRules(pattern=r"\d+"), TextRules(max_l
 @settings(deadline=None)
 @given(interviews(), TEXTS)
 def test_whatever_is_typed_what_it_means_can_be_done(at: Interview, text: str) -> None:
-    for deed in typed_text.parse_answer(at, text):
-        at = _done(at, deed)
+    for operation in typed_text.parse_answer(at, text):
+        at = _done(at, operation)
 
 
 @settings(deadline=None)
@@ -239,11 +239,11 @@ def test_a_label_that_nothing_else_is_like_is_always_known(at: Interview, data: 
 @settings(deadline=None)
 @given(interviews(), TEXTS)
 def test_a_written_answer_ends_a_single_question_or_says_why_not(at: Interview, text: str) -> None:
-    deeds = typed_text.parse_written_answer(at, text)
-    assert isinstance(deeds[0], SubmitText)
+    operations = typed_text.parse_written_answer(at, text)
+    assert isinstance(operations[0], SubmitText)
     problem = at.question.rules.problem(text)
-    for deed in deeds if problem is None else ():
-        at = _done(at, deed)
+    for operation in operations if problem is None else ():
+        at = _done(at, operation)
     if problem is None and at.form.is_single:
         assert at.outcome is not None
         assert at.outcome.answers[0].text == text.strip()
@@ -365,15 +365,15 @@ def test_an_offer_of_nothing_or_of_what_is_over_says_so() -> None:
     assert not decide_offer(None, None, ANN, everybody, use=True)[0].known
 
 
-def _done(at: Interview, deed: Deed) -> Interview:
+def _done(at: Interview, operation: Operation) -> Interview:
     try:
-        return apply_action(at, Story(question("x")).action(deed, turn=at.turn))
+        return apply_action(at, Story(question("x")).action(operation, turn=at.turn))
     except PersonError as error:
-        raise AssertionError(f"{deed} is not possible: {error}") from error
+        raise AssertionError(f"{operation} is not possible: {error}") from error
 
 
-def _chosen(deeds: tuple[Deed, ...]) -> tuple[int, ...]:
-    match deeds:
+def _chosen(operations: tuple[Operation, ...]) -> tuple[int, ...]:
+    match operations:
         case (Choose(index=index),):
             return (index,)
         case (Select(chosen=chosen), _):

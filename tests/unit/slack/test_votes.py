@@ -43,8 +43,8 @@ def crowd(count: int) -> tuple[Actor, ...]:
 def decided(*votes: tuple[Actor, int, str | None], rules: Approval, people: tuple[Actor, ...], **more: Any) -> Card:
     at: Interview = interview(question(options=YES_NO, allow_custom=False, **more))
     for who, index, reason in votes:
-        deed = Choose(index=index, reason=reason)
-        at = apply_vote(at, rules, Action(ask_id=ASK, actor=who, at=NOW, turn=0, deed=deed))
+        operation = Choose(index=index, reason=reason)
+        at = apply_vote(at, rules, Action(ask_id=ASK, actor=who, at=NOW, turn=0, operation=operation))
     return card(at, Policy(who=Who(people=people, groups=("S0REL",)), approval=rules, deadline=NOW))
 
 

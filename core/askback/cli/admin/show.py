@@ -14,7 +14,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from askback.client.summary import deciding, name_of, one_beginning, people, standing, summary, until, when, where
-from askback.domain.actions import Choose, Decline, Deed, GoTo, Select, SubmitText
+from askback.domain.actions import Choose, Decline, GoTo, Operation, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
 from askback.domain.voting import VoteCount
@@ -48,7 +48,7 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
         ("Questions", _questions(record.ask.interview)),
         *((("Votes", _votes(record.ask, tally)),) if (tally := standing(record.ask)) is not None else ()),
         ("Messages", _messages(record)),
-        ("What people did", _deeds(record)),
+        ("What people did", _operations(record)),
     ):
         if heading:
             console.print()
@@ -139,20 +139,20 @@ def _messages(record: _Record) -> list[str]:
     return lines
 
 
-def _deeds(record: _Record) -> list[str]:
+def _operations(record: _Record) -> list[str]:
     if not record.done:
         return ["  Nothing."]
     form = record.ask.interview.form
     labels = [[to_terminal_text(option.label) for option in question.options] for question in form.questions]
     only = labels[0] if len(labels) == 1 else None
     return [
-        f"  {when(done.at)}  {name_of(done.by)} {_deed(done.deed, only)}"
+        f"  {when(done.at)}  {name_of(done.by)} {_operation(done.operation, only)}"
         + ({"settled": ": that settled it", "unchanged": ": that changed nothing"}.get(done.verdict, ""))
         for done in record.done
     ]
 
 
-def _deed(deed: Deed, labels: list[str] | None) -> str:
+def _operation(operation: Operation, labels: list[str] | None) -> str:
     """Describe a person's action.
 
     `labels` are those of the only question. None for a form, in which an action does not name its question.
@@ -162,7 +162,7 @@ def _deed(deed: Deed, labels: list[str] | None) -> str:
         known = labels is not None and 0 <= index < len(labels)
         return f"“{labels[index]}”" if labels is not None and known else f"option {index + 1}"
 
-    match deed:
+    match operation:
         case Choose(index=index, reason=reason):
             return f"chose {named(index)}" + ("" if reason is None else f": “{to_terminal_text(reason)}”")
         case Select(chosen=chosen):
@@ -174,10 +174,10 @@ def _deed(deed: Deed, labels: list[str] | None) -> str:
         case Decline(reason=reason):
             return "declined" if reason is None else f"declined: “{to_terminal_text(reason)}”"
         case _:
-            return _DEEDS.get(deed.kind, deed.kind)
+            return _OPERATIONS.get(operation.kind, operation.kind)
 
 
-_DEEDS = {
+_OPERATIONS = {
     "erase": "took the written text back",
     "open": "opened the text field",
     "look": "looked at the whole",
