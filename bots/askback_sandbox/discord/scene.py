@@ -84,7 +84,7 @@ class Discord:
             status, answer = call.get("status"), as_object(call.get("answer"))
             if not isinstance(status, int) or status < 400 or _forgiven(status, answer, forgiven):
                 continue
-            if answer.get("code") in _ANSWERED_TWICE and _interaction(call) in answered:
+            if answer.get("code") in _ANSWERED_TWICE and _interaction_id(call) in answered:
                 continue  # after a duplicate delivery the bot answers twice, and the first answer counts
             code = f" {answer['code']}" if answer.get("code") else ""
             sentence = as_text(answer.get("message")) or f"HTTP {status}"
@@ -204,7 +204,7 @@ def _forgiven(status: int, answer: JsonObject, forgiven: Collection[str]) -> boo
     return not names.isdisjoint(forgiven)
 
 
-def _interaction(call: JsonObject) -> str:
+def _interaction_id(call: JsonObject) -> str:
     found = re.match(r"/interactions/(\d+)/", as_text(call.get("path")))
     return found[1] if found else ""
 

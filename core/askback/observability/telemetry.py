@@ -189,7 +189,7 @@ def start_ask_trace(platform: str) -> str | None:
 
 @contextmanager
 def trace_click(question: str | None, platform: str, operation: str, received_at: datetime) -> Generator[None]:
-    """Trace the consequences of a click on this question. `since` is the time at which the click arrived."""
+    """Trace the consequences of a click on this question. `received_at` is the time at which it arrived."""
     attributes: Attributes = {"askback.platform": platform, "askback.operation": operation}
     with _span("askback.click", SpanKind.SERVER, question, attributes, at=_nanos(received_at)):
         yield
