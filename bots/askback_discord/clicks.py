@@ -10,7 +10,7 @@ __all__ = ["Clicks"]
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import discord
@@ -18,20 +18,12 @@ from cachetools import FIFOCache
 
 from askback.domain.actions import (
     Action,
-    Back,
-    Cancel,
     Choose,
-    ClearText,
     Decline,
     GoTo,
-    Next,
-    OpenDecline,
     OpenTextField,
     Operation,
-    Review,
     Select,
-    ShowDetails,
-    Submit,
     SubmitText,
 )
 from askback.domain.ask import Ask
@@ -42,6 +34,7 @@ from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, UNCERTAIN, Paint, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler, StopHandler
+from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
 from askback_discord import ephemeral, ids, modal, render
@@ -354,18 +347,6 @@ def _page_of(pressed: Click, ask: Ask) -> int | None:
 def _operation(control: ids.Control, pressed: Click, interaction: discord.Interaction) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.values)
-    simple: Mapping[str, Operation] = {
-        "write": OpenTextField(),
-        "retry": OpenTextField() if control.arg is None else Choose(index=control.arg),
-        "look": ShowDetails(),
-        "erase": ClearText(),
-        "next": Next(),
-        "back": Back(),
-        "review": Review(),
-        "submit": Submit(),
-        "cancel": Cancel(),
-        "postpone": OpenDecline(),
-    }
     match control.kind:
         case "choose" if control.arg is not None:
             return Choose(index=control.arg)
@@ -375,6 +356,8 @@ def _operation(control: ids.Control, pressed: Click, interaction: discord.Intera
             return Select(chosen=picked, base=pressed.base, revision=control.drawing, order=float(interaction.id >> 22))
         case "goto" if control.arg is not None or len(picked) == 1:
             return GoTo(index=picked[0] if control.arg is None else control.arg)
+        case "retry":
+            return OpenTextField() if control.arg is None else Choose(index=control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
             return SubmitText(text=modal.text(interaction.data or {}))
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
@@ -382,4 +365,4 @@ def _operation(control: ids.Control, pressed: Click, interaction: discord.Intera
         case "decline" if interaction.type is discord.InteractionType.modal_submit:
             return Decline(reason=modal.text(interaction.data or {}) or None)
         case _:
-            return simple.get(control.kind)
+            return OPERATIONS.get(control.kind)

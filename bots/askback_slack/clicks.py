@@ -16,20 +16,12 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from askback.domain.actions import (
     Action,
-    Back,
-    Cancel,
     Choose,
-    ClearText,
     Decline,
     GoTo,
-    Next,
-    OpenDecline,
-    OpenTextField,
     Operation,
-    Review,
     Select,
     ShowDetails,
-    Submit,
     SubmitText,
 )
 from askback.domain.ask import Ask
@@ -41,6 +33,7 @@ from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, UNCERTAIN, QuestionManager, describe_failure
 from askback.ports.bot import OfferHandler
+from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
@@ -345,23 +338,7 @@ def _operation(control: ids.Control, pressed: Click) -> Operation | None:
             return Select(chosen=picked, base=pressed.base, revision=pressed.revision, order=pressed.order)
         case "goto" if control.arg is not None:
             return GoTo(index=control.arg)
-        case "write":
-            return OpenTextField()
-        case "erase":
-            return ClearText()
-        case "next":
-            return Next()
-        case "back":
-            return Back()
-        case "review":
-            return Review()
-        case "submit":
-            return Submit()
-        case "cancel":
-            return Cancel()
-        case "postpone":
-            return OpenDecline()
-        case "look" | "part":
+        case "part":
             return ShowDetails()
         case _:
-            return None
+            return OPERATIONS.get(control.kind)

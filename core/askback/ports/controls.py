@@ -1,0 +1,37 @@
+"""The buttons of a card that mean the same operation on every platform. Bots use these names in the ids of buttons."""
+
+from __future__ import annotations
+
+__all__ = ["OPERATIONS"]
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from askback.domain.actions import (
+    Back,
+    Cancel,
+    ClearText,
+    Next,
+    OpenDecline,
+    OpenTextField,
+    Operation,
+    Review,
+    ShowDetails,
+    Submit,
+)
+
+OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
+    {
+        "write": OpenTextField(),
+        "erase": ClearText(),
+        "next": Next(),
+        "back": Back(),
+        "review": Review(),
+        "submit": Submit(),
+        "cancel": Cancel(),
+        "postpone": OpenDecline(),
+        "look": ShowDetails(),
+    }
+)
+"""The operation of each button that needs no argument."""
