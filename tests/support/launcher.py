@@ -28,6 +28,7 @@ from anthropic import AsyncAnthropic
 
 import askback_slack.app  # noqa: F401
 from askback.cli import main as cli
+from askback.ports.installed_bots import list_entries
 from askback.runtime import serve, worker  # noqa: F401
 from askback.store.postgres import database, prepare  # noqa: F401
 
@@ -116,6 +117,7 @@ def run(program: str | None, arguments: list[str]) -> None:
 def warm() -> None:
     """Do once the work that would otherwise slow down each process's start."""
     AsyncAnthropic(api_key="-")
+    list_entries()
     inspect.stack()  # slack_bolt reads the source of every module that it finds
     gc.collect()
     gc.freeze()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["NotInstalled", "get_bot", "list_bot_names", "load_bots", "load_configured_bots"]
+__all__ = ["NotInstalled", "get_bot", "list_bot_names", "list_entries", "load_bots", "load_configured_bots"]
 
 import logging
 import re
+from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from typing import TYPE_CHECKING, cast
 
@@ -19,13 +20,19 @@ log = logging.getLogger("askback.bots")
 GROUP = "askback.bots"
 
 
+@cache
+def list_entries() -> tuple[EntryPoint, ...]:
+    """Return the registered bots by name. They are read once, since Python looks into every installed package."""
+    return tuple(sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
+
+
 class NotInstalled(OperatorError):
     """The libraries of a bot are not installed, because its extra was left out."""
 
 
 def list_bot_names() -> list[str]:
     """Return the names of all known bots in alphabetical order, without loading their libraries."""
-    return sorted(entry.name for entry in entry_points(group=GROUP))
+    return [entry.name for entry in list_entries()]
 
 
 def get_bot(name: str, options: BotOptions | None = None) -> Bot:
@@ -33,8 +40,9 @@ def get_bot(name: str, options: BotOptions | None = None) -> Bot:
 
     Raises an `OperatorError` that says how to install it, or which option it does not support.
     """
-    for entry in entry_points(group=GROUP, name=name):
-        return _load(entry, options)
+    for entry in list_entries():
+        if entry.name == name:
+            return _load(entry, options)
     raise OperatorError(f"There is no bot for {name!r}; there are: {', '.join(list_bot_names())}.")
 
 
@@ -63,7 +71,7 @@ def _load_all() -> tuple[dict[str, Bot], list[NotInstalled]]:
     """Return the bots by name, and an error for each whose libraries are not installed."""
     found: dict[str, Bot] = {}
     lacking: list[NotInstalled] = []
-    for entry in entry_points(group=GROUP):
+    for entry in list_entries():
         try:
             bot = _load(entry)
         except NotInstalled as error:

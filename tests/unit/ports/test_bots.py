@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from askback.errors import OperatorError
-from askback.ports.installed_bots import NotInstalled, get_bot, load_bots, load_configured_bots
+from askback.ports.installed_bots import NotInstalled, get_bot, list_entries, load_bots, load_configured_bots
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Install another bot, `board`, whose extra requires `boardlib`, and whose module does not exist yet."""
     info = tmp_path / "askback_board-1.0.dist-info"
     info.mkdir()
@@ -23,7 +24,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in [name for name in os.environ if name.startswith(("SLACK_", "DISCORD_", "ASKBACK_"))]:
         monkeypatch.delenv(name)
-    return tmp_path
+    list_entries.cache_clear()
+    yield tmp_path
+    list_entries.cache_clear()
 
 
 def add_library(folder: Path) -> None:
