@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from askback.text import redaction
 from support.processes import Launcher
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_STATE_HOME", str(folder / "state"))
         patch.delenv("ASKBACK_CONFIG", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget, at the end of a test, the secrets that it registered: others would find them hidden in their texts."""
+    monkeypatch.setattr(redaction, "_known", redaction._known)
+    monkeypatch.setattr(redaction, "_any_known", redaction._any_known)
+    monkeypatch.setattr(redaction, "_SHAPES", [*redaction._SHAPES])
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 SHORTEST = 0.25
-LEAST_PATIENCE = 0.25
 LONGEST = 10.0
-"""Lower and upper limits, in seconds, for the interval between probes and the time to answer one."""
+"""Limits, in seconds, for the interval between probes. `LONGEST` also limits the time to answer one."""
+LEAST_PATIENCE = 1.0
+"""Fewest seconds to wait for an answer. TCP sends a lost packet again after 0.2 s, and then after another 0.4 s."""
 ROUNDS_BETWEEN = 60
 ROUNDS_OF_PATIENCE = 20
-"""Interval and patience in round trips. On one machine a dead line is noticed within a second."""
+"""Interval and patience in round trips. On one machine a dead line is noticed within two seconds."""
 SLICES = 6
 """Number of slices of the wait for an answer. A stall of this process counts as one slice at most."""
 KEPT = 16
