@@ -16,7 +16,7 @@ from typing import cast
 import aiohttp
 import discord
 
-from askback.domain.access import Access
+from askback.domain.bot_access import Access
 from askback.errors import OperatorError
 from askback.ports.bot import Bot, BotOptions, BotServices
 from askback.ports.membership import Membership

@@ -37,7 +37,7 @@ from askback.ports.bot import OfferHandler, StopHandler
 from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.store.errors import StoreError
-from askback_discord import ephemeral, ids, modal, render
+from askback_discord import control_ids, ephemeral, modal, render
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.channels import ChannelCache
 from askback_discord.details_modal import whole
@@ -168,7 +168,12 @@ class Clicks:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
     async def _respond(
-        self, reply: InteractionResponse, pressed: Click, control: ids.Control, operation: Operation, response: Response
+        self,
+        reply: InteractionResponse,
+        pressed: Click,
+        control: control_ids.Control,
+        operation: Operation,
+        response: Response,
     ) -> None:
         """Show the result of a committed action."""
         match response:
@@ -344,7 +349,7 @@ def _page_of(pressed: Click, ask: Ask) -> int | None:
     return pressed.page if pressed.control is not None and pressed.control.turn == ask.interview.turn else None
 
 
-def _operation(control: ids.Control, pressed: Click, interaction: discord.Interaction) -> Operation | None:
+def _operation(control: control_ids.Control, pressed: Click, interaction: discord.Interaction) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.values)
     match control.kind:

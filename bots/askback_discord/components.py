@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from askback_discord import ids, limits
+from askback_discord import control_ids, limits
 from askback_discord.texts import fit_line
 
 Component: TypeAlias = dict[str, JsonValue]
@@ -49,13 +49,15 @@ def row(parts: Iterable[Component]) -> Component:
     return {"type": limits.ROW, "components": [*parts]}
 
 
-def button(label: str, control: ids.Control, style: Style = "secondary", *, disabled: bool = False) -> Component:
+def button(
+    label: str, control: control_ids.Control, style: Style = "secondary", *, disabled: bool = False
+) -> Component:
     """A button."""
     made: Component = {
         "type": limits.BUTTON,
         "style": _STYLES[style],
         "label": fit_line(label, limits.BUTTON_LABEL),
-        "custom_id": ids.custom_id(control),
+        "custom_id": control_ids.custom_id(control),
     }
     return {**made, "disabled": True} if disabled else made
 
@@ -68,11 +70,13 @@ def option(label: str, value: int, *, description: str | None = None, chosen: bo
     return {**made, "default": True} if chosen else made
 
 
-def menu(control: ids.Control, options: Sequence[Component], placeholder: str, *, several: bool = False) -> Component:
+def menu(
+    control: control_ids.Control, options: Sequence[Component], placeholder: str, *, several: bool = False
+) -> Component:
     """A menu for one option, or for any number of options."""
     return {
         "type": limits.MENU,
-        "custom_id": ids.custom_id(control),
+        "custom_id": control_ids.custom_id(control),
         "placeholder": placeholder,
         "min_values": 0 if several else 1,
         "max_values": len(options) if several else 1,

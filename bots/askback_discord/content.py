@@ -13,8 +13,8 @@ from askback.domain.vote_summary import OPEN_TO
 from askback.text.literal import replace_controls
 from askback_discord import limits, votes
 from askback_discord.components import gallery, moment
+from askback_discord.content_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 from askback_discord.controls import tabs
-from askback_discord.parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
 
 CROWD: Final = 60
 """If more text pieces than this name the people asked, they appear below the form's navigation."""

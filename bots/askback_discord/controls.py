@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from askback.domain import vote_summary
 from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
 from askback.text.literal import utf16_length
-from askback_discord import ids, limits
+from askback_discord import control_ids, limits
 from askback_discord.components import Component, Style, button, menu, option, row
 from askback_discord.texts import fit_line, to_single_line
 
@@ -211,5 +211,5 @@ def _numbered(number: int, header: str) -> str:
     return header if header == f"Q{number}" else f"{number}. {header}"
 
 
-def _control(card: Card, kind: ids.Kind, arg: int | None = None) -> ids.Control:
-    return ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, revision=card.revision, arg=arg)
+def _control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
+    return control_ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, revision=card.revision, arg=arg)

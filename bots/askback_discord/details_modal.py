@@ -12,7 +12,7 @@ from askback.text.literal import fit_line, replace_controls, utf16_length
 from askback_discord import limits
 from askback_discord.calls import File
 from askback_discord.components import Component
-from askback_discord.parts import Text, strong
+from askback_discord.content_parts import Text, strong
 
 FILE: Final = "everything.txt"
 MOST: Final = 8

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.card import TextField
 from askback.text.literal import find_break, truncate, utf16_length
-from askback_discord import ids, limits
+from askback_discord import control_ids, limits
 from askback_discord.components import Component, button, row
 from askback_discord.texts import plain
 
@@ -37,7 +37,9 @@ def try_again(words: str, field: TextField) -> Component:
 
 def retry(ask_id: str, turn: int, choice: int | None = None) -> Component:
     """The row with the button that opens the text field. `choice` is the option whose reason the field is for."""
-    return row([button("Try again", ids.Control(kind="retry", ask_id=ask_id, turn=turn, arg=choice), "primary")])
+    return row(
+        [button("Try again", control_ids.Control(kind="retry", ask_id=ask_id, turn=turn, arg=choice), "primary")]
+    )
 
 
 def returned(words: str, written: str, again: Component | None = None) -> list[Component]:

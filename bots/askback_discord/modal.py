@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, cast
 
 from askback.domain.card import TextField
 from askback.text.literal import replace_controls, utf16_length
-from askback_discord import ids, limits
+from askback_discord import control_ids, limits
 from askback_discord.components import Component
 from askback_discord.texts import bold, fit_line, plain, truncate
 
@@ -25,7 +25,7 @@ def modal(field: TextField) -> Component:
     kept = truncate(value, limits.INPUT_VALUE)
     entry: Component = {
         "type": limits.INPUT,
-        "custom_id": ids.TEXT,
+        "custom_id": control_ids.TEXT,
         "style": 2,
         "required": False,  # an empty text then comes back to us, and we explain what is wrong with it
         "max_length": field.longest if field.declines or field.choice is not None else limits.INPUT_VALUE,
@@ -39,9 +39,10 @@ def modal(field: TextField) -> Component:
         "description": _hint(field, whole=kept == value),
         "component": entry,
     }
-    kind: ids.Kind = "decline" if field.declines else "field" if field.choice is None else "vote"
+    kind: control_ids.Kind = "decline" if field.declines else "field" if field.choice is None else "vote"
+    control = control_ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn, arg=field.choice)
     made: Component = {
-        "custom_id": ids.custom_id(ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn, arg=field.choice)),
+        "custom_id": control_ids.custom_id(control),
         "title": "Not now" if field.declines else _title(field.header if field.choice is None else field.placeholder),
         "components": [_prompt(field.prompt), labelled],
     }
@@ -49,12 +50,12 @@ def modal(field: TextField) -> Component:
     return made
 
 
-def ref(data: Json) -> ids.Control | None:
+def ref(data: Json) -> control_ids.Control | None:
     """Return the control of a submitted text field (the interaction's `data`), or None if it is not ours.
 
     Never raises.
     """
-    control = ids.parse(data.get("custom_id"))
+    control = control_ids.parse(data.get("custom_id"))
     return control if control is not None and control.kind == "field" else None
 
 
@@ -105,7 +106,7 @@ def _texts(components: object, depth: int) -> Iterator[str]:
             continue
         component = cast("Json", entry)
         value = component.get("value")
-        if component.get("custom_id") == ids.TEXT and isinstance(value, str):
+        if component.get("custom_id") == control_ids.TEXT and isinstance(value, str):
             yield value
         yield from _texts([component.get("component")], depth + 1)
         yield from _texts(component.get("components"), depth + 1)

@@ -13,7 +13,7 @@ import discord
 
 from askback.domain.identity import Actor, MessageRef
 from askback.text.literal import to_single_line
-from askback_discord import ids
+from askback_discord import control_ids
 
 PLATFORM = "discord"
 
@@ -22,7 +22,7 @@ PLATFORM = "discord"
 class Click:
     """A pressed control or a submitted text field."""
 
-    control: ids.Control | None
+    control: control_ids.Control | None
     """None if it is not one of ours."""
     actor: Actor
     message: MessageRef | None
@@ -66,7 +66,7 @@ def read_click(interaction: discord.Interaction) -> Click:
             unplaced = str(message.id)
     values = data.get("values")
     return Click(
-        control=ids.parse(custom_id),
+        control=control_ids.parse(custom_id),
         actor=read_actor(interaction.user),
         message=ref,
         unplaced=unplaced,
@@ -91,7 +91,7 @@ def drawn(message: discord.Message, custom_id: str) -> tuple[int, ...] | None:
 def _page(message: discord.Message) -> int | None:
     for component in _components(message.components):
         if isinstance(component, discord.SelectMenu):
-            control = ids.parse(component.custom_id)
+            control = control_ids.parse(component.custom_id)
             if control is not None and control.kind in {"pick", "tick"}:
                 return control.arg
     return None

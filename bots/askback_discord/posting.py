@@ -22,7 +22,8 @@ from askback.domain.conversation import OFFER, PROSE, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
-from askback_discord import ids, limits, offers, render, texts
+from askback_discord import answer_offers, control_ids, limits, render, texts
+from askback_discord.bot_sentences import allowed_mentions, to_markdown, without_everyone_mention
 from askback_discord.calls import (
     ARCHIVED,
     INVALID,
@@ -35,7 +36,6 @@ from askback_discord.calls import (
     Json,
     why,
 )
-from askback_discord.remarks import allowed_mentions, to_markdown, without_everyone_mention
 from askback_discord.status import StatusIndicator
 from askback_discord.stop_button import is_placeholder, stop_row
 from askback_discord.streaming import WORKING, DiscordTextStream
@@ -126,14 +126,14 @@ class DiscordPlatform:
             return await self.write_text(place, message.text, message.messages, message.target)
         body = _plain(to_markdown(message)) | {"allowed_mentions": allowed_mentions(message.mention)}
         if message.offer is not None:
-            body["components"] = [offers.row_of(message.offer)]
+            body["components"] = [answer_offers.row_of(message.offer)]
         if message.messages:
             await self.edit_message(message.messages[0], body)
             return message.messages
         # Discord has ephemeral messages only as answers to clicks.
         return (
             await self.post_message(
-                place, {**body, **offers.reply_to(message.reply_to, to_channel_id(place))}, message.target, 0
+                place, {**body, **answer_offers.reply_to(message.reply_to, to_channel_id(place))}, message.target, 0
             ),
         )
 
@@ -195,7 +195,7 @@ class DiscordPlatform:
         for message in messages:
             answer = await self._api.call("GET", MESSAGE, channel_id=message.channel, message_id=message.id)
             components = answer.get("components") if isinstance(answer, Mapping) else None
-            if any(control.kind == "stop" for control in ids.controls_in(components)):
+            if any(control.kind == "stop" for control in control_ids.controls_in(components)):
                 await self._remove(message)
 
     async def _is_worded(self, message: MessageRef) -> bool:
@@ -240,7 +240,7 @@ class DiscordPlatform:
                 return ()  # the thread has not started yet
             raise
         for one in posted:
-            controls = tuple(ids.controls_in(one.get("components")))
+            controls = tuple(control_ids.controls_in(one.get("components")))
             if name.startswith(PROSE):
                 is_it = any(control.kind == "stop" for control in controls)
             else:

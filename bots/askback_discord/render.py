@@ -14,9 +14,9 @@ from askback.domain.card import Card
 from askback_discord import limits
 from askback_discord.components import Component, body, display, person, role, separator
 from askback_discord.content import content
+from askback_discord.content_parts import PLATFORM
 from askback_discord.controls import controls, menu_pages
 from askback_discord.layout import GOES_ON, Space, pages
-from askback_discord.parts import PLATFORM
 
 Body: TypeAlias = dict[str, JsonValue]
 """The body that creates a message, or changes one to it."""

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
-from askback.domain.access import DIRECT, Access, Opening
+from askback.domain.bot_access import DIRECT, Access, Opening
 from askback.settings.address import is_address
 from askback.settings.id_list import EVERYBODY, id_list
 from askback.settings.loader import TomlSettings, load

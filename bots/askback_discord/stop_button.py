@@ -11,7 +11,7 @@ __all__ = ["is_placeholder", "stop_id", "stop_row"]
 import base64
 import hashlib
 
-from askback_discord import ids
+from askback_discord import control_ids
 from askback_discord.components import Component, button, row
 
 _PLACEHOLDER = 1
@@ -26,7 +26,7 @@ def stop_id(name: str) -> str:
 def stop_row(name: str, *, placeholder: bool = False) -> Component:
     """Return the row with the button. `placeholder` marks a message that holds only the bot's own words."""
     revision = _PLACEHOLDER if placeholder else 0
-    return row([button("Stop", ids.Control(kind="stop", ask_id=stop_id(name), turn=0, revision=revision))])
+    return row([button("Stop", control_ids.Control(kind="stop", ask_id=stop_id(name), turn=0, revision=revision))])
 
 
 def is_placeholder(components: object) -> bool:
@@ -34,4 +34,4 @@ def is_placeholder(components: object) -> bool:
 
     The text is ignored, since an agent may write the same.
     """
-    return any(one.kind == "stop" and one.revision == _PLACEHOLDER for one in ids.controls_in(components))
+    return any(one.kind == "stop" and one.revision == _PLACEHOLDER for one in control_ids.controls_in(components))

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from askback.domain import vote_summary
+from askback.domain.ask_policy import Who
 from askback.domain.card import LONGEST_NAMED, Card, Ending
 from askback.domain.form import Vote
-from askback.domain.policy import Who
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_discord.components import moment
-from askback_discord.parts import Text, Unit, everybody, plain, quoted, strong
+from askback_discord.content_parts import Text, Unit, everybody, plain, quoted, strong
 
 ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}

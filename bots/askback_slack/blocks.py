@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from askback_slack import ids, limits
+from askback_slack import control_ids, limits
 from askback_slack.texts import fit_line, isolate_direction, replace_controls, split_text
 
 Block: TypeAlias = dict[str, JsonValue]
@@ -95,11 +95,11 @@ def context(words: str) -> Block:
     return {"type": "context", "elements": [plain(words)]}
 
 
-def button(label: str, control: ids.Control, *, primary: bool = False, danger: bool = False) -> Block:
+def button(label: str, control: control_ids.Control, *, primary: bool = False, danger: bool = False) -> Block:
     """A button: green if `primary`, red if `danger`."""
     made: Block = {
         "type": "button",
-        "action_id": ids.action(control),
+        "action_id": control_ids.action(control),
         "text": plain(fit_line(label, limits.BUTTON_TEXT)),
     }
     return {**made, "style": "primary" if primary else "danger"} if primary or danger else made

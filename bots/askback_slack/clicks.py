@@ -37,8 +37,9 @@ from askback.ports.controls import OPERATIONS
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError
 from askback.ports.retries import call_again
 from askback.store.errors import StoreError
-from askback_slack import details_modal, ids, modal, render
+from askback_slack import control_ids, details_modal, modal, render
 from askback_slack.blocks import Block
+from askback_slack.bot_sentences import private
 from askback_slack.calls import SlackApi, SlackRefusal
 from askback_slack.payloads import (
     PLATFORM,
@@ -53,7 +54,6 @@ from askback_slack.payloads import (
     read_click,
 )
 from askback_slack.posting import SlackPlatform
-from askback_slack.remarks import private
 from askback_slack.task_group import Background
 
 log = logging.getLogger("askback.slack")
@@ -146,7 +146,7 @@ class Clicks:
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
 
-    async def _answer(self, pressed: Click, control: ids.Control, response: Response) -> None:
+    async def _answer(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
         if isinstance(response, Details):
             await self._show_whole(pressed, details_modal.view(response, control.arg or 0))
@@ -267,7 +267,7 @@ class Clicks:
         """Return the options of a menu that searches while the person types."""
         options: list[Block] = []
         try:
-            control, who = ids.parse(get_text(body, "action_id") or ""), read_actor(body, self._home)
+            control, who = control_ids.parse(get_text(body, "action_id") or ""), read_actor(body, self._home)
             ask = None if control is None else await self._manager.get(control.ask_id)
             if ask is not None and who is not None and await self._manager.access.refusal(ask, who) is None:
                 options.extend(render.suggestions(ask.card(), get_text(body, "value") or ""))
@@ -326,7 +326,7 @@ def _written(ref: modal.FieldRef, text: str) -> Operation:
     return Decline(reason=text or None) if ref.declines else SubmitText(text=text)
 
 
-def _operation(control: ids.Control, pressed: Click) -> Operation | None:
+def _operation(control: control_ids.Control, pressed: Click) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = indexes(pressed.picked)
     match control.kind:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from askback.domain.card import Card, Ending, Item, ReviewLine
 from askback_slack import votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
+from askback_slack.content_parts import Part, Unit, listed, paragraph, person, quoted
 from askback_slack.controls import tabs
-from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
 
 LONG = 300
 """Longest prompt, in characters, that is shown in bold."""

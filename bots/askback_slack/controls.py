@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain import vote_summary
 from askback.domain.card import EVERYTHING, NOT_NOW, SOMETHING_ELSE, TAKE_BACK, Card, Item
-from askback_slack import ids, limits
+from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, option, plain
 from askback_slack.texts import fit_line, replace_controls, to_single_line
 
@@ -35,7 +35,7 @@ def tabs(card: Card) -> Block | None:
         )
         for tab in card.tabs
     ]
-    return actions(ids.block(card.ask_id, card.revision, 0), [*row, button("Review", _control(card, "review"))])
+    return actions(control_ids.block(card.ask_id, card.revision, 0), [*row, button("Review", _control(card, "review"))])
 
 
 def controls(card: Card) -> list[Block]:
@@ -49,7 +49,7 @@ def controls(card: Card) -> list[Block]:
             rows = [[*_everything(card)]]
     made: list[Block] = []
     for number, row in enumerate((row for row in rows if row), 1):
-        block_id = ids.block(card.ask_id, card.revision, number)
+        block_id = control_ids.block(card.ask_id, card.revision, number)
         if isinstance(row, dict):
             made.append({**row, "block_id": block_id})
         else:
@@ -105,7 +105,7 @@ def _option_buttons(card: Card) -> Iterator[Block]:
 
 def _menu(card: Card) -> Block:
     """A menu for a single choice among many options, or among options with long labels."""
-    action_id = ids.action(_control(card, "pick"))
+    action_id = control_ids.action(_control(card, "pick"))
     chosen = [item for item in card.items if item.chosen]
     if len(card.items) > limits.MENU_OPTIONS:
         made: Block = {"type": "external_select", "action_id": action_id, "min_query_length": 0}
@@ -124,7 +124,7 @@ def _several(card: Card) -> Block:
     chosen_items = [item for item in card.items if item.chosen]
     options: list[JsonValue] = [_entry(item, width) for item in card.items[: limits.MENU_OPTIONS]]
     chosen: list[JsonValue] = [_entry(item, width) for item in chosen_items[: limits.MENU_OPTIONS]]
-    made: Block = {"action_id": ids.action(_control(card, "tick"))}
+    made: Block = {"action_id": control_ids.action(_control(card, "tick"))}
     if chosen:
         made["initial_options"] = chosen
     if len(card.items) <= limits.CHECKBOXES:
@@ -193,5 +193,5 @@ def _edits(card: Card) -> Iterator[Block]:
         yield button(f"Edit {line.header}", _control(card, "goto", line.index))
 
 
-def _control(card: Card, kind: ids.Kind, arg: int | None = None) -> ids.Control:
-    return ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, arg=arg)
+def _control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
+    return control_ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, arg=arg)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from askback.domain.card import Details
-from askback_slack import ids, limits
+from askback_slack import control_ids, limits
 from askback_slack.blocks import Block, actions, button, context, plain
 from askback_slack.texts import find_break, fit_line, isolate_direction, replace_controls, split_text
 
@@ -58,12 +58,12 @@ def view(whole: Details, number: int = 0) -> Block:
 def _ways(ask_id: str, number: int, count: int) -> Block:
     buttons: list[Block] = []
     if number > 0:
-        buttons.append(button("Part before", ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number - 1)))
+        buttons.append(button("Part before", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number - 1)))
     if number < count - 1:
         buttons.append(
-            button("Next part", ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number + 1), primary=True)
+            button("Next part", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number + 1), primary=True)
         )
-    return actions(ids.block(ask_id, number, 0), buttons)
+    return actions(control_ids.block(ask_id, number, 0), buttons)
 
 
 def _sections(text: str) -> Iterator[str]:

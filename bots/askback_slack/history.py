@@ -14,7 +14,7 @@ from askback.agent.history import MAX_MESSAGES, select_newest
 from askback.domain.conversation import PROSE, HistoryMessage
 from askback.domain.identity import Actor, Place
 from askback.ports.platform import DeliveryError
-from askback_slack import ids
+from askback_slack import control_ids
 from askback_slack.calls import SlackApi, SlackRefusal
 from askback_slack.payloads import (
     PLATFORM,
@@ -157,7 +157,7 @@ def _is_ours_alone(message: object, me: str) -> bool:
     nonce = get_text(message, "metadata", "event_payload", "nonce")
     if nonce is not None:
         return not nonce.startswith(PROSE)
-    return any(ids.revision(get_value(block, "block_id")) is not None for block in get_list(message, "blocks"))
+    return any(control_ids.revision(get_value(block, "block_id")) is not None for block in get_list(message, "blocks"))
 
 
 def _text(message: object) -> str:

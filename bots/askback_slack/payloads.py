@@ -36,7 +36,7 @@ from askback.domain.actions import Select
 from askback.domain.conversation import NO_TEXT
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.internal.clock import utc_now
-from askback_slack import id_patterns, ids
+from askback_slack import control_ids, id_patterns
 
 Json: TypeAlias = Mapping[str, object]
 
@@ -62,7 +62,7 @@ UNKNOWN_INSTALLATION = Installation()
 class Click:
     """A press on one control of a message."""
 
-    control: ids.Control | None
+    control: control_ids.Control | None
     """None if it is not one of ours."""
     actor: Actor
     message: MessageRef | None
@@ -177,12 +177,12 @@ def read_click(body: Json, home: Installation = UNKNOWN_INSTALLATION) -> Click |
     who, action = read_actor(body, home), get_value(body, "actions", 0)
     if who is None or action is None:
         return None
-    control = ids.parse(get_text(action, "action_id") or "")
+    control = control_ids.parse(get_text(action, "action_id") or "")
     channel = get_text(body, "container", "channel_id") or get_text(body, "channel", "id")
     ts = get_text(body, "container", "message_ts") or get_text(body, "message", "ts")
     order = get_text(action, "action_ts")
     block_id = get_text(action, "block_id")
-    revision = ids.revision(block_id) if block_id else None
+    revision = control_ids.revision(block_id) if block_id else None
     number = float(order) if order and re.fullmatch(r"\d{1,12}(\.\d{1,9})?", order) else None
     return Click(
         control=control,
@@ -228,7 +228,7 @@ def _ticks(body: Json, order: float | None) -> Select | None:
         if not isinstance(elements, dict):
             continue
         for action_id, element in cast("Json", elements).items():
-            control = ids.parse(action_id)
+            control = control_ids.parse(action_id)
             if control is None or control.kind != "tick":
                 continue
             chosen, base = indexes(_picked(element)), _drawn(body, block_id, action_id)
@@ -236,7 +236,7 @@ def _ticks(body: Json, order: float | None) -> Select | None:
                 # Slack has been seen to omit boxes that were drawn ticked and never touched. Unticking arrives as a
                 # separate action, so nothing is lost by not reading it here.
                 return None
-            return Select(chosen=chosen, base=base, revision=ids.revision(block_id), order=order)
+            return Select(chosen=chosen, base=base, revision=control_ids.revision(block_id), order=order)
     return None
 
 

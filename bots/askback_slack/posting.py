@@ -17,7 +17,7 @@ from askback.domain.conversation import PROSE, REMINDER, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
-from askback_slack import offers, remarks, render, texts
+from askback_slack import answer_offers, bot_sentences, render, texts
 from askback_slack.calls import SlackApi
 from askback_slack.history import messages
 from askback_slack.payloads import get_list, get_text, get_value
@@ -64,12 +64,14 @@ class SlackPlatform:
                 await self._remove(one)
             return ()
         if message.only_for is not None:
-            words = remarks.private(message.text)
-            blocks = offers.to_blocks(message) or words.blocks
-            await self.post_ephemeral(place, message.only_for.id, remarks.Remark(text=words.text, blocks=tuple(blocks)))
+            words = bot_sentences.private(message.text)
+            blocks = answer_offers.to_blocks(message) or words.blocks
+            await self.post_ephemeral(
+                place, message.only_for.id, bot_sentences.Remark(text=words.text, blocks=tuple(blocks))
+            )
             return ()  # only the reader sees it, and no one can change or delete it
         if not message.markdown:
-            words = remarks.to_remark(message)
+            words = bot_sentences.to_remark(message)
             if message.messages:
                 await self.edit_message(message.messages[0], words.text, words.blocks)
                 return message.messages
@@ -87,9 +89,9 @@ class SlackPlatform:
         if direct:
             await self.post_message(place, texts.escape(texts.to_literal(text)), (), f"tell:{person}", 0)
             return
-        await self.post_ephemeral(place, person, remarks.private(text))
+        await self.post_ephemeral(place, person, bot_sentences.private(text))
 
-    async def post_ephemeral(self, place: Place, person: str, words: remarks.Remark) -> None:
+    async def post_ephemeral(self, place: Place, person: str, words: bot_sentences.Remark) -> None:
         """Post an ephemeral message that only this person sees.
 
         Raises `MessageNotFound`, `RetryableError` or `DeliveryError`.

@@ -15,7 +15,7 @@ from askback_slack.blocks import Block, context
 from askback_slack.content import content
 from askback_slack.controls import controls, suggestions
 from askback_slack.layout import pages
-from askback_slack.summary import continued, summary
+from askback_slack.notification_text import continued, summary
 
 GOES_ON = "Goes on in the next message ↓"
 

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
-from askback.domain.access import DIRECT, Access
+from askback.domain.bot_access import DIRECT, Access
 from askback.settings.address import checked_address, is_address
 from askback.settings.id_list import EVERYBODY, id_list
 from askback.settings.loader import TomlSettings, given, load

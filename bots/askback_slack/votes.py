@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from askback.domain import vote_summary
+from askback.domain.ask_policy import Who
 from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.form import Vote
 from askback.domain.identity import Actor
-from askback.domain.policy import Who
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup
-from askback_slack.parts import Part, Unit, listed, paragraph, person, quoted
+from askback_slack.content_parts import Part, Unit, listed, paragraph, person, quoted
 
 ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}

@@ -11,12 +11,12 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from askback.client.api import ask, ask_async
+    from askback.client.ask_and_wait import Progress, UnknownKey
     from askback.client.result import AskOutcome, AskVote
-    from askback.client.waiting import Progress, UnknownKey
     from askback.domain.ask import Ask
+    from askback.domain.ask_policy import Approval, Escalation, Limits, Policy, Who
     from askback.domain.form import Answer, Choice, Condition, Form, Option, Outcome, Question, TextRules
     from askback.domain.identity import Actor, MessageRef, Place
-    from askback.domain.policy import Approval, Escalation, Limits, Policy, Who
     from askback.errors import AskbackError, CallerError, InvalidValue, ModelError, OperatorError, PersonError
     from askback.manager import QuestionManager
     from askback.ports.bot import Bot, BotOptions, BotSetup
@@ -86,7 +86,7 @@ __all__ = [
 _HOMES = {
     "client.api": ("ask", "ask_async"),
     "client.result": ("AskOutcome", "AskVote"),
-    "client.waiting": ("Progress", "UnknownKey"),
+    "client.ask_and_wait": ("Progress", "UnknownKey"),
     "domain.ask": ("Ask",),
     "ports.bot": ("Bot", "BotOptions", "BotSetup"),
     "ports.installed_bots": ("get_bot",),
@@ -97,7 +97,7 @@ _HOMES = {
     "manager": ("QuestionManager",),
     "user_tools.decorator": ("ToolContext", "tool"),
     "ports.platform": ("RetryableError", "DeliveryError"),
-    "domain.policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
+    "domain.ask_policy": ("Approval", "Escalation", "Limits", "Policy", "Who"),
     "domain.form": ("Answer", "Choice", "Condition", "Form", "Option", "Outcome", "Question", "TextRules"),
     "settings.core": ("Settings",),
     "store.errors": ("StoreBusy", "StoreError", "StoreUnavailable"),

@@ -8,12 +8,13 @@ from sqlalchemy import Connection, insert, select
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import start_interview
-from askback.domain.policy import Policy, Who
 from askback.internal.clock import utc_now
-from askback.store import asks, schema
+from askback.store import schema
+from askback.store.tables import asks
 
 ADA = Actor(platform="slack", tenant="T0LOCAL", id="U0ADA", name="Ada")
 OPTIONS = tuple(

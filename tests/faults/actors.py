@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from askback_discord.ids import TEXT
+from askback_discord.control_ids import TEXT
 from askback_sandbox.discord.clicks import Delivery, Target
 from askback_sandbox.discord.drawing import body
 from askback_sandbox.discord.values import Done, Member, Post

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from askback.manager.refusals import NOT_SAVED, UNCERTAIN
-from askback.store.outbox import LEASE_SECONDS
+from askback.store.tables.outbox import LEASE_SECONDS
 from askback_sandbox.model.hearing import hearing, refusals
 
 from . import votes

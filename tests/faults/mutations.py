@@ -34,10 +34,10 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import REMINDER, EditResult
 from askback.inbound.deduplication import Deduplicator
 from askback.runtime.worker import Worker
-from askback.store import conversations, outbox
-from askback.store.edits import StoredMessage
-from askback.store.outbox import OutboxItem, enqueue_card
 from askback.store.store import Store
+from askback.store.tables import conversations, outbox
+from askback.store.tables.edits import StoredMessage
+from askback.store.tables.outbox import OutboxItem, enqueue_card
 from askback_discord.clicks import Clicks as DiscordClicks
 from askback_discord.interaction_response import LATER
 from askback_discord.posting import DiscordPlatform

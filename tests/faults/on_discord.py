@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from askback_discord.ids import TEXT
+from askback_discord.control_ids import TEXT
 from askback_sandbox.discord import limits as discord_limits
 from askback_sandbox.discord.clicks import Delivery, Target
 from askback_sandbox.discord.controls import controls

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from askback.domain.actions import Choose
+from askback.domain.ask_policy import Limits, Who
 from askback.domain.form import Form, Option, Outcome, Question
-from askback.domain.policy import Limits, Who
 from askback.internal import clock
 from askback.ports.platform import RetryableError
 from askback.runtime import worker

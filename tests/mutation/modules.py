@@ -13,15 +13,15 @@ MODULES: dict[str, tuple[str, ...]] = {
     "askback.domain.voting": ("unit/domain/test_voting.py", "unit/domain/test_approval.py"),
     "askback.domain.schedule": ("unit/domain/test_schedule.py",),
     "askback.domain.decision": ("unit/domain/test_decision.py",),
-    "askback.domain.policy": (
-        "unit/domain/test_policy.py",
+    "askback.domain.ask_policy": (
+        "unit/domain/test_ask_policy.py",
         "unit/domain/test_approval.py",
         "unit/domain/test_voting.py",
     ),
     "askback.domain.requesters": ("contract/engine/test_requesters.py", "contract/engine/test_requesters_property.py"),
     "askback.agent.budget": ("unit/agent/test_budget.py",),
-    "askback.agent.slots": ("unit/agent/test_slots.py",),
-    "askback.store.usage": ("contract/engine/test_usage.py",),
+    "askback.agent.concurrency_slots": ("unit/agent/test_concurrency_slots.py",),
+    "askback.store.tables.usage": ("contract/engine/test_usage.py",),
     "askback.store.turn_transactions": ("contract/engine/test_turn_transactions.py",),
 }
 """The tests of each module, relative to `tests/`, with those that fail first at the front."""

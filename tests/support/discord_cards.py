@@ -11,12 +11,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose, GoTo, Operation, Review, Select, Submit, SubmitText
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.card import Card, build_card
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, apply_action, start_interview
-from askback.domain.policy import Policy, Who
-from askback_discord import ids, limits
+from askback_discord import control_ids, limits
 from askback_sandbox.discord.bodies import read_wording
 from askback_sandbox.discord.modal_rules import check_modal as accept_modal
 from askback_sandbox.discord.openapi import OpenApi
@@ -125,8 +125,8 @@ def menus(messages: Sequence[Body]) -> list[dict[str, Any]]:
     return [entry for entry in elements(messages) if entry["type"] == limits.MENU]
 
 
-def control(element: dict[str, Any]) -> ids.Control:
-    found = ids.parse(element["custom_id"])
+def control(element: dict[str, Any]) -> control_ids.Control:
+    found = control_ids.parse(element["custom_id"])
     assert found is not None
     return found
 

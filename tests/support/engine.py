@@ -20,17 +20,17 @@ from askback.agent.approvals import ApprovalRules
 from askback.agent.budget import Budget
 from askback.agent.loop import Agent, AgentSettings
 from askback.agent.tool_runner import ToolRunner
-from askback.domain.access import Access
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Limits
+from askback.domain.bot_access import Access
 from askback.domain.card import Notice
 from askback.domain.conversation import HistoryMessage, IncomingMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.policy import Limits
+from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.edits import EditRouter
 from askback.inbound.message_router import MessageRouter
-from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
 from askback.ports.membership import Resolved

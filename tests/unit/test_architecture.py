@@ -24,8 +24,8 @@ ABOVE_BOTS = ("runtime", "client", "cli")
 PURE = {
     "errors", "domain", "tools",
     "agent.answer", "agent.audience", "agent.budget", "agent.compaction", "agent.history", "agent.names",
-    "agent.prompt", "agent.shortage",
-    "inbound.commands", "inbound.typed_text", "internal.values", "ports.clock_check", "ports.findings",
+    "agent.prompt", "agent.approver_shortage",
+    "inbound.commands", "inbound.answer_parser", "internal.values", "ports.clock_check", "ports.findings",
     "settings.address", "settings.approvers", "settings.durations", "settings.id_list",
     "text.literal", "text.markdown",
 }  # fmt: skip

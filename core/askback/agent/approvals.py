@@ -7,12 +7,12 @@ __all__ = ["ApprovalRules", "request_approval", "standing_approvers"]
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from askback.agent import shortage
+from askback.agent import approver_shortage
 from askback.domain import approval
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Policy, Reasons, Who
 from askback.domain.conversation import ApprovalContext, Conversation, ToolCall
 from askback.domain.identity import Actor, unique_accounts
-from askback.domain.policy import Approval, Policy, Reasons, Who
 from askback.errors import CallerError
 from askback.manager import new_ask, new_policy
 
@@ -95,7 +95,7 @@ def request_approval(
             standing = _standing(requested, policy, call)
             if standing is not None:
                 return call.evolve(approved=standing.id)
-        short = shortage.find_shortage(policy, conversation.starter, requested.members)
+        short = approver_shortage.find_shortage(policy, conversation.starter, requested.members)
         if short is not None:  # reported first: no other place would help either
             return _short(call, short)
         policy.check(form)
@@ -134,7 +134,7 @@ def _now(person: Actor, givers: tuple[Actor, ...]) -> Actor:
     return next((giver for giver in givers if giver.is_same_person(person)), person.evolve(groups=()))
 
 
-def _short(call: ToolCall, short: shortage.Shortage) -> ToolCall:
+def _short(call: ToolCall, short: approver_shortage.Shortage) -> ToolCall:
     """Return the call as failed, with a notice for people, because too few approvers are left."""
     cannot = "needs approval, and nobody can be asked for it:"
     return call.evolve(

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.conversation import Conversation
 from askback.domain.identity import Actor
-from askback.domain.policy import Policy, Who
 from askback.errors import ModelError
 from askback.internal.values import Value
 

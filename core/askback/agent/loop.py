@@ -17,20 +17,20 @@ from datetime import timedelta
 
 from pydantic import JsonValue
 
+from askback.agent.anthropic_client import Client
 from askback.agent.approvals import ApprovalRules, standing_approvers
 from askback.agent.audience import NO_ADDRESSEES, Addressees, Answerers, resolve_addressees
 from askback.agent.budget import MAX_ROUNDS, Budget, Grant
 from askback.agent.calls import ToolCallHandler, fail_excess_questions
 from askback.agent.cancellation import CancellableRunner
-from askback.agent.client import Client
 from askback.agent.compaction import COMPACT_AT
+from askback.agent.concurrency_slots import Slot
 from askback.agent.history import EMPTY_HISTORY, ThreadHistory
+from askback.agent.messages_api import ModelRequest, ModelResponse, stream_response
 from askback.agent.meter import TokenMeter
-from askback.agent.model import ModelRequest, ModelResponse, stream_response
 from askback.agent.names import NameFormatter
 from askback.agent.prompt import SYSTEM_PROMPT
 from askback.agent.queued_text import QueuedTextStream
-from askback.agent.slots import Slot
 from askback.agent.thread_history import fetch_thread_history
 from askback.agent.tool_runner import ToolRunner
 from askback.agent.transcript import (

@@ -21,10 +21,10 @@ from typing import Self, TypeVar, cast
 
 from pydantic import JsonValue
 
-from askback.agent.slots import SlotPool, person_key
+from askback.agent.concurrency_slots import SlotPool, person_key
 from askback.domain import approval
+from askback.domain.ask_policy import Who
 from askback.domain.conversation import Call, CallsToRun, Conversation, OutgoingMessage, ToolCall
-from askback.domain.policy import Who
 from askback.errors import ModelError
 from askback.store.store import Store
 from askback.user_tools import event_loops

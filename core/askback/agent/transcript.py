@@ -24,7 +24,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.agent.history import ThreadHistory
-from askback.agent.model import ModelResponse
+from askback.agent.messages_api import ModelResponse
 from askback.agent.names import NameFormatter, indent_body
 from askback.domain.conversation import Blocks, HistoryMessage, InboxMessage, Message, StopRecord
 from askback.text.literal import fit_line

@@ -9,12 +9,12 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import ParamSpec
 
+from askback.client.ask_and_wait import Progress, ask_people
+from askback.client.parameter_names import Terms
 from askback.client.request import AskRequest
 from askback.client.result import AskOutcome
-from askback.client.terms import Terms
-from askback.client.waiting import Progress, ask_people
 from askback.domain.ask import check_key
-from askback.domain.policy import LONGEST_WAIT, Reasons
+from askback.domain.ask_policy import LONGEST_WAIT, Reasons
 from askback.errors import CallerError
 from askback.settings.durations import seconds_of
 

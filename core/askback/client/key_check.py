@@ -4,12 +4,12 @@ from __future__ import annotations
 
 __all__ = ["check_names", "check_question", "other_wait", "waits_otherwise"]
 
+from askback.client.parameter_names import Terms
 from askback.client.request import Prepared
 from askback.client.summary import people, where
-from askback.client.terms import Terms
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Who
 from askback.domain.form import Form, Option
-from askback.domain.policy import Approval, Who
 from askback.errors import CallerError
 
 OWN_KEY = "Give this one a key of its own; to come back to that one, leave the question out."

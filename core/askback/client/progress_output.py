@@ -8,11 +8,11 @@ from collections.abc import Callable
 from datetime import datetime
 from shlex import quote
 
+from askback.client.ask_and_wait import Progress
+from askback.client.parameter_names import SHELL
 from askback.client.request import Prepared
 from askback.client.result import AskOutcome, approving, sentence
 from askback.client.summary import people, where
-from askback.client.terms import SHELL
-from askback.client.waiting import Progress
 from askback.domain.ask import Ask
 from askback.domain.form import Vote
 from askback.internal.clock import utc_now

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 
-from askback.client.terms import PYTHON, Terms
+from askback.client.parameter_names import PYTHON, Terms
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Policy, Reasons, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
-from askback.domain.policy import Approval, Policy, Reasons, Who
 from askback.errors import CallerError
 from askback.internal.values import Value
 from askback.ports.directory import ANYONE, Directory, Found, Named, plain

@@ -12,12 +12,12 @@ from pydantic import JsonValue
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
-from askback.domain.policy import Who
 from askback.domain.vote_summary import OPEN_TO
 from askback.domain.voting import VoteCount, count_votes
 from askback.errors import OperatorError
-from askback.store import asks, audit
+from askback.store.tables import asks, audit
 from askback.text.literal import fit_line
 from askback.text.terminal import to_terminal_text
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Literal
 
+from askback.domain.ask_policy import Denied, Policy
 from askback.domain.card import Card, build_card
 from askback.domain.form import Outcome, OutcomeStatus
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import Interview
-from askback.domain.policy import Denied, Policy
 from askback.errors import CallerError
 from askback.internal.values import Value
 

@@ -45,8 +45,8 @@ from pydantic import Field, JsonValue
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.policy import Who
 from askback.internal.values import PersonText, Value
 
 Blocks = tuple[dict[str, JsonValue], ...]

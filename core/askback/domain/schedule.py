@@ -9,11 +9,11 @@ from datetime import datetime
 from types import MappingProxyType
 
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.conversation import REMINDER, OutgoingMessage
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
-from askback.domain.policy import Policy, Who
 from askback.domain.voting import find_missing_voters, list_done
 from askback.text.literal import quote_line
 

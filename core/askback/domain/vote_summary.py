@@ -25,9 +25,9 @@ __all__ = [
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from askback.domain.ask_policy import OpenTo, Who
 from askback.domain.card import LONGEST_NAMED, Card
 from askback.domain.identity import Actor
-from askback.domain.policy import OpenTo, Who
 from askback.domain.voting import VoteCount
 from askback.text.literal import quote_line
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = ["ReasonRequired", "VoteCount", "apply_vote", "count_votes", "find_missing_voters", "list_done"]
 
 from askback.domain.actions import Action, Cancel, Choose, ShowDetails
+from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Answer, Choice, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
 from askback.domain.interview import (
@@ -21,7 +22,6 @@ from askback.domain.interview import (
     record_click,
     settle,
 )
-from askback.domain.policy import Approval, Policy, Who
 from askback.internal.values import Value
 from askback.text.literal import to_literal
 

@@ -13,10 +13,10 @@ from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.card import Notice, Redraw
 from askback.domain.conversation import NO_TEXT, IncomingMessage, MessageResult
-from askback.inbound import typed_text
+from askback.inbound import answer_parser
+from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.commands import parse_command
 from askback.inbound.quoting import quote_question
-from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
 from askback.text.literal import quote_line
 
@@ -86,7 +86,7 @@ class CardTextAnswers:
             return ()
         if ask.refusal(heard.author, self._manager.access.admits) is not None:
             return ()
-        return typed_text.parse_answer(ask.interview, heard.text)
+        return answer_parser.parse_answer(ask.interview, heard.text)
 
     async def _count(self, ask: Ask, operations: tuple[Operation, ...], heard: IncomingMessage) -> MessageResult:
         turn = ask.interview.turn

@@ -17,10 +17,10 @@ from askback.domain.conversation import (
     StopRefusal,
 )
 from askback.domain.identity import Actor, Place
+from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.commands import parse_command
 from askback.inbound.text_answers import TextAnswers
-from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import QuestionManager

@@ -27,13 +27,13 @@ from askback.domain.conversation import (
 from askback.domain.decision import decide
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview
-from askback.inbound import typed_text
+from askback.inbound import answer_parser
+from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.quoting import quote_question
-from askback.inbound.typed_text import TypedReplies
 from askback.internal.clock import utc_now
 from askback.manager import AccessControl
-from askback.store.offers import StoredOffer
 from askback.store.store import Store
+from askback.store.tables.offers import StoredOffer
 
 log = logging.getLogger("askback.replies")
 
@@ -107,7 +107,7 @@ class TextAnswers:
         mine = (
             ask for ask in asks if _may_answer(ask.with_participant(heard.author), heard.author, self._access.admits)
         )
-        return any(typed_text.names_option(ask.interview, heard.text) for ask in mine)
+        return any(answer_parser.names_option(ask.interview, heard.text) for ask in mine)
 
 
 def _log_answer(ask: Ask) -> None:
@@ -132,7 +132,7 @@ def classify_text(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedRepl
     exact = [
         steps
         for ask in mine
-        if (operations := typed_text.parse_answer(ask.interview, heard.text))
+        if (operations := answer_parser.parse_answer(ask.interview, heard.text))
         and _is_certain(ask, heard.text)
         and isinstance(steps := _steps(ask, operations, heard.author, admits), tuple)
     ]
@@ -208,7 +208,7 @@ def _is_certain(ask: Ask, text: str) -> bool:
     if ask.is_drawn or interview.form.is_single:
         return True
     others = (index for index in interview.visible if interview.phase == "reviewing" or index != interview.current)
-    return not any(typed_text.parse_answer(_at(interview, index), text) for index in others)
+    return not any(answer_parser.parse_answer(_at(interview, index), text) for index in others)
 
 
 def _at(interview: Interview, index: int) -> Interview:
@@ -217,8 +217,8 @@ def _at(interview: Interview, index: int) -> Interview:
 
 def _meant(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ...] | str:
     """Return the steps that follow if this text is the answer, or the reason it cannot be one."""
-    exact = typed_text.parse_answer(ask.interview, text)
-    return _steps(ask, exact or typed_text.parse_written_answer(ask.interview, text), author, admits)
+    exact = answer_parser.parse_answer(ask.interview, text)
+    return _steps(ask, exact or answer_parser.parse_written_answer(ask.interview, text), author, admits)
 
 
 def _steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
@@ -245,7 +245,7 @@ def _steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, admits: A
 def _refused_vote(mine: tuple[Ask, ...], heard: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
-        operations = () if ask.policy.approval is None else typed_text.parse_answer(ask.interview, heard.text)
+        operations = () if ask.policy.approval is None else answer_parser.parse_answer(ask.interview, heard.text)
         if any(isinstance(operation, Choose) for operation in operations):
             said = _steps(ask, operations, heard.author, admits)
             if isinstance(said, str):

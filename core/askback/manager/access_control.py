@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from cachetools import FIFOCache
 
-from askback.domain.access import Access
 from askback.domain.ask import Ask
+from askback.domain.bot_access import Access
 from askback.domain.identity import Actor, Place
 from askback.ports.membership import Membership, Resolved
 from askback.store.store import Store

@@ -13,12 +13,12 @@ from enum import Enum, auto
 from askback.domain import late_answers as late
 from askback.domain.actions import Action, Cancel
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Limits, Who
 from askback.domain.card import Notice, Response
 from askback.domain.decision import decide
 from askback.domain.form import Form, Outcome
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle
-from askback.domain.policy import Approval, Limits, Who
 from askback.internal.clock import utc_now
 from askback.manager.access_control import AccessControl
 from askback.manager.callers import Callers

@@ -6,8 +6,8 @@ __all__ = ["TOLD_AGAIN_SECONDS", "UNCERTAIN", "RefusalThrottle", "describe_failu
 
 from askback.domain import late_answers as late
 from askback.domain.actions import Action
+from askback.domain.ask_policy import Denied
 from askback.domain.card import Notice, Response
-from askback.domain.policy import Denied
 from askback.internal.throttle import Throttle
 from askback.store.errors import StoreError
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from opentelemetry import trace
 
 from askback.errors import AskbackError, InvalidValue, ModelError, PersonError
-from askback.observability.repeats import RepeatFilter
+from askback.observability.repeat_filter import RepeatFilter
 from askback.store.errors import StoreError
 from askback.store.outage_log import is_outage_logged
 from askback.text.redaction import redact

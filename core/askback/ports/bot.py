@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import JsonValue
 
-from askback.domain.access import Access
+from askback.domain.bot_access import Access
 from askback.domain.card import Card
 from askback.domain.conversation import (
     DeletedMessages,

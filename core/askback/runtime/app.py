@@ -14,13 +14,13 @@ from datetime import timedelta
 from functools import partial
 from typing import cast
 
+from askback.agent.anthropic_client import ModelClient, require_agent
 from askback.agent.budget import Budget
-from askback.agent.client import ModelClient, require_agent
 from askback.agent.loop import Agent, AgentSettings
 from askback.agent.tool_runner import ToolRunner
+from askback.domain.ask_policy import Limits
 from askback.domain.conversation import IncomingMessage, MessageResult, OfferResult, StopRefusal
 from askback.domain.identity import Actor, Place
-from askback.domain.policy import Limits
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.card_replies import CardTextAnswers
 from askback.inbound.edits import EditRouter

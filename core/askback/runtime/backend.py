@@ -16,11 +16,11 @@ from askback.runtime.turns import LOOK_AGAIN, Advance, LocalTurnScheduler, TurnS
 from askback.runtime.wakeup import listen_for_wakeups
 from askback.store.database import Database
 from askback.store.notifications import Signal
-from askback.store.platform_claims import ServedPlatforms
 from askback.store.postgres.address import PostgresAddress
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.lockfile import WorkerLock
 from askback.store.store import Store
+from askback.store.tables.platform_claims import ServedPlatforms
 from askback.store.url import database_of
 
 if TYPE_CHECKING:

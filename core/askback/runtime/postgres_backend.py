@@ -20,9 +20,9 @@ from askback.store.notifications import LISTENING, Signal
 from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
+from askback.store.postgres.dead_connections import BoundedConnection
 from askback.store.postgres.error_mapping import reason
 from askback.store.postgres.link import conninfo
-from askback.store.postgres.silence import BoundedConnection
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")

@@ -1,6 +1,6 @@
 """Let any free process of several advance the agent's turns, through procrastinate's jobs on PostgreSQL.
 
-A commit that gives a conversation something to do defers its job, too (`askback.store.turns.wake`). The job has the
+A commit that gives a conversation something to do defers its job, too (`store/tables/turns.py`). The job has the
 conversation's own lock and its platform's queue. So no two processes advance one conversation at once, and only a
 process that serves the platform takes it. A missing heartbeat reveals a dead process, and others take its jobs. A
 process that was only slow may return later. Its commits are then refused, because the conversation has continued
@@ -29,18 +29,18 @@ from procrastinate.tasks import Task
 from procrastinate.worker import Worker
 from psycopg_pool import AsyncConnectionPool
 
-from askback.agent.slots import MAX_SLOTS
+from askback.agent.concurrency_slots import MAX_SLOTS
 from askback.runtime.shutdown import end_tasks
 from askback.runtime.turns import Advance, TurnRunner
 from askback.store.database import Database
 from askback.store.errors import StoreError
 from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
-from askback.store.platform_claims import STALLED_SECONDS, announce_platforms
 from askback.store.postgres.address import PostgresAddress
+from askback.store.postgres.dead_connections import BoundedConnection
 from askback.store.postgres.jobs import TURN, beats, give_back, held, queue_of, sweep
 from askback.store.postgres.link import conninfo
-from askback.store.postgres.silence import BoundedConnection
 from askback.store.store import Store
+from askback.store.tables.platform_claims import STALLED_SECONDS, announce_platforms
 
 log = logging.getLogger("askback.worker")
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol
 
-from askback.agent.slots import Slot, SlotPool, SlotsClosed, person_key
+from askback.agent.concurrency_slots import Slot, SlotPool, SlotsClosed, person_key
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreError
 from askback.store.store import Store

@@ -24,9 +24,9 @@ from askback.runtime.turns import LOOK_AGAIN, TurnScheduler, sleep
 from askback.store.errors import StoreError
 from askback.store.events import AskUncertain, Event, TurnRequested, WorkEnqueued
 from askback.store.leases import keep_lease
-from askback.store.outbox import LONGEST_PAUSE, OutboxItem
-from askback.store.retention import PruneCounts
 from askback.store.store import Store
+from askback.store.tables.outbox import LONGEST_PAUSE, OutboxItem
+from askback.store.tables.retention import PruneCounts
 from askback.store.unreadable_rows import UnreadableRow
 
 log = logging.getLogger("askback.worker")

@@ -13,14 +13,14 @@ from sqlalchemy import Connection
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Limits
 from askback.domain.conversation import IncomingMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.policy import Limits
 from askback.errors import CallerError
 from askback.internal.clock import from_micros, utc_now
-from askback.store import asks, card_messages, decisions, locks, outbox, participants
 from askback.store.database_clock import read_now
 from askback.store.notifications import Signal, send_signal
+from askback.store.tables import asks, card_messages, decisions, locks, outbox, participants
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 SKEW = timedelta(seconds=1)

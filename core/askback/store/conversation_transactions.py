@@ -21,11 +21,11 @@ from askback.domain.conversation import (
 )
 from askback.domain.identity import MessageRef, Place
 from askback.internal.clock import utc_now
-from askback.store import asks, conversations, decisions, locks, offers, outbox, participants
-from askback.store.offers import StoredOffer
 from askback.store.stop_transactions import end_all, goes_on
+from askback.store.tables import asks, conversations, decisions, locks, offers, outbox, participants
+from askback.store.tables.offers import StoredOffer
+from askback.store.tables.turns import request_turn
 from askback.store.transactions import CLICK_SECONDS, Transactions
-from askback.store.turns import request_turn
 from askback.store.unreadable_rows import SkippedRows
 
 T = TypeVar("T")

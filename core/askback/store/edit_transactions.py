@@ -12,12 +12,12 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Conversation, DeletedMessages, EditedMessage, EditResult, TextReading
 from askback.domain.identity import MessageRef
 from askback.internal.clock import from_micros, to_micros
-from askback.store import asks, card_messages, conversations, decisions, edits, locks, offers, outbox
 from askback.store.conversation_transactions import AnswerMatcher
 from askback.store.database_clock import read_now
-from askback.store.edits import StoredMessage
+from askback.store.tables import asks, card_messages, conversations, decisions, edits, locks, offers, outbox
+from askback.store.tables.edits import StoredMessage
+from askback.store.tables.turns import request_turn
 from askback.store.transactions import Transactions
-from askback.store.turns import request_turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from askback.store.errors import StoreError
-from askback.store.outbox import LEASE_SECONDS
 from askback.store.outbox_transactions import OutboxTransactions
+from askback.store.tables.outbox import LEASE_SECONDS
 
 log = logging.getLogger("askback.store")
 

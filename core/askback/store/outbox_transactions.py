@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from askback.domain.conversation import OutgoingMessage
 from askback.domain.identity import MessageRef
-from askback.store import conversations, locks, outbox
-from askback.store.outbox import LEASE_SECONDS, OutboxItem
+from askback.store.tables import conversations, locks, outbox
+from askback.store.tables.outbox import LEASE_SECONDS, OutboxItem
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 

@@ -14,9 +14,9 @@ from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
 from askback.internal.clock import utc_now
-from askback.store import approvals, asks, conversations, locks, offers, outbox
 from askback.store.events import AskSettled, ConversationStopped, record_event
 from askback.store.notifications import Signal, send_signal
+from askback.store.tables import approvals, asks, conversations, locks, offers, outbox
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."

@@ -6,13 +6,13 @@ __all__ = ["DecisionResult", "Store"]
 
 from datetime import datetime, timedelta
 
-from askback.store import retention, waiting
 from askback.store.ask_transactions import AskTransactions, DecisionResult
 from askback.store.conversation_transactions import ConversationTransactions
 from askback.store.edit_transactions import EditTransactions
 from askback.store.outbox_transactions import OutboxTransactions
-from askback.store.retention import PruneCounts
 from askback.store.stop_transactions import StopTransactions
+from askback.store.tables import retention, unserved_work
+from askback.store.tables.retention import PruneCounts
 from askback.store.tool_call_transactions import ToolCallTransactions
 from askback.store.turn_transactions import TurnTransactions
 from askback.store.usage_transactions import UsageTransactions
@@ -39,7 +39,7 @@ class Store(
         served = self._served
         if served is None:
             return frozenset()
-        return await self._database.read(lambda connection: waiting.unserved(connection, for_long, served))
+        return await self._database.read(lambda connection: unserved_work.unserved(connection, for_long, served))
 
     async def prune(self, before: datetime, at_most: int) -> PruneCounts:
         """Delete up to `at_most` conversations, and as many asks, without activity since `before`.

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from askback.domain.conversation import ApprovalContext, Blocks, CallsToRun, NextStep, OutgoingMessage
 from askback.domain.requesters import find_requesters
-from askback.store import approvals, asks, conversations, outbox
+from askback.store.tables import approvals, asks, conversations, outbox
 from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from askback.store.database import Database
 from askback.store.errors import StoreError
 from askback.store.events import AskChanged, AskUncertain, Event, collect_events
-from askback.store.platform_claims import ServedPlatforms
+from askback.store.tables.platform_claims import ServedPlatforms
 from askback.store.unreadable_rows import SkippedRows
 
 T = TypeVar("T")

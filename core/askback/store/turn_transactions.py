@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Limits
 from askback.domain.conversation import Call, Conversation, Message, OutgoingMessage, Turn, TurnEnd, TurnInput, get_text
 from askback.domain.identity import Actor, MessageRef, unique_accounts
-from askback.domain.policy import Limits
 from askback.internal.clock import utc_now
-from askback.store import approvals, conversations, locks, outbox, usage
 from askback.store.ask_transactions import store_asks
 from askback.store.errors import TurnTakenOver
+from askback.store.tables import approvals, conversations, locks, outbox, usage
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from askback.domain.conversation import TokenUsage
 from askback.internal.clock import utc_now
-from askback.store import locks, usage
+from askback.store.tables import locks, usage
 from askback.store.transactions import Transactions
 
 

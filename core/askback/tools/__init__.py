@@ -20,7 +20,7 @@ from askback.errors import CallerError
 from askback.tools.ask_question import AskQuestion
 from askback.tools.ask_user_question import AskUserQuestion
 from askback.tools.base import QuestionTool, ToolResult
-from askback.tools.lenient import ToolInput
+from askback.tools.lenient_parser import ToolInput
 from askback.tools.question import QuestionsTool
 
 TOOLS: dict[str, QuestionTool[ToolInput]] = {

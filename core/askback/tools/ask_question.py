@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 
 from askback.domain.form import DEFAULT_PLACEHOLDER, MAX_OPTIONS, Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered, timestamp_ms
-from askback.tools.lenient import (
+from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
     LenientBool,
     LenientText,

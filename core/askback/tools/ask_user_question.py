@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 
 from askback.domain.form import Form, Outcome
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
-from askback.tools.lenient import (
+from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
     LenientBool,
     LenientText,

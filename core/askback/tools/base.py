@@ -15,7 +15,7 @@ from pydantic import JsonValue, ValidationError
 from askback.domain.form import Form, Outcome
 from askback.errors import InvalidValue, ModelError, Problem, problems_of
 from askback.internal.clock import to_micros
-from askback.tools.lenient import ToolInput, decode_json, schema_of
+from askback.tools.lenient_parser import ToolInput, decode_json, schema_of
 
 Input = TypeVar("Input", bound=ToolInput)
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_valida
 from askback.domain.form import MAX_OPTIONS, MAX_QUESTIONS, Form, Outcome
 from askback.errors import ModelError
 from askback.tools.base import QuestionTool, ToolResult, describe_unanswered
-from askback.tools.lenient import (
+from askback.tools.lenient_parser import (
     TO_DESCRIPTION,
     LenientText,
     NameList,

@@ -18,13 +18,13 @@ from typing import Any, Literal
 import pytest
 
 from askback.cli.preview import ASK_ID
+from askback.domain.ask_policy import Limits
 from askback.domain.identity import Actor, Place
-from askback.domain.policy import Limits
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import Host, running
 from askback.settings.core import Settings
 from askback.settings.loader import load
-from askback_discord import ids
+from askback_discord import control_ids
 from askback_discord.clicks import TAKEN, Clicks
 from askback_discord.layout import CONTINUED
 from askback_discord.setup import NOBODY
@@ -415,7 +415,7 @@ class DiscordDesk:
     async def submit_once(self, person: str, text: str) -> Done:
         """Send the open text field; any outcome is accepted."""
         opened = self.guild.modals[self._person(person).id]
-        return await self.services.discord.clicks.submit(person, opened.custom_id, {ids.TEXT: text}, Delivery())
+        return await self.services.discord.clicks.submit(person, opened.custom_id, {control_ids.TEXT: text}, Delivery())
 
     async def press_on_notice(self, person: str, label: str) -> Done:
         """Press a button on the newest ephemeral notice."""
@@ -657,7 +657,7 @@ class DiscordDesk:
         self.services.discord.posting.remove_place(await self.room(talk))
 
     def posted(self, card: Card) -> list[dict[str, Any]]:
-        control = ids.parse(next(one.handle["custom_id"] for one in card.controls))
+        control = control_ids.parse(next(one.handle["custom_id"] for one in card.controls))
         assert control is not None
         # A temporarily refused call is repeated with the same nonce.
         found = {

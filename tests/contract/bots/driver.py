@@ -16,10 +16,10 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pytest
 
+from askback.domain.ask_policy import Limits, Who
 from askback.domain.card import EVERYTHING
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor, Place
-from askback.domain.policy import Limits, Who
 from askback.runtime.app import Host
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import ToolCall, call

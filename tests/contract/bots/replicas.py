@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from askback.domain.policy import Limits
+from askback.domain.ask_policy import Limits
 from askback.runtime.app import Host
 from askback_sandbox.discord.guild import Guild
 from askback_sandbox.services import Services

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import OWN_REQUEST, Approval, Who
 from askback.domain.card import EVERYTHING, NOT_NOW
 from askback.domain.decision import NOT_TO_CANCEL
 from askback.domain.form import Form
-from askback.domain.policy import OWN_REQUEST, Approval, Who
 from askback.internal import clock
 from askback.manager.refusals import UNREAD_GROUPS
 from askback_sandbox.model.script import turn

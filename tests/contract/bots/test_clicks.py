@@ -13,10 +13,10 @@ from typing import Literal
 import pytest
 from sqlalchemy import Connection
 
+from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
-from askback.domain.policy import Who
 from askback.manager.refusals import RefusalThrottle
-from askback.store import audit
+from askback.store.tables import audit
 from askback_sandbox.model.script import turn
 
 from .driver import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from askback.domain.policy import Approval
+from askback.domain.ask_policy import Approval
 from askback_sandbox.model.script import call, turn
 
 from .driver import (

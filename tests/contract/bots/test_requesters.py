@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askback.domain.policy import OWN_REQUEST
+from askback.domain.ask_policy import OWN_REQUEST
 from askback_sandbox.model.script import call, turn
 from support.engine import eventually
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from askback.agent.history import MAX_MESSAGES
-from askback.domain.policy import Who
+from askback.domain.ask_policy import Who
 from askback_sandbox.discord.values import Intent, Permission
 from askback_sandbox.model.script import turn
 

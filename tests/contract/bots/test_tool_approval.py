@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from askback.domain.ask_policy import OWN_REQUEST
 from askback.domain.card import EVERYTHING
-from askback.domain.policy import OWN_REQUEST
 from askback_sandbox.model.script import call, turn
 
 from .driver import ADA, BEN, CY, GROUPS, Desk, PlatformTests, card, line, notice, settled, turn_of, until

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from askback.agent.loop import MAX_FAILED_TURNS, MAX_PAUSES
 from askback.domain.actions import Cancel, Choose
+from askback.domain.ask_policy import Limits, Who
 from askback.domain.form import Form, Question
-from askback.domain.policy import Limits, Who
 from askback.ports.platform import DeliveryError
 from askback_sandbox.model.script import Fault, ToolCall, Turn, call, turn
 from askback_sandbox.services import Services

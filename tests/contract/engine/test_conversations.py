@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from askback.agent.budget import Budget
-from askback.domain.access import Access
 from askback.domain.actions import Choose
+from askback.domain.ask_policy import Who
+from askback.domain.bot_access import Access
 from askback.domain.conversation import (
     HistoryMessage,
     IncomingMessage,
@@ -21,7 +22,6 @@ from askback.domain.conversation import (
 )
 from askback.domain.form import Form, Question
 from askback.domain.identity import Actor, Place
-from askback.domain.policy import Who
 from askback.internal.clock import utc_now
 from askback.manager import new_ask, new_policy
 from askback_sandbox.model.script import Fault, turn

@@ -10,8 +10,8 @@ import pytest
 from askback.domain.conversation import IncomingMessage, OutgoingMessage
 from askback.internal.clock import utc_now
 from askback.store.leases import LeaseLost, keep_lease
-from askback.store.outbox import LEASE_SECONDS
 from askback.store.store import Store
+from askback.store.tables.outbox import LEASE_SECONDS
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.engine import ANN, HERE, Board, engine

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from askback.domain.access import Access
 from askback.domain.actions import Cancel, Choose, OpenTextField, Select, Submit, SubmitText
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Limits, Who
+from askback.domain.bot_access import Access
 from askback.domain.card import AskText, FieldErrors, Notice, Redraw
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor, MessageRef, Place
-from askback.domain.policy import Limits, Who
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, update
 
-from askback.agent.shortage import find_shortage as shortage_of
+from askback.agent.approver_shortage import find_shortage as shortage_of
 from askback.domain import approval
 from askback.domain.actions import Back, Choose, Submit, SubmitText
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Escalation, Policy, Who
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question, Vote
 from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
-from askback.domain.policy import Approval, Escalation, Policy, Who
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
 from askback.manager import new_ask, new_policy
-from askback.store import asks, conversations
 from askback.store.schema import transcript
+from askback.store.tables import asks, conversations
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, CID, DENY, TEAM, Deploying, to

@@ -13,8 +13,8 @@ from sqlalchemy import update
 from askback import tool
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Who
 from askback.domain.conversation import NextStep
-from askback.domain.policy import Who
 from askback.store.schema import calls
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services

@@ -13,9 +13,9 @@ from askback import tool
 from askback.agent import tool_runner
 from askback.agent.approvals import ApprovalRules
 from askback.domain import approval
+from askback.domain.ask_policy import OWN_REQUEST, Who
 from askback.domain.card import Notice
 from askback.domain.identity import Actor
-from askback.domain.policy import OWN_REQUEST, Who
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services
 from support.approvals import (

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask_policy import Limits, Policy, Who
 from askback.domain.conversation import (
     Call,
     Conversation,
@@ -24,11 +25,10 @@ from askback.domain.conversation import (
 from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import start_interview
-from askback.domain.policy import Limits, Policy, Who
 from askback.internal.clock import utc_now
 from askback.store.errors import TurnTakenOver
-from askback.store.outbox import LEASE_SECONDS
 from askback.store.store import Store
+from askback.store.tables.outbox import LEASE_SECONDS
 from support.cases import form, question
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from askback.domain.conversation import TokenUsage
-from askback.store import usage
 from askback.store.database import Database
 from askback.store.store import Store
+from askback.store.tables import usage
 
 MORNING = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, update
 
-from askback.agent.slots import Slot
+from askback.agent.concurrency_slots import Slot
 from askback.domain.actions import Action, Choose, Select
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Who
 from askback.domain.conversation import IncomingMessage, Message, OutgoingMessage
 from askback.domain.form import Form, Option, Outcome, Question
-from askback.domain.policy import Who
 from askback.internal.clock import to_micros, utc_now
 from askback.manager import new_ask, new_policy
 from askback.ports.platform import DeliveryError, RetryableError

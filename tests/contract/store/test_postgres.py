@@ -17,13 +17,13 @@ from sqlalchemy import Connection, func, insert, select, text, update
 
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask_policy import Limits, Policy, Who
 from askback.domain.card import Notice
 from askback.domain.conversation import IncomingMessage, Message, OutgoingMessage, ToolCall, Turn, TurnEnd
 from askback.domain.decision import decide
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import start_interview
-from askback.domain.policy import Limits, Policy, Who
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.store.errors import StoreBusy, StoreError, StoreUnavailable

@@ -26,9 +26,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from askback.domain.identity import Place
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
-from askback.store import asks, conversations, offers, outbox, retention, schema, usage, waiting
+from askback.store import schema
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.sqlite.database import SqliteDatabase
+from askback.store.tables import asks, conversations, offers, outbox, retention, unserved_work, usage
 
 
 class NotingCursor(sqlite3.Cursor):
@@ -307,7 +308,7 @@ ONE = frozenset({"slack"})
         (lambda connection: asks.time_until_due(connection, timedelta(seconds=30), ONE), ["ix_asks_status_attend_at"]),
         (lambda connection: asks.list_due(connection, 100, ONE), ["ix_asks_status_attend_at"]),
         (
-            lambda connection: waiting.unserved(connection, timedelta(seconds=30), ONE),
+            lambda connection: unserved_work.unserved(connection, timedelta(seconds=30), ONE),
             ["ix_asks_status_attend_at", "ix_outbox_due_at", "ix_conversations_wants_turn"],
         ),
         (lambda connection: conversations.is_received(connection, HERE, "k"), ["ix_inbox_dedupe_key"]),

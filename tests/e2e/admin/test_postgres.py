@@ -19,9 +19,9 @@ from typer.testing import CliRunner, Result
 
 from askback.cli.main import app
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Limits, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
-from askback.domain.policy import Limits, Who
 from askback.errors import AskbackError
 from askback.manager import new_ask, new_policy
 from askback.store.postgres.address import PostgresAddress

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Approval, Limits, Who
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start_interview
-from askback.domain.policy import Approval, Limits, Who
 from askback.manager import QuestionManager, new_ask, new_policy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store

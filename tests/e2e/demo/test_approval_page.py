@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from askback.domain.ask_policy import Approval, Limits, Who
 from askback.domain.card import EVERYTHING
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
-from askback.domain.policy import Approval, Limits, Who
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
 from askback_sandbox.services import Services

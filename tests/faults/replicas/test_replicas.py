@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask_policy import Approval, Limits, Policy, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.interview import start_interview
-from askback.domain.policy import Approval, Limits, Policy, Who
 from askback.internal.clock import utc_now
 from askback.store.store import Store
 from askback_sandbox.model.script import Fault, turn

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask_policy import Limits, Policy, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.interview import start_interview
-from askback.domain.policy import Limits, Policy, Who
 from askback.internal.clock import utc_now
 from support.engine import HERE, eventually
 from support.processes import Launcher

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.agent.budget import MAX_ROUNDS, MIN_OUTPUT_TOKENS, Budget, Grant
+from askback.agent.messages_api import ModelRequest, stream_response
 from askback.agent.meter import TokenMeter
-from askback.agent.model import ModelRequest, stream_response
 from askback.domain.conversation import TokenUsage
 from askback.errors import InvalidValue
 

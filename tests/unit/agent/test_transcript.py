@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from askback.agent.model import ModelResponse
+from askback.agent.messages_api import ModelResponse
 from askback.agent.transcript import to_api_blocks, with_new_ids
 from askback.domain.conversation import Message
 

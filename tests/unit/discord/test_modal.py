@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import SubmitText
 from askback.domain.card import TextField, build_text_field
-from askback_discord import ephemeral, ids, limits, modal
+from askback_discord import control_ids, ephemeral, limits, modal
 from support.discord_cards import ASK, accepted_modal, displays, do, elements, interview, options, question, said
 from support.discord_markdown import read, seen
 
@@ -83,14 +83,18 @@ def submitted(*components: Any, custom_id: Any = None) -> Any:
 def test_what_is_sent_is_read() -> None:
     data = submitted(
         {"type": 10, "id": 1},
-        {"type": 18, "id": 2, "component": {"type": 4, "id": 3, "custom_id": ids.TEXT, "value": "mine\nand more"}},
+        {
+            "type": 18,
+            "id": 2,
+            "component": {"type": 4, "id": 3, "custom_id": control_ids.TEXT, "value": "mine\nand more"},
+        },
     )
     assert modal.text(data) == "mine\nand more"
-    assert modal.ref(data) == ids.Control(kind="field", ask_id=ASK, turn=3)
+    assert modal.ref(data) == control_ids.Control(kind="field", ask_id=ASK, turn=3)
 
 
 def test_what_comes_in_rows_is_read_too() -> None:
-    data = submitted({"type": 1, "components": [{"type": 4, "custom_id": ids.TEXT, "value": "mine"}]})
+    data = submitted({"type": 1, "components": [{"type": 4, "custom_id": control_ids.TEXT, "value": "mine"}]})
     assert modal.text(data) == "mine"
 
 
@@ -100,16 +104,16 @@ def test_a_recorded_modal_of_somebody_else_is_not_ours() -> None:
     data = json.loads(RECORDED.read_text())["data"]
     assert modal.ref(data) is None
     assert modal.text(data) == ""
-    data["components"][1]["components"][0]["custom_id"] = ids.TEXT
+    data["components"][1]["components"][0]["custom_id"] = control_ids.TEXT
     assert modal.text(data) == "Longer Text"
 
 
 def test_another_control_is_no_field() -> None:
-    assert modal.ref({"custom_id": ids.custom_id(ids.Control(kind="next", ask_id=ASK, turn=3))}) is None
+    assert modal.ref({"custom_id": control_ids.custom_id(control_ids.Control(kind="next", ask_id=ASK, turn=3))}) is None
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just(ids.TEXT),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just(control_ids.TEXT),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["components", "component", "custom_id", "value", "type"]), inner, max_size=4)
@@ -155,7 +159,7 @@ def test_a_text_that_was_not_taken_can_be_mended() -> None:
     limits.check_message(made)
     found = elements([made])
     assert [one["label"] for one in found] == ["Try again"]
-    assert ids.parse(found[0]["custom_id"]) == ids.Control(kind="retry", ask_id=ASK, turn=3)
+    assert control_ids.parse(found[0]["custom_id"]) == control_ids.Control(kind="retry", ask_id=ASK, turn=3)
 
 
 def test_a_notice_that_has_served_loses_its_button() -> None:

@@ -11,7 +11,7 @@ import pytest
 from askback.domain.actions import Action
 from askback.domain.card import Notice, Response
 from askback.domain.identity import MessageRef
-from askback_discord import ids
+from askback_discord import control_ids
 from askback_discord.clicks import Clicks
 from askback_discord.payloads import read_click
 
@@ -20,7 +20,7 @@ PERSON = {"id": "501", "username": "ada", "discriminator": "0", "avatar": None}
 
 
 def interaction(**changes: Any) -> discord.Interaction:
-    control = ids.Control(kind="cancel", ask_id="ask", turn=1)
+    control = control_ids.Control(kind="cancel", ask_id="ask", turn=1)
     message = {
         "id": CARD.id, "channel_id": CARD.channel, "author": PERSON, "content": "", "components": [], "type": 0,
         "timestamp": "2026-01-01T00:00:00+00:00", "edited_timestamp": None, "tts": False, "pinned": False,
@@ -28,7 +28,7 @@ def interaction(**changes: Any) -> discord.Interaction:
     }  # fmt: skip
     payload = {
         "id": "1", "application_id": "2", "type": 3, "token": "t", "version": 1, "attachment_size_limit": 1,
-        "data": {"custom_id": ids.custom_id(control), "component_type": 2}, "message": message,
+        "data": {"custom_id": control_ids.custom_id(control), "component_type": 2}, "message": message,
         "channel_id": CARD.channel, "user": PERSON, **changes,
     }  # fmt: skip
     client = discord.Client(intents=discord.Intents.none())

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Cancel, Choose
+from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import TAKE_BACK, Details, build_vote_field
 from askback.domain.conversation import OutgoingMessage
 from askback.domain.form import Option, Outcome
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import LONGEST_REASON, Interview, settle
-from askback.domain.policy import Approval, Policy, Who
 from askback.domain.voting import apply_vote
 from askback.text.literal import replace_controls
-from askback_discord import ids, limits, modal, remarks, render
+from askback_discord import bot_sentences, control_ids, limits, modal, render
 from askback_discord.details_modal import FILE, whole
 from askback_discord.layout import CONTINUED, GOES_ON
 from support.discord_cards import (
@@ -150,7 +150,7 @@ def test_a_card_of_a_decision_notifies_those_who_decide_and_never_a_whole_server
     decides = card(asked(), Policy(who=WHO.with_others(Who(groups=("8",))), approval=TWO))
     (body,) = render.messages(decides, ping=True)
     assert body["allowed_mentions"] == {"parse": [], "users": [ADA.id, BEN.id, CY.id], "roles": [RELEASE, "8"]}
-    quiet = remarks.without_everyone_mention(body, Place(platform="discord", tenant="8", channel="9"))
+    quiet = bot_sentences.without_everyone_mention(body, Place(platform="discord", tenant="8", channel="9"))
     assert quiet["allowed_mentions"] == {"parse": [], "users": [ADA.id, BEN.id, CY.id], "roles": [RELEASE]}
     drawn = render.messages(card(voted(asked(), TWO, (BEN, 0, None)), Policy(who=WHO, approval=TWO)))
     assert all(one["allowed_mentions"] == {"parse": []} for one in drawn)
@@ -217,12 +217,12 @@ def test_a_reason_is_asked_for_in_a_field_that_says_for_what(label: str) -> None
     made = modal.modal(build_vote_field("a" * 22, at, 1, "because"))
     accepted_modal(made)
     assert squeezed(str(made["title"])).startswith("Why“")
-    assert ids.parse(made["custom_id"]) == ids.Control(kind="vote", ask_id="a" * 22, turn=0, arg=1)
+    assert control_ids.parse(made["custom_id"]) == control_ids.Control(kind="vote", ask_id="a" * 22, turn=0, arg=1)
     assert '"value": "because"' in str(made).replace("'", '"')
 
 
 def test_the_operation_of_every_reason_is_in_the_id() -> None:
-    named = ids.custom_id(ids.Control(kind="vote", ask_id="a" * 48, turn=999_999_999, arg=999_999_999))
+    named = control_ids.custom_id(control_ids.Control(kind="vote", ask_id="a" * 48, turn=999_999_999, arg=999_999_999))
     assert len(named) <= limits.CUSTOM_ID
 
 
@@ -284,20 +284,20 @@ def test_a_reminder_names_and_notifies_those_who_are_missing() -> None:
         until=NOW + timedelta(hours=2),
     )
     until = int((NOW + timedelta(hours=2)).timestamp())
-    words = remarks.to_markdown(say)
+    words = bot_sentences.to_markdown(say)
     assert words.startswith(f"<@{BEN.id}> <@&{RELEASE}> Reminder: “\\*Deploy\\* \\<@9> \\@everyone?”")
     assert words.endswith(f"  ·  until <t:{until}:f>, <t:{until}:R>")
-    assert remarks.allowed_mentions(say.mention) == {"parse": [], "users": [BEN.id], "roles": [RELEASE]}
+    assert bot_sentences.allowed_mentions(say.mention) == {"parse": [], "users": [BEN.id], "roles": [RELEASE]}
 
 
 def test_a_reminder_to_a_crowd_says_how_many_more_there_are() -> None:
     crowd = tuple(Actor(platform="discord", id=str(10**17 + n)) for n in range(300))
     say = OutgoingMessage(target="remind:a:0.0", text="Reminder: it waits.", markdown=False, mention=Who(people=crowd))
-    words = remarks.to_markdown(say)
+    words = bot_sentences.to_markdown(say)
     assert len(words) <= limits.CONTENT
     named = words.count("<@")
     assert f"and {300 - named} more: Reminder: it waits." in words
-    assert len(remarks.allowed_mentions(say.mention)["users"]) == limits.MENTIONS  # type: ignore[arg-type]
+    assert len(bot_sentences.allowed_mentions(say.mention)["users"]) == limits.MENTIONS  # type: ignore[arg-type]
 
 
 def test_what_is_cancelled_by_its_requester_is_taken_back() -> None:

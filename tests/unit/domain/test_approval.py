@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from askback.domain.approval import ALWAYS, APPROVE, DENY, SHOWN, build_form, describe_refusal, digest
+from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Answer, Choice, Outcome, Question, Vote
 from askback.domain.identity import Actor
-from askback.domain.policy import Approval, Policy, Who
 from askback.errors import CallerError
 
 ADA = Actor(platform="board", id="U1", name="Ada")

@@ -23,10 +23,10 @@ from askback.domain.actions import (
     Submit,
     SubmitText,
 )
+from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Closed, Interview, NotPossible, Stale, start_interview
-from askback.domain.policy import Approval, Policy, Who
 from askback.domain.voting import ReasonRequired, apply_vote, count_votes
 from askback.errors import PersonError
 from support.cases import ANN, BEN, HOSTILE, NOON, form, question

@@ -23,7 +23,7 @@ import askback_slack.settings
 from askback.errors import InvalidValue, OperatorError, Problem
 from askback.observability import logs
 from askback.observability.logs import configure_logging
-from askback.observability.repeats import MOST, PERIOD_SECONDS
+from askback.observability.repeat_filter import MOST, PERIOD_SECONDS
 from askback.settings.loader import TomlSettings
 from askback.store.sqlite.database import SqliteDatabase
 from askback.text.redaction import REDACTED_TEXT, redact, register_secrets

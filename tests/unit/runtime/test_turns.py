@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from askback.agent.slots import Slot
+from askback.agent.concurrency_slots import Slot
 from askback.runtime.turns import TurnRunner
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from askback.domain.ask_policy import Who
 from askback.domain.identity import MessageRef
-from askback.domain.policy import Who
 from askback_slack.payloads import (
     UNKNOWN_INSTALLATION,
     Installation,

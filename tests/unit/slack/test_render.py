@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askback.domain.actions import Back, Cancel, Choose, Decline, GoTo, Next, Review, Select, Submit, SubmitText
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import Actor
 from askback.domain.interview import Interview, settle, start_interview
-from askback.domain.policy import Policy, Who
 from askback.errors import ModelError
 from askback.tools import TOOLS
-from askback_slack import ids, limits, render
+from askback_slack import control_ids, limits, render
 from askback_slack.texts import to_literal
 from support.slack_cards import (
     ADA,
@@ -53,8 +53,8 @@ def only(messages: tuple[render.SlackMessage, ...], kind: str) -> dict[str, Any]
     return found[0]
 
 
-def control(element: dict[str, Any]) -> ids.Control:
-    found = ids.parse(element["action_id"])
+def control(element: dict[str, Any]) -> control_ids.Control:
+    found = control_ids.parse(element["action_id"])
     assert found is not None
     return found
 
@@ -67,7 +67,7 @@ def test_few_short_options_are_buttons(count: int) -> None:
     made = shown(interview(question(options=options(count))))
     assert labels(made) == [*[f"Option {n}" for n in range(1, count + 1)], "Something else…", "Not now…", "Cancel"]
     chosen = [control(entry) for entry in elements(made)][:count]
-    assert chosen == [ids.Control(kind="choose", ask_id=ASK, turn=0, arg=n) for n in range(count)]
+    assert chosen == [control_ids.Control(kind="choose", ask_id=ASK, turn=0, arg=n) for n in range(count)]
 
 
 def test_five_options_are_buttons_where_nothing_else_can_be_written() -> None:
@@ -179,8 +179,8 @@ def test_a_redraw_makes_new_blocks() -> None:
         [block.get("block_id") for block in shown(at)[0].blocks],
         [block.get("block_id") for block in shown(do(at, Select(chosen=(1,))))[0].blocks],
     )
-    assert {ids.revision(name) for name in first if name} == {0}
-    assert {ids.revision(name) for name in second if name} == {1}
+    assert {control_ids.revision(name) for name in first if name} == {0}
+    assert {control_ids.revision(name) for name in second if name} == {1}
 
 
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:

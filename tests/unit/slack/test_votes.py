@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.actions import Action, Choose
+from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import EVERYTHING, TAKE_BACK, Card, Details
 from askback.domain.form import Option
 from askback.domain.identity import Actor
 from askback.domain.interview import LONGEST_REASON, Interview
-from askback.domain.policy import Approval, Policy, Who
 from askback.domain.voting import apply_vote
-from askback_slack import details_modal, ids, modal, render
+from askback_slack import control_ids, details_modal, modal, render
 from support.slack_cards import (
     ADA,
     ASK,
@@ -174,7 +174,7 @@ def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> No
             Details(ask_id=ASK, title="A title that is far too long for one of Slack's", text=text), number
         )
         accepted_view(view)
-        kinds = [ids.parse(one["action_id"]) for one in found(view, "button")]
+        kinds = [control_ids.parse(one["action_id"]) for one in found(view, "button")]
         ways = {control.arg for control in kinds if control is not None}
         assert ways == {other for other in (number - 1, number + 1) if 0 <= other < count}
 

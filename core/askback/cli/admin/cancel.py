@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from askback.cli.admin.telling import tell
+from askback.cli.admin.notify_bot import tell
 from askback.client.summary import gist, one_beginning, when
 from askback.domain.ask import Ask
 from askback.manager import QuestionManager

@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from askback.client.summary import ago, deciding, gist, people, standing, summary, until, where
 from askback.domain.ask import Ask
 from askback.internal.clock import utc_now
-from askback.store import asks, audit
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
+from askback.store.tables import asks, audit
 from askback.text.terminal import to_json_line, to_terminal_text
 
 

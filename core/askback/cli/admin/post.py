@@ -7,7 +7,7 @@ __all__ = ["post"]
 from rich.console import Console
 from rich.text import Text
 
-from askback.cli.admin.telling import tell
+from askback.cli.admin.notify_bot import tell
 from askback.client.summary import gist, one_beginning
 from askback.store.external_access import DatabaseLocation, open_for_writing, read_snapshot
 from askback.store.store import Store

@@ -19,9 +19,9 @@ from askback.domain.ask import Ask
 from askback.domain.interview import Interview
 from askback.domain.voting import VoteCount
 from askback.internal.clock import utc_now
-from askback.store import audit
-from askback.store.audit import ActionRecord, PendingUpdate
 from askback.store.external_access import DatabaseLocation, read_snapshot
+from askback.store.tables import audit
+from askback.store.tables.audit import ActionRecord, PendingUpdate
 from askback.text.terminal import to_json_line, to_terminal_text
 
 

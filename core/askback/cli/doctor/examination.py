@@ -23,9 +23,9 @@ from askback.ports.bot import Bot
 from askback.ports.findings import Finding, Scene, broken, told_by, warning
 from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
 from askback.settings.core import Settings
-from askback.store import asks
 from askback.store.external_access import DatabaseLocation, find_worker_pid, read_snapshot, worker_platforms
 from askback.store.postgres.address import PostgresAddress
+from askback.store.tables import asks
 from askback.store.url import database_of
 
 log = logging.getLogger("askback.doctor")

@@ -21,12 +21,12 @@ from askback.ports.findings import Finding, broken, good, warning
 from askback.store.external_access import is_older
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.notifications import CHANNEL
-from askback.store.platform_claims import SERVING, decode_platforms
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import CONNECTIONS
 from askback.store.postgres.error_mapping import said, step
 from askback.store.postgres.link import connect
 from askback.store.schema import metadata
+from askback.store.tables.platform_claims import SERVING, decode_platforms
 
 OLDEST = 13
 TESTED = 15

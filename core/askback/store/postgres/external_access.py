@@ -15,11 +15,11 @@ from askback.errors import OperatorError
 from askback.internal.values import Value
 from askback.store.external_access import check_version
 from askback.store.notifications import LISTENING, Signal, send_signal
-from askback.store.platform_claims import ServedPlatforms, list_served_platforms
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.error_mapping import reason
 from askback.store.postgres.link import ReconnectingConnection, engine_for
+from askback.store.tables.platform_claims import ServedPlatforms, list_served_platforms
 
 T = TypeVar("T")
 

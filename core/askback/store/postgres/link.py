@@ -18,8 +18,8 @@ from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
 from askback.store.postgres.address import UNREADABLE, PostgresAddress
+from askback.store.postgres.dead_connections import MonitoredConnection
 from askback.store.postgres.options import check_options
-from askback.store.postgres.silence import MonitoredConnection
 
 # Defaults for options that the URL does not set. Times are in seconds, except the last one in milliseconds.
 _DEFAULTS = {

@@ -38,10 +38,10 @@ from askback.errors import OperatorError
 from askback.store import migrate
 from askback.store.connection_thread import ConnectionThread
 from askback.store.error_mapping import closed_error, timeout_error
+from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
 from askback.store.sqlite.connections import GuardedConnection, checkpoint, engine_for, mend, raw_of, roll_back
 from askback.store.sqlite.error_mapping import code, is_of_the_database, reason, refusal, swallowed
 from askback.store.sqlite.files import create_private
-from askback.store.work import AnyJob, Job, JobState, Queue, call, settle
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ __all__ = ["request_turn"]
 from sqlalchemy import Connection
 
 from askback.domain.identity import Place
-from askback.store import conversations
 from askback.store.events import TurnRequested, record_event
+from askback.store.tables import conversations
 
 
 def request_turn(connection: Connection, conversation_id: str, place: Place) -> None:

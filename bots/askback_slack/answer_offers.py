@@ -8,7 +8,7 @@ from typing import Final
 
 from askback.domain.conversation import OutgoingMessage
 from askback.text.literal import fit_line
-from askback_slack import ids
+from askback_slack import control_ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section
 
 QUOTED: Final = 200
@@ -22,6 +22,6 @@ def to_blocks(say: OutgoingMessage) -> list[Block] | None:
     if offer is None:
         return None
     said = rich_text([section(runs(say.text)), quote(runs(fit_line(offer.text, QUOTED)))])
-    use = button(USE, ids.Control(kind="use", ask_id=offer.id, turn=0), primary=True)
-    keep = button(KEEP, ids.Control(kind="keep", ask_id=offer.id, turn=0))
-    return [said, actions(ids.block(offer.id, 0, 1), [use, keep])]
+    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, turn=0), primary=True)
+    keep = button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, turn=0))
+    return [said, actions(control_ids.block(offer.id, 0, 1), [use, keep])]

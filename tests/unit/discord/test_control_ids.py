@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askback_discord import ids
-from askback_discord.ids import Control, custom_id, parse
+from askback_discord import control_ids
+from askback_discord.control_ids import Control, custom_id, parse
 
 WITH = ["choose", "pick", "tick", "page", "vote"]
 EITHER = ["goto", "retry"]
-WITHOUT = [kind for kind in ids.KINDS if kind not in {*WITH, *EITHER}]
+WITHOUT = [kind for kind in control_ids.KINDS if kind not in {*WITH, *EITHER}]
 NUMBER = st.integers(0, 999_999_999)
 ASK = st.text("ABCabc019_-", min_size=1, max_size=48)
 

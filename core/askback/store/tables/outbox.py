@@ -63,9 +63,9 @@ from askback.internal.clock import from_micros, to_micros
 from askback.internal.values import Value
 from askback.store.database_clock import NOW, given_now
 from askback.store.events import WorkEnqueued, record_event
-from askback.store.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import asks, conversations, outbox
 from askback.store.statement import Statement
+from askback.store.tables.platform_claims import ServedPlatforms, is_served
 from askback.store.unreadable_rows import SkippedRows, UnreadableRow, reading
 
 LEASE_SECONDS = 10

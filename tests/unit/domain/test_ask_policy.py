@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askback.domain.form import Form
-from askback.domain.identity import Actor
-from askback.domain.policy import (
+from askback.domain.ask_policy import (
     LONGEST_WAIT,
     NOT_ADMITTED,
     NOT_ASKED,
@@ -25,6 +23,8 @@ from askback.domain.policy import (
     Policy,
     Who,
 )
+from askback.domain.form import Form
+from askback.domain.identity import Actor
 from askback.errors import CallerError, InvalidValue
 from support.cases import ANN, BEN, NOON, form, question
 

@@ -10,13 +10,13 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from askback.domain.ask_policy import Who
 from askback.domain.conversation import OutgoingMessage
 from askback.domain.identity import Place
-from askback.domain.policy import Who
 from askback.text.literal import utf16_length
 from askback_discord import limits
 from askback_discord.components import Component, moment, person, role
-from askback_discord.parts import PLATFORM
+from askback_discord.content_parts import PLATFORM
 from askback_discord.texts import plain
 
 _MESSAGE: Final = re.compile(r"https://discord\.com/channels/(?:\d+|@me)/\d+/\d+")

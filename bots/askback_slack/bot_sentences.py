@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from askback.domain.conversation import OutgoingMessage
 from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
-from askback_slack.parts import listed
+from askback_slack.content_parts import listed
 from askback_slack.texts import escape, to_literal
 
 

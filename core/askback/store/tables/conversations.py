@@ -49,11 +49,11 @@ from askback.domain.conversation import Blocks, Call, Conversation, InboxMessage
 from askback.domain.identity import Actor, MessageRef, Place, unique_accounts
 from askback.domain.requesters import ReadMessage
 from askback.internal.clock import from_micros, now, to_micros
-from askback.store import edits
 from askback.store.database_clock import NOW, given_now
-from askback.store.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import calls, conversations, inbox, transcript
 from askback.store.statement import Row, Statement
+from askback.store.tables import edits
+from askback.store.tables.platform_claims import ServedPlatforms, is_served
 from askback.store.unreadable_rows import reading
 
 _REFS = TypeAdapter(tuple[MessageRef, ...])

@@ -7,22 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback.domain.ask import new_ask_id
-from askback_slack import ids, limits
+from askback_slack import control_ids, limits
 
 ASK_IDS = st.builds(new_ask_id)
 NUMBERS = st.integers(0, 999_999_999)
 
 
-@given(st.sampled_from([*ids.KINDS]), ASK_IDS, NUMBERS, NUMBERS)
-def test_a_control_is_read_back(kind: ids.Kind, ask_id: str, turn: int, arg: int) -> None:
-    control = ids.Control(kind=kind, ask_id=ask_id, turn=turn, arg=arg if kind in ("choose", "goto", "part") else None)
-    assert ids.parse(ids.action(control)) == control
-    assert len(ids.action(control)) <= limits.ID
+@given(st.sampled_from([*control_ids.KINDS]), ASK_IDS, NUMBERS, NUMBERS)
+def test_a_control_is_read_back(kind: control_ids.Kind, ask_id: str, turn: int, arg: int) -> None:
+    control = control_ids.Control(
+        kind=kind, ask_id=ask_id, turn=turn, arg=arg if kind in ("choose", "goto", "part") else None
+    )
+    assert control_ids.parse(control_ids.action(control)) == control
+    assert len(control_ids.action(control)) <= limits.ID
 
 
 @given(ASK_IDS, NUMBERS, st.integers(0, 99))
 def test_a_revision_is_read_back(ask_id: str, revision: int, number: int) -> None:
-    assert ids.revision(ids.block(ask_id, revision, number)) == revision
+    assert control_ids.revision(control_ids.block(ask_id, revision, number)) == revision
 
 
 @pytest.mark.parametrize(
@@ -52,16 +54,16 @@ def test_a_revision_is_read_back(ask_id: str, revision: int, number: int) -> Non
     ],
 )
 def test_what_is_foreign_is_nobodys(foreign: object) -> None:
-    assert ids.parse(foreign) is None
+    assert control_ids.parse(foreign) is None
 
 
 @pytest.mark.parametrize("foreign", ["", "b", "askback:abc:1", "askback:abc:x:1", "askback:abc:1:1\n", None, 3])
 def test_a_foreign_block_has_no_revision(foreign: object) -> None:
-    assert ids.revision(foreign) is None
+    assert control_ids.revision(foreign) is None
 
 
 @given(st.text() | st.from_regex(r"askback:.*:.*:.*", fullmatch=True))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    control = ids.parse(text)
-    assert control is None or ids.action(control) == text
-    ids.revision(text)
+    control = control_ids.parse(text)
+    assert control is None or control_ids.action(control) == text
+    control_ids.revision(text)

@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from askback.client.key_check import check_names, check_question, other_wait, waits_otherwise
+from askback.client.parameter_names import PYTHON, Terms
 from askback.client.request import AskRequest, Prepared, address, prepare
 from askback.client.result import AskOutcome, outcome_of
-from askback.client.terms import PYTHON, Terms
 from askback.domain.ask import Ask
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.manager import QuestionManager
@@ -26,7 +26,6 @@ from askback.runtime.wakeup import wake_worker
 from askback.settings.core import Settings
 from askback.settings.loader import load
 from askback.settings.untrusted_files import unread_database, unread_file
-from askback.store import asks
 from askback.store.events import AskSettled, Event
 from askback.store.external_access import (
     DatabaseLocation,
@@ -42,6 +41,7 @@ from askback.store.notifications import LISTENING_BESIDE, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
 from askback.store.store import Store
+from askback.store.tables import asks
 from askback.store.url import database_of
 
 log = logging.getLogger("askback.ask")

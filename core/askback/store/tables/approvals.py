@@ -13,7 +13,7 @@ from askback.domain.ask import Ask
 from askback.domain.conversation import Call
 from askback.domain.identity import Actor
 from askback.domain.requesters import PastCall, ReadMessage, find_authors
-from askback.store import asks, conversations
+from askback.store.tables import asks, conversations
 
 
 def list_calls_with_asks(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from askback.domain.conversation import Offer
 from askback.domain.identity import MessageRef
-from askback_discord import ids
+from askback_discord import control_ids
 from askback_discord.components import Component, button, row
 
 USE, KEEP = "Use this as your answer", "Just a message"
@@ -18,8 +18,8 @@ USE, KEEP = "Use this as your answer", "Just a message"
 
 def row_of(offer: Offer) -> Component:
     """The row with the two buttons of an offer."""
-    use = button(USE, ids.Control(kind="use", ask_id=offer.id, turn=0), "primary")
-    return row([use, button(KEEP, ids.Control(kind="keep", ask_id=offer.id, turn=0))])
+    use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, turn=0), "primary")
+    return row([use, button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, turn=0))])
 
 
 def reply_to(message: MessageRef | None, channel: str) -> Mapping[str, JsonValue]:

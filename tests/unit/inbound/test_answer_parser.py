@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
 from askback.domain.ask import Ask, new_ask_id
+from askback.domain.ask_policy import Policy, Who
 from askback.domain.conversation import IncomingMessage
 from askback.domain.form import Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.domain.interview import Interview, apply_action, start_interview
-from askback.domain.policy import Policy, Who
 from askback.errors import PersonError
-from askback.inbound import typed_text
+from askback.inbound import answer_parser
 from askback.inbound.text_answers import classify_text, decide_offer
-from askback.store.offers import StoredOffer
+from askback.store.tables.offers import StoredOffer
 from support.cases import ANN, BEN, NOON, Story, form, question
 
 PLACE = Place(platform="local", channel="C1", thread="1")
@@ -61,7 +61,7 @@ def asking(*labels: str, **fields: object) -> Interview:
     ],
 )
 def test_an_option_is_known_by_label_or_number_however_it_is_typed(text: str, index: int) -> None:
-    assert typed_text.parse_answer(asking(*LABELS), text) == (Choose(index=index),)
+    assert answer_parser.parse_answer(asking(*LABELS), text) == (Choose(index=index),)
 
 
 @pytest.mark.parametrize(
@@ -84,44 +84,46 @@ def test_an_option_is_known_by_label_or_number_however_it_is_typed(text: str, in
     ],
 )
 def test_anything_else_is_no_option(text: str) -> None:
-    assert typed_text.parse_answer(asking(*LABELS), text) == ()
+    assert answer_parser.parse_answer(asking(*LABELS), text) == ()
 
 
 def test_an_option_is_known_by_its_value_but_a_number_is_what_people_see() -> None:
     counted_from_0 = tuple(Option(value=str(number), label=label) for number, label in enumerate(("A", "B", "C")))
     at = start_interview(Form(questions=(Question(id="q", prompt="?", options=counted_from_0),)))
-    assert typed_text.parse_answer(at, "1") == (Choose(index=0),)
-    assert typed_text.parse_answer(at, "0") == ()
+    assert answer_parser.parse_answer(at, "1") == (Choose(index=0),)
+    assert answer_parser.parse_answer(at, "0") == ()
     named = start_interview(
         Form(questions=(Question(id="q", prompt="?", options=(Option(value="eu-west-1", label="Ireland"),)),))
     )
-    assert typed_text.parse_answer(named, "EU-west-1") == (Choose(index=0),)
+    assert answer_parser.parse_answer(named, "EU-west-1") == (Choose(index=0),)
 
 
 def test_what_fits_two_options_is_no_answer() -> None:
-    assert typed_text.parse_answer(asking("Yes", "No", "yes!"), "YES") == ()
-    assert typed_text.parse_answer(asking("Yes", "No", "yes!"), "yes!") == (Choose(index=2),), (
+    assert answer_parser.parse_answer(asking("Yes", "No", "yes!"), "YES") == ()
+    assert answer_parser.parse_answer(asking("Yes", "No", "yes!"), "yes!") == (Choose(index=2),), (
         "exactly one of them, to the letter"
     )
     same = tuple(Option(value=f"v{number}", label="Yes") for number in range(2))
     assert (
-        typed_text.parse_answer(start_interview(Form(questions=(Question(id="q", prompt="?", options=same),))), "Yes")
+        answer_parser.parse_answer(
+            start_interview(Form(questions=(Question(id="q", prompt="?", options=same),))), "Yes"
+        )
         == ()
     )
 
 
 def test_labels_that_are_numbers_win_over_places() -> None:
     at = asking("2", "3", "1")
-    assert typed_text.parse_answer(at, "2") == (Choose(index=0),)
-    assert typed_text.parse_answer(at, "1.") == (Choose(index=2),)
-    assert typed_text.parse_answer(at, "option 2") == ()
-    assert typed_text.parse_answer(asking("10", "20"), "1") == ()
+    assert answer_parser.parse_answer(at, "2") == (Choose(index=0),)
+    assert answer_parser.parse_answer(at, "1.") == (Choose(index=2),)
+    assert answer_parser.parse_answer(at, "option 2") == ()
+    assert answer_parser.parse_answer(asking("10", "20"), "1") == ()
 
 
 def test_a_number_that_another_label_holds_is_not_certain() -> None:
     at = asking("1 replica", "2 replicas", "3 replicas", "5 replicas", "8 replicas")
-    assert typed_text.parse_answer(at, "3") == (Choose(index=2),)
-    assert typed_text.parse_answer(at, "5") == ()
+    assert answer_parser.parse_answer(at, "3") == (Choose(index=2),)
+    assert answer_parser.parse_answer(at, "5") == ()
 
 
 @pytest.mark.parametrize(
@@ -143,12 +145,12 @@ def test_a_number_that_another_label_holds_is_not_certain() -> None:
 )
 def test_several_options_are_taken_where_every_part_names_one(text: str, indexes: tuple[int, ...]) -> None:
     at = asking("Tests", "Docs", "Salt and pepper", "One, two", multi_select=True)
-    assert typed_text.parse_answer(at, text) == (Select(chosen=indexes), Submit())
+    assert answer_parser.parse_answer(at, text) == (Select(chosen=indexes), Submit())
 
 
 @pytest.mark.parametrize("text", ["1, 9", "tests, and more", "1 or 2", "tests docs", ", ,", "all"])
 def test_several_options_are_not_guessed(text: str) -> None:
-    assert typed_text.parse_answer(asking("Tests", "Docs", multi_select=True), text) == ()
+    assert answer_parser.parse_answer(asking("Tests", "Docs", multi_select=True), text) == ()
 
 
 @pytest.mark.parametrize(
@@ -164,32 +166,32 @@ def test_several_options_are_not_guessed(text: str) -> None:
     ],
 )
 def test_not_now_declines_with_what_is_said_beside_it(text: str, reason: str | None) -> None:
-    assert typed_text.parse_answer(asking("A", "B"), text) == (Decline(reason=reason),)
+    assert answer_parser.parse_answer(asking("A", "B"), text) == (Decline(reason=reason),)
 
 
 def test_not_now_is_an_option_where_there_is_one_and_never_too_long() -> None:
-    assert typed_text.parse_answer(asking("Now", "Not now", "Later"), "not now") == (Choose(index=1),)
-    assert typed_text.parse_answer(asking("Now", "Not now", "Later"), "later") == (Choose(index=2),)
-    assert typed_text.parse_answer(asking("A", "B"), "not now or never") == ()
-    assert typed_text.parse_answer(asking("A", "B"), "not now: " + "x" * 1001) == ()
-    assert typed_text.parse_answer(asking(), "later") == (), "where a text is asked for, it may be the answer"
-    assert typed_text.parse_answer(asking(), "not now") == (Decline(),)
+    assert answer_parser.parse_answer(asking("Now", "Not now", "Later"), "not now") == (Choose(index=1),)
+    assert answer_parser.parse_answer(asking("Now", "Not now", "Later"), "later") == (Choose(index=2),)
+    assert answer_parser.parse_answer(asking("A", "B"), "not now or never") == ()
+    assert answer_parser.parse_answer(asking("A", "B"), "not now: " + "x" * 1001) == ()
+    assert answer_parser.parse_answer(asking(), "later") == (), "where a text is asked for, it may be the answer"
+    assert answer_parser.parse_answer(asking(), "not now") == (Decline(),)
 
 
 def test_in_a_form_it_answers_the_question_before_people_and_in_the_review_it_submits() -> None:
     story = Story(question("a", "Yes", "No"), question("b", "One", "Two", multi_select=True))
-    assert typed_text.parse_answer(story.now, "two") == ()
-    (choose,) = typed_text.parse_answer(story.now, "yes")
+    assert answer_parser.parse_answer(story.now, "two") == ()
+    (choose,) = answer_parser.parse_answer(story.now, "yes")
     story.does(choose)
-    select, onward = typed_text.parse_answer(story.now, "one, two")
+    select, onward = answer_parser.parse_answer(story.now, "one, two")
     assert isinstance(onward, Next)
     story.does(select)
     story.does(onward)
-    assert typed_text.parse_answer(story.now, "yes") == ()
-    assert typed_text.parse_answer(story.now, "Submit.") == (Submit(),)
+    assert answer_parser.parse_answer(story.now, "yes") == ()
+    assert answer_parser.parse_answer(story.now, "Submit.") == (Submit(),)
     story.does(Submit())
     assert story.answers == {"a": ("Yes",), "b": ("One", "Two")}
-    assert typed_text.parse_answer(story.now, "yes") == ()
+    assert answer_parser.parse_answer(story.now, "yes") == ()
 
 
 # Properties
@@ -214,7 +216,7 @@ RULES = st.sampled_from([TextRules(), TextRules(pattern=r"\d+"), TextRules(max_l
 @settings(deadline=None)
 @given(interviews(), TEXTS)
 def test_whatever_is_typed_what_it_means_can_be_done(at: Interview, text: str) -> None:
-    for operation in typed_text.parse_answer(at, text):
+    for operation in answer_parser.parse_answer(at, text):
         at = _done(at, operation)
 
 
@@ -225,21 +227,21 @@ def test_a_label_that_nothing_else_is_like_is_always_known(at: Interview, data: 
     known = [
         index
         for index, label in enumerate(labels)
-        if [typed_text._plain(one) for one in labels].count(typed_text._plain(label)) == 1
+        if [answer_parser._plain(one) for one in labels].count(answer_parser._plain(label)) == 1
     ]
     if not known:
         return
     index = data.draw(st.sampled_from(known))
-    assert _chosen(typed_text.parse_answer(at, labels[index])) == (index,)
+    assert _chosen(answer_parser.parse_answer(at, labels[index])) == (index,)
     text = around.format(labels[index])
-    if typed_text._plain(text) == typed_text._plain(labels[index]):
-        assert _chosen(typed_text.parse_answer(at, text)) == (index,)
+    if answer_parser._plain(text) == answer_parser._plain(labels[index]):
+        assert _chosen(answer_parser.parse_answer(at, text)) == (index,)
 
 
 @settings(deadline=None)
 @given(interviews(), TEXTS)
 def test_a_written_answer_ends_a_single_question_or_says_why_not(at: Interview, text: str) -> None:
-    operations = typed_text.parse_written_answer(at, text)
+    operations = answer_parser.parse_written_answer(at, text)
     assert isinstance(operations[0], SubmitText)
     problem = at.question.rules.problem(text)
     for operation in operations if problem is None else ():
@@ -251,9 +253,9 @@ def test_a_written_answer_ends_a_single_question_or_says_why_not(at: Interview, 
 
 def test_a_very_long_text_is_looked_at_quickly() -> None:
     at = asking(*(f"Choice {chr(0x4E00 + number)} {'of many ' * 20}" for number in range(1000)), multi_select=True)
-    assert typed_text.parse_answer(at, "1, " * 6000 + "2")
-    assert typed_text.parse_answer(at, "((" * 9000) == ()
-    assert typed_text.parse_answer(at, "1" * 50_000) == ()
+    assert answer_parser.parse_answer(at, "1, " * 6000 + "2")
+    assert answer_parser.parse_answer(at, "((" * 9000) == ()
+    assert answer_parser.parse_answer(at, "1" * 50_000) == ()
 
 
 # Several open questions

@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.conversation import IncomingMessage, Step
-from askback.store import asks, conversations, offers, outbox
 from askback.store.events import AskChanged, AskSettled, record_event
 from askback.store.notifications import Signal, send_signal
-from askback.store.turns import request_turn
+from askback.store.tables import asks, conversations, offers, outbox
+from askback.store.tables.turns import request_turn
 
 
 def save_change(connection: Connection, before: Ask, after: Ask, action: Action | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askback.domain.access import DIRECT, Access, Opening
+from askback.domain.bot_access import DIRECT, Access, Opening
 from askback.domain.identity import Actor, Place
 from askback.inbound.commands import parse_command
 from askback.settings.durations import seconds_of

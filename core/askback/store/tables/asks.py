@@ -32,17 +32,17 @@ from sqlalchemy import insert as insert_into
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
+from askback.domain.ask_policy import Policy
 from askback.domain.form import Form, Outcome
 from askback.domain.identity import Actor, MessageRef, Place, unique_accounts
 from askback.domain.interview import Interview
-from askback.domain.policy import Policy
 from askback.internal.clock import from_micros, to_micros
-from askback.store import card_messages
 from askback.store.database_clock import NOW, given_now
 from askback.store.events import WorkEnqueued, record_event
-from askback.store.platform_claims import ServedPlatforms, is_served
 from askback.store.schema import actions, asks
 from askback.store.statement import Row, Statement
+from askback.store.tables import card_messages
+from askback.store.tables.platform_claims import ServedPlatforms, is_served
 from askback.store.unreadable_rows import SkippedRows, UnreadableRow, reading
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])

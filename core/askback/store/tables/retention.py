@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Select, Table, delete, select
 
 from askback.internal.clock import to_micros
 from askback.internal.values import Value
-from askback.store import card_messages, locks
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
-from askback.store.usage import day_of
+from askback.store.tables import card_messages, locks
+from askback.store.tables.usage import day_of
 
 
 class PruneCounts(Value):

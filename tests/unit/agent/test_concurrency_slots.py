@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from askback.agent.slots import Slot, SlotPool, SlotsClosed
+from askback.agent.concurrency_slots import Slot, SlotPool, SlotsClosed
 
 
 async def test_sixteen_slots_are_held_at_the_same_time_and_half_of_them_by_one_person() -> None:

@@ -6,8 +6,8 @@ __all__ = ["Shortage", "find_shortage"]
 
 from collections.abc import Mapping
 
+from askback.domain.ask_policy import Approval, Policy
 from askback.domain.identity import Actor, unique_accounts
-from askback.domain.policy import Approval, Policy
 from askback.internal.values import Value
 
 NAMED = 5

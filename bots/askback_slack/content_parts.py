@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from askback.domain.ask_policy import Who
 from askback.domain.identity import Actor
-from askback.domain.policy import Who
 from askback.domain.vote_summary import OPEN_TO
 from askback_slack.blocks import Block, quote, runs, section, text, user, usergroup
 
