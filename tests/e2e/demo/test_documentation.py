@@ -76,9 +76,10 @@ def loaded(page: str, words: str) -> ModuleType:
 
 
 async def click(services: Services, person: str, label: str) -> None:
-    """Press a button of the only card as a person."""
+    """Press a button of the only card as a person, and wait until the card shows it."""
     await services.workspace.until(lambda w: any(m.blocks for m in w.messages.values()), within=60)
     (card,) = (message for message in services.workspace.messages.values() if message.blocks)
+    shown = [*card.blocks]
     block, action = next(
         (block["block_id"], element["action_id"])
         for block in card.blocks
@@ -89,6 +90,7 @@ async def click(services: Services, person: str, label: str) -> None:
     act = f"{services.url}/people/act"
     async with aiohttp.ClientSession() as session, session.post(act, json=body) as answer:
         assert (await answer.json())["ok"] is True
+    await services.workspace.until(lambda w: w.messages[card.channel, card.ts].blocks != shown, within=60)
 
 
 def started(file: Path) -> subprocess.Popen[bytes]:
