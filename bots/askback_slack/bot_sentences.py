@@ -18,19 +18,17 @@ class Remark:
 
     text: str
     blocks: tuple[Block, ...]
-    """Empty if the text is enough."""
+    """The sentence as people see it. Slack reads a text without blocks as mark-up, at the latest when it is edited."""
 
 
 def private(words: str) -> Remark:
-    """Return a sentence for one person. It is in blocks because Slack reads an ephemeral message's text as mark-up."""
+    """Return a sentence for one person."""
     return Remark(text=escape(to_literal(words)), blocks=(rich_text([section(runs(words))]),))
 
 
 def to_remark(say: OutgoingMessage) -> Remark:
     """Return the message for a sentence."""
     words = escape(to_literal(say.text))
-    if say.mention is None and say.until is None and say.link is None:
-        return Remark(text=words, blocks=())
     line: list[Block] = [] if say.mention is None else [*listed(say.mention), text(" ")]
     line += runs(say.text)
     if say.until is not None:

@@ -87,7 +87,8 @@ class SlackPlatform:
         message without replies to no one.
         """
         if direct:
-            await self.post_message(place, texts.escape(texts.to_literal(text)), (), f"tell:{person}", 0)
+            words = bot_sentences.private(text)
+            await self.post_message(place, words.text, words.blocks, f"tell:{person}", 0)
             return
         await self.post_ephemeral(place, person, bot_sentences.private(text))
 
@@ -217,8 +218,7 @@ class SlackPlatform:
             channel=place.channel,
             thread_ts=place.thread,
             text=text,
-            blocks=list(blocks) or None,
-            mrkdwn=False if not blocks else None,
+            blocks=list(blocks),
             metadata=self.to_metadata(nonce, part),
             unfurl_links=False,
             unfurl_media=False,

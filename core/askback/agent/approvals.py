@@ -49,7 +49,7 @@ class ApprovalRules:
         platform, starter = conversation.place.platform, conversation.starter
         who = self.approvers.get(platform) if self.approvers else Who.only(starter)
         if who is None:
-            raise CallerError(f"The setting `approvers` names nobody on {platform}.")
+            raise CallerError(f"The setting “approvers” names nobody on {platform}.")
         decides = Approval(
             quorum=self.quorum,
             refusing=(approval.DENY,),

@@ -44,8 +44,10 @@ class Shortage(Value):
     @property
     def advice(self) -> str:
         """Return advice for people, in a sentence or two."""
-        settings = "`approvers` and `approval_own`" if self.starter or self.authors else "`approvers`"
-        said = f"Whoever runs me can change that: the settings are {settings}."
+        settings = (
+            "settings are “approvers” and “approval_own”" if self.starter or self.authors else "setting is “approvers”"
+        )
+        said = f"Whoever runs me can change that: the {settings}."
         return f"{said} Or write “new”, and ask me again without their words." if self.can_restart else said
 
 

@@ -77,7 +77,7 @@ def resolve_addressees(
     """
     who, within = _who(answerers, conversation), None
     if who is None:
-        return Addressees(problem=f"the setting `answerers` names nobody on {conversation.place.platform}")
+        return Addressees(problem=f"the setting “answerers” names nobody on {conversation.place.platform}")
     if sole_viewer is not None:
         if answerers.kind == "given":
             if not who.includes(sole_viewer):

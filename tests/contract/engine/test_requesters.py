@@ -200,9 +200,9 @@ def test_people_hear_who_is_missing_and_why(policy: Policy, told: str | None) ->
 @pytest.mark.parametrize(
     ("requesters", "cure"),
     [
-        ((ANN, BEN), "`approvers` and `approval_own`. Or write “new”, and ask me again without their words."),
-        ((ANN,), "`approvers` and `approval_own`."),
-        ((), "`approvers`."),
+        ((ANN, BEN), "“approvers” and “approval_own”. Or write “new”, and ask me again without their words."),
+        ((ANN,), "“approvers” and “approval_own”."),
+        ((), "“approvers”."),
     ],
 )
 def test_a_new_conversation_is_offered_only_where_it_helps(requesters: tuple[Actor, ...], cure: str) -> None:

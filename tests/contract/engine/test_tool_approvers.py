@@ -101,7 +101,7 @@ async def test_who_wrote_before_the_last_approved_call_decides_about_what_others
     [
         (ApprovalRules(approvers={"board": Who.only(ANN)}), "nobody is left to decide. Ann asked for this."),
         (ApprovalRules(approvers={"board": Who.only(ANN, BEN)}, quorum=2), "2 people have to agree, but only 1"),
-        (ApprovalRules(approvers={"elsewhere": Who.only(BEN)}), "The setting `approvers` names nobody on board."),
+        (ApprovalRules(approvers={"elsewhere": Who.only(BEN)}), "The setting “approvers” names nobody on board."),
     ],
 )
 async def test_where_nobody_can_decide_nobody_is_asked_and_nothing_runs(

@@ -144,7 +144,7 @@ def test_on_a_platform_where_nobody_is_given_nobody_is_asked():
     those = resolve_addressees(
         Answerers(kind="given", by_platform={"other": Who.only(ADA)}), conversation, (ADA,), None
     )
-    with pytest.raises(ModelError, match="the setting `answerers` names nobody on local"):
+    with pytest.raises(ModelError, match="the setting “answerers” names nobody on local"):
         those.to_policy(Policy(who=Who.only(ADA)), ())
 
 
