@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from askback_discord.control_ids import TEXT
+from askback_discord.control_ids import TEXT, controls_in
 from askback_sandbox.discord import limits as discord_limits
 from askback_sandbox.discord.clicks import Delivery, Target
 from askback_sandbox.discord.controls import controls
@@ -110,13 +110,22 @@ class DiscordRig(Rig):
         return True
 
     def posts(self) -> list[tuple[str, str]]:
-        """Discord answers a repeated nonce with the first message, so the two count as one."""
+        """Leave out an unfinished text that the bot deleted: another process may begin it once more.
+
+        Discord answers a repeated nonce with the first message, so the two count as one.
+        """
+        done = [call for call in self.guild.log if call.status < 300]
+        deleted = {call.path.rpartition("/")[2] for call in done if call.operation == "delete_message"}
         posts = {
             (str(call.body.get("nonce")), str(as_object(call.answer).get("id"))): call.body
-            for call in self.guild.log
-            if call.operation == "create_message" and call.status < 300
+            for call in done
+            if call.operation == "create_message"
         }
-        return [(name, body(objects(sent.get("components")), {})) for (name, _), sent in posts.items()]
+        return [
+            (name, body(objects(sent.get("components")), {}))
+            for (name, message), sent in posts.items()
+            if message not in deleted or all(one.kind != "stop" for one in controls_in(sent.get("components")))
+        ]
 
     def written(self) -> list[str]:
         bot = f"<@{self.guild.bot.id}>"
