@@ -20,9 +20,9 @@ from annotated_types import Ge
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from askback.cli.main import command_line
+from askback.cli.main import build_command_line
 from askback.settings.core import Settings
-from askback.settings.loader import TomlSettings, name_in_environment, name_in_file
+from askback.settings.loader import TomlSettings, get_environment_variable, get_file_key
 from askback_discord.settings import DiscordSettings
 from askback_slack.settings import SlackSettings
 
@@ -92,9 +92,9 @@ def _settings() -> Iterator[str]:
         yield f"## {title}\n"
         texts = _docstrings(kind)
         for name, field in kind.model_fields.items():
-            variable = name_in_environment(kind, name, field)
+            variable = get_environment_variable(kind, name, field)
             yield f"### `{variable}` {{ #{variable.lower()} }}\n"
-            yield f"In the file: `{name_in_file(kind, name, field)}`. Type: {_type(field)}. {_default(field)}\n"
+            yield f"In the file: `{get_file_key(kind, name, field)}`. Type: {_type(field)}. {_default(field)}\n"
             yield f"{texts[name]}\n"
             if _is_secret(field):
                 yield f"{field.description}\n"
@@ -166,7 +166,7 @@ def _default(field: FieldInfo) -> str:
 def _commands() -> Iterator[str]:
     yield "# Command line\n"
     yield "`askback COMMAND --help` prints the same in a terminal.\n"
-    group: Any = typer.main.get_command(command_line())
+    group: Any = typer.main.get_command(build_command_line())
     yield from _command("askback", group)
     for name, command in group.commands.items():
         yield from _command(f"askback {name}", command)

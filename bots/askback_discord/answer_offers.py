@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["reply_to", "row_of"]
+__all__ = ["build_row", "reply_to"]
 
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from askback.domain.conversation import Offer
 from askback.domain.identity import MessageRef
+from askback.domain.outgoing_message import Offer
 from askback_discord import control_ids
 from askback_discord.components import Component, button, row
 
 USE, KEEP = "Use this as your answer", "Just a message"
 
 
-def row_of(offer: Offer) -> Component:
+def build_row(offer: Offer) -> Component:
     """The row with the two buttons of an offer."""
     use = button(USE, control_ids.Control(kind="use", ask_id=offer.id, turn=0), "primary")
     return row([use, button(KEEP, control_ids.Control(kind="keep", ask_id=offer.id, turn=0))])

@@ -33,7 +33,7 @@ from askback_discord.install import INTENTS
 from askback_discord.login import log_in, use_addresses
 from askback_discord.posting import DiscordPlatform
 from askback_discord.rate_limits import wait_only_where_spent
-from askback_discord.settings import OPENING, DiscordSettings, discord_settings
+from askback_discord.settings import OPENING, DiscordSettings, load_settings
 from askback_discord.setup import DiscordSetup
 from askback_discord.shards import Shard
 from askback_discord.threads import ThreadOpener
@@ -69,14 +69,14 @@ class DiscordBot:
         self.setup = DiscordSetup()
 
     def check(self) -> None:
-        discord_settings(self._shard)
+        load_settings(self._shard)
 
     def is_configured(self) -> bool:
         return is_configured(DiscordSettings)
 
     @asynccontextmanager
     async def connect(self, services: BotServices) -> AsyncGenerator[DiscordConnection]:
-        settings = discord_settings(self._shard)
+        settings = load_settings(self._shard)
         # discord.py would warn about missing voice libraries, which the bot does not use.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
@@ -98,7 +98,7 @@ class DiscordBot:
                     )
                     client.missed = services.missed
                     client.rooms = ThreadOpener(services.manager, platform, settings.part)
-                    client.access = settings.access(public=public, owners=_owners(client.application))
+                    client.access = settings.to_access(public=public, owners=_owners(client.application))
                     try:
                         history = History(api, str(me.id), reads_everything=reads_everything)
                         yield DiscordConnection(client, platform, history, DiscordRoles(api))
@@ -107,8 +107,8 @@ class DiscordBot:
                         await platform.close()
 
     @asynccontextmanager
-    async def directory(self) -> AsyncGenerator[DiscordDirectory]:
-        settings = discord_settings(self._shard)
+    async def open_directory(self) -> AsyncGenerator[DiscordDirectory]:
+        settings = load_settings(self._shard)
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with use_addresses(settings):
             looking = discord.Client(intents=INTENTS, max_ratelimit_timeout=RATE_LIMIT_SECONDS)
@@ -207,13 +207,13 @@ class _Client(discord.Client):
         part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
         log.info("Listening on Discord%s.", part, extra={"action": "discord_connected"})
         if self.access.is_closed and self.guilds:
-            line = OPENING.settings_for(*(str(guild.id) for guild in self.guilds[:NAMED]))
+            line = OPENING.format_setting(*(str(guild.id) for guild in self.guilds[:NAMED]))
             log.warning("Nobody may talk to the bot yet: set %s", line, extra={"action": "nobody_allowed", "set": line})
         with self._working():
             await self.rooms.open_all()
             self.missed()
             if self.user is not None:
-                await self.hearing.catch_up(self, self.user, await self.rooms.asked_in())
+                await self.hearing.catch_up(self, self.user, await self.rooms.list_open_channels())
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         with self._working():
@@ -239,7 +239,7 @@ class _Client(discord.Client):
 
     async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
         with self._working():
-            await self.rooms.updated(payload)
+            await self.rooms.handle_update(payload)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         with self._working():

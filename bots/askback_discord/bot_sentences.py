@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["allowed_mentions", "to_markdown", "without_everyone_mention"]
+__all__ = ["allowed_mentions", "remove_everyone_mention", "to_markdown"]
 
 import re
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from askback.domain.ask_policy import Who
-from askback.domain.conversation import OutgoingMessage
 from askback.domain.identity import Place
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.text.literal import utf16_length
 from askback_discord import limits
 from askback_discord.components import Component, moment, person, role
@@ -50,7 +50,7 @@ def allowed_mentions(who: Who | None) -> Component:
     return {"parse": [], **{kind: ids for kind, ids in found.items() if ids}}
 
 
-def without_everyone_mention(body: Mapping[str, JsonValue], place: Place) -> Component:
+def remove_everyone_mention(body: Mapping[str, JsonValue], place: Place) -> Component:
     """Return the same message, so that it does not notify the whole server: @everyone's role has the server's id."""
     allowed = body.get("allowed_mentions")
     roles = allowed.get("roles") if isinstance(allowed, dict) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ARCHIVED", "INVALID", "MESSAGE", "NO_CHANNEL", "THREAD_EXISTS", "Body", "DiscordApi", "DiscordRefusal", "File",
-    "Json", "NotAnswerable", "why",
+    "Json", "NotAnswerable", "explain",
 ]  # fmt: skip
 
 import asyncio
@@ -74,7 +74,7 @@ class NotAnswerable(MessageNotFound):
         self.answered = code == ACKNOWLEDGED
 
 
-def why(code: int, status: int) -> str:
+def explain(code: int, status: int) -> str:
     """Explain an error code of Discord's and say how to fix it."""
     if status == 401:
         return "Discord does not accept DISCORD_TOKEN. Whoever runs me: copy it again."
@@ -146,7 +146,7 @@ class DiscordApi:
                     raise NotAnswerable(code)
                 if code == NO_MESSAGE:
                     raise MessageNotFound(f"Discord: {code}")
-                raise DiscordRefusal(code, why(code, response.status))
+                raise DiscordRefusal(code, explain(code, response.status))
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             # Show only the error's type: its text can contain the URL, and with it the token.
             raise RetryableError(f"Discord cannot be reached ({type(error).__name__}).") from None
@@ -177,4 +177,4 @@ def _translated(error: discord.HTTPException) -> Exception:
         return RetryableError(f"Discord: HTTP {error.status}")
     if error.code == NO_MESSAGE:
         return MessageNotFound(f"Discord: {error.code}")
-    return DiscordRefusal(error.code, why(error.code, error.status))
+    return DiscordRefusal(error.code, explain(error.code, error.status))

@@ -26,7 +26,7 @@ class ChannelCache:
         self._platform = platform
         self._parents: FIFOCache[int, str | None] = FIFOCache(KEPT)
 
-    async def parent(self, channel: object) -> str | None:
+    async def fetch_parent(self, channel: object) -> str | None:
         """Return the channel that a thread belongs to, or None if it is not a thread or the lookup fails."""
         if isinstance(channel, discord.Thread):
             return str(channel.parent_id)
@@ -35,7 +35,7 @@ class ChannelCache:
         # discord.py has not seen this channel and does not know if it is a thread, such as an archived one.
         if channel.id not in self._parents:
             try:
-                self._parents[channel.id] = await self._platform.parent(str(channel.id))
+                self._parents[channel.id] = await self._platform.threads.fetch_parent(str(channel.id))
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.warning("A channel could not be looked up: %s", error, extra={"action": "thread_unknown"})
                 return None
@@ -48,7 +48,7 @@ class ChannelCache:
         channel = str(interaction.channel_id)
         if interaction.guild_id is None:
             return Place(platform=PLATFORM, channel=channel)
-        guild, parent = str(interaction.guild_id), await self.parent(interaction.channel)
+        guild, parent = str(interaction.guild_id), await self.fetch_parent(interaction.channel)
         if parent is None:
             return Place(platform=PLATFORM, tenant=guild, channel=channel)
         return Place(platform=PLATFORM, tenant=guild, channel=parent, thread=channel)

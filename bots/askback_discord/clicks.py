@@ -40,9 +40,9 @@ from askback.store.errors import StoreError
 from askback_discord import control_ids, ephemeral, modal, render
 from askback_discord.calls import Body, DiscordApi, File, NotAnswerable
 from askback_discord.channels import ChannelCache
-from askback_discord.details_modal import whole
+from askback_discord.details_modal import build_notice
 from askback_discord.interaction_response import LATER, MESSAGE, MODAL, UPDATE, InteractionResponse
-from askback_discord.payloads import Click, indexes, read_click
+from askback_discord.payloads import Click, parse_indexes, read_click
 from askback_discord.posting import DiscordPlatform
 from askback_discord.stop_button import is_placeholder
 
@@ -163,7 +163,7 @@ class Clicks:
         try:
             if placeholder and pressed.message is not None:
                 await self._platform.remove_stop_button((pressed.message,), worded=False)
-            await reply.follow_up(ephemeral.notice(refusal.notice))
+            await reply.follow_up(ephemeral.build_notice(refusal.notice))
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A notice did not get through: %s", error, extra={"action": "notice_lost"})
 
@@ -178,7 +178,7 @@ class Clicks:
         """Show the result of a committed action."""
         match response:
             case AskText(field=field):
-                await self._answer(reply, MODAL, modal.modal(field))
+                await self._answer(reply, MODAL, modal.build_modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
                 again = ephemeral.retry(field.ask_id, field.turn, field.choice)
@@ -191,22 +191,22 @@ class Clicks:
                 await self._answer(reply, LATER, None)
             case Notice(text=text, card=card, kept=kept):
                 if kept:
-                    await self._notify(reply, pressed, ephemeral.notice(text))
+                    await self._notify(reply, pressed, ephemeral.build_notice(text))
                 elif isinstance(operation, SubmitText):
                     await self._return_text(reply, pressed, text, operation.text)
                 elif isinstance(operation, Decline | Choose):
                     await self._return_text(reply, pressed, text, operation.reason or "")
                 else:
-                    await self._notify(reply, pressed, ephemeral.notice(text))
+                    await self._notify(reply, pressed, ephemeral.build_notice(text))
                 if card is not None and pressed.message is not None:
                     await self._manager.cards.leave_to_outbox(control.ask_id)
             case Details():
-                first, *more = (made := whole(response))[0]
+                first, *more = (made := build_notice(response))[0]
                 if await self._answer(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
-                    await self._add(reply, [ephemeral.notice(NOT_WHOLE)])
+                    await self._add(reply, [ephemeral.build_notice(NOT_WHOLE)])
             case _ if pressed.message is None:
                 # It came from a private notice, which is not the card.
-                await self._notify(reply, pressed, ephemeral.notice(TAKEN))
+                await self._notify(reply, pressed, ephemeral.build_notice(TAKEN))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case _:
                 await self._show(reply, pressed, control.ask_id)
@@ -220,7 +220,7 @@ class Clicks:
         """
 
         async def paint(ask: Ask) -> Messages:
-            parts = render.messages(ask.card(), _page_of(pressed, ask) if page is None else page)
+            parts = render.render_messages(ask.to_card(), _page_of(pressed, ask) if page is None else page)
             done: Messages = ()
             if ask.messages[:1] == (pressed.message,) and not reply.has_responded:
                 await reply.respond(UPDATE, parts[0])
@@ -257,7 +257,7 @@ class Clicks:
     async def _page(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int) -> None:
         """Show another page of a long menu. Nothing is committed, because the ask does not change."""
         ask = await self._manager.get(ask_id)
-        refusal = UNKNOWN if ask is None else await self._manager.access.refusal(ask, pressed.actor)
+        refusal = UNKNOWN if ask is None else await self._manager.access.find_refusal(ask, pressed.actor)
         if ask is None:
             await reply.wait_for_other_process()
         if refusal is not None:
@@ -268,7 +268,7 @@ class Clicks:
     async def _notify_refusal(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
         if self._told.try_allow((pressed.actor.id, about)):
-            await self._answer(reply, MESSAGE, ephemeral.notice(text))
+            await self._answer(reply, MESSAGE, ephemeral.build_notice(text))
         else:
             await self._answer(reply, LATER, None)
 
@@ -281,14 +281,14 @@ class Clicks:
             control = pressed.control
             if control is not None and control.kind == "field":
                 again = ephemeral.retry(control.ask_id, control.turn)
-                await self._return_text(reply, pressed, text, modal.text(interaction.data or {}), again)
+                await self._return_text(reply, pressed, text, modal.read_text(interaction.data or {}), again)
             elif control is not None and control.kind == "vote":
                 again = ephemeral.retry(control.ask_id, control.turn, control.arg)
-                await self._return_text(reply, pressed, text, modal.text(interaction.data or {}), again)
+                await self._return_text(reply, pressed, text, modal.read_text(interaction.data or {}), again)
             elif control is not None and control.kind == "decline":
-                await self._return_text(reply, pressed, text, modal.text(interaction.data or {}))
+                await self._return_text(reply, pressed, text, modal.read_text(interaction.data or {}))
             else:
-                await self._notify(reply, pressed, ephemeral.notice(text))
+                await self._notify(reply, pressed, ephemeral.build_notice(text))
         except Exception:
             log.exception("A click could not even be refused.", extra={"action": "answer_lost"})
 
@@ -299,7 +299,7 @@ class Clicks:
         now pressed, because that may still hold the text. Return True if it was delivered.
         """
         if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "vote"}:
-            return await self._answer(reply, UPDATE, ephemeral.replacing(words))
+            return await self._answer(reply, UPDATE, ephemeral.to_replacement(words))
         return await self._answer(reply, MESSAGE, words)
 
     async def _return_text(
@@ -311,7 +311,7 @@ class Clicks:
         again: ephemeral.Component | None = None,
     ) -> None:
         """Return a rejected text with the reason. Its field is closed, and the text must not be lost."""
-        first, *more = ephemeral.returned(text, written, again)
+        first, *more = ephemeral.build_rejection(text, written, again)
         if await self._notify(reply, pressed, first):
             await self._add(reply, more)
 
@@ -351,7 +351,7 @@ def _page_of(pressed: Click, ask: Ask) -> int | None:
 
 def _operation(control: control_ids.Control, pressed: Click, interaction: discord.Interaction) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
-    picked = indexes(pressed.values)
+    picked = parse_indexes(pressed.values)
     match control.kind:
         case "choose" if control.arg is not None:
             return Choose(index=control.arg)
@@ -364,10 +364,10 @@ def _operation(control: control_ids.Control, pressed: Click, interaction: discor
         case "retry":
             return OpenTextField() if control.arg is None else Choose(index=control.arg)
         case "field" if interaction.type is discord.InteractionType.modal_submit:
-            return SubmitText(text=modal.text(interaction.data or {}))
+            return SubmitText(text=modal.read_text(interaction.data or {}))
         case "vote" if interaction.type is discord.InteractionType.modal_submit and control.arg is not None:
-            return Choose(index=control.arg, reason=modal.text(interaction.data or {}))
+            return Choose(index=control.arg, reason=modal.read_text(interaction.data or {}))
         case "decline" if interaction.type is discord.InteractionType.modal_submit:
-            return Decline(reason=modal.text(interaction.data or {}) or None)
+            return Decline(reason=modal.read_text(interaction.data or {}) or None)
         case _:
             return OPERATIONS.get(control.kind)

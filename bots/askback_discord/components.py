@@ -57,7 +57,7 @@ def button(
         "type": limits.BUTTON,
         "style": _STYLES[style],
         "label": fit_line(label, limits.BUTTON_LABEL),
-        "custom_id": control_ids.custom_id(control),
+        "custom_id": control_ids.to_custom_id(control),
     }
     return {**made, "disabled": True} if disabled else made
 
@@ -76,7 +76,7 @@ def menu(
     """A menu for one option, or for any number of options."""
     return {
         "type": limits.MENU,
-        "custom_id": control_ids.custom_id(control),
+        "custom_id": control_ids.to_custom_id(control),
         "placeholder": placeholder,
         "min_values": 0 if several else 1,
         "max_values": len(options) if several else 1,

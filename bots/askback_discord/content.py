@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["content"]
+__all__ = ["build_content"]
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +14,7 @@ from askback.text.literal import replace_controls
 from askback_discord import limits, votes
 from askback_discord.components import gallery, moment
 from askback_discord.content_parts import Block, Part, Text, Unit, everybody, plain, quoted, strong
-from askback_discord.controls import tabs
+from askback_discord.controls import build_tabs
 
 CROWD: Final = 60
 """If more text pieces than this name the people asked, they appear below the form's navigation."""
@@ -22,7 +22,7 @@ SPACED: Final = 30
 """Up to this many options with details are separated by blank lines."""
 
 
-def content(card: Card, *, images: bool = True) -> list[Unit]:
+def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
     units: list[Unit] = [_head(card)]
     if card.prompt:
@@ -35,7 +35,7 @@ def content(card: Card, *, images: bool = True) -> list[Unit]:
     if not card.prompt:
         units += [_line(line, "Not answered yet" if card.ending is None else "Not answered") for line in card.lines]
     if card.tally is not None:
-        return [*units, *votes.decision(card, card.tally)]
+        return [*units, *votes.build_decision(card, card.tally)]
     if card.ending is not None:
         units.append(_end(card, card.ending))
     return units
@@ -53,7 +53,7 @@ def _head(card: Card) -> Unit:
     asked = [*_who(card)]
     if card.deadline is not None and card.ending is None:
         asked.append(Text(f"  ·  ends {moment(card.deadline, 'R')}, {moment(card.deadline, 'f')}"))
-    row = tabs(card)
+    row = build_tabs(card)
     if row is None:
         return [*made, *asked]
     # Keep the form's navigation in the first message, however many people are asked.

@@ -6,7 +6,7 @@ the card on which a menu was ticked.
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "TEXT", "Control", "Kind", "controls_in", "custom_id", "parse"]
+__all__ = ["KINDS", "TEXT", "Control", "Kind", "find_controls", "parse", "to_custom_id"]
 
 import re
 from collections.abc import Iterator, Mapping
@@ -69,7 +69,7 @@ class Control:
         return self.revision * _PAGES + (self.arg or 0)
 
 
-def custom_id(control: Control) -> str:
+def to_custom_id(control: Control) -> str:
     """Return the custom_id of a control."""
     name = f"askback:{control.kind}:{control.ask_id}:{control.turn}:{control.revision}"
     return name if control.arg is None else f"{name}:{control.arg}"
@@ -87,7 +87,7 @@ def parse(found: object) -> Control | None:
     return Control(kind=kind, ask_id=match[2], turn=int(match[3]), revision=int(match[4]), arg=arg)
 
 
-def controls_in(components: object) -> Iterator[Control]:
+def find_controls(components: object) -> Iterator[Control]:
     """Yield our controls among the components of a message, as Discord's API returns them."""
     for component in cast("list[object]", components) if isinstance(components, list) else ():
         if isinstance(component, dict):
@@ -95,4 +95,4 @@ def controls_in(components: object) -> Iterator[Control]:
             control = parse(fields.get("custom_id"))
             if control is not None:
                 yield control
-            yield from controls_in(fields.get("components"))
+            yield from find_controls(fields.get("components"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["controls", "menu_pages", "tabs"]
+__all__ = ["build_controls", "build_tabs", "split_menu"]
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ MENU_WEIGHT = 4_500
 """Bytes that the entries of a menu may take, since they count towards the message's limit."""
 
 
-def tabs(card: Card) -> Component | None:
+def build_tabs(card: Card) -> Component | None:
     """Return the row with a form's questions, or None if the card shows no such row."""
     if card.view != "question" or not card.tabs:
         return None
@@ -48,14 +48,14 @@ def tabs(card: Card) -> Component | None:
     )
 
 
-def menu_pages(card: Card) -> int:
+def split_menu(card: Card) -> int:
     """Return the number of pages of a card's menu, or 0 if it has none."""
     if card.view != "question" or not card.items or _as_buttons(card):
         return 0
     return -(-len(card.items) // limits.MENU_OPTIONS)
 
 
-def controls(card: Card, page: int | None = None) -> list[Component]:
+def build_controls(card: Card, page: int | None = None) -> list[Component]:
     """Return the rows of controls below the text.
 
     `page` is the page of a long menu; None means the page with the first chosen option.
@@ -72,7 +72,7 @@ def controls(card: Card, page: int | None = None) -> list[Component]:
 
 def _choices(card: Card, page: int | None) -> Iterator[list[Component]]:
     """The options, and the buttons for a written answer."""
-    pages = menu_pages(card)
+    pages = split_menu(card)
     if pages:
         page = _page(card, pages, page)
         yield [_menu(card, page, pages)]
@@ -145,7 +145,7 @@ def _entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
             )
             for item in items
         ]
-        if limits.weight(made) <= MENU_WEIGHT:
+        if limits.measure(made) <= MENU_WEIGHT:
             break
     return made
 

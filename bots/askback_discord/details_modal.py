@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FILE", "whole"]
+__all__ = ["FILE", "build_notice"]
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,7 +22,7 @@ ROOM: Final = limits.CONTENT - 2 * TITLE - 50
 """Characters of a message for the text. The rest is for the escaped title."""
 
 
-def whole(shown: Details) -> tuple[list[Component], File | None]:
+def build_notice(shown: Details) -> tuple[list[Component], File | None]:
     """Return the messages, and a file for the last of them if they would be too many."""
     title = strong(fit_line(shown.title, TITLE)).markdown
     pieces: list[Text] = []

@@ -13,7 +13,15 @@ from urllib.parse import quote
 
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
-from askback.ports.directory import ANYONE, Found, Named, UnknownName, ambiguous, plain, unknown
+from askback.ports.directory import (
+    ANYONE,
+    Found,
+    Named,
+    UnknownName,
+    ambiguous_name_error,
+    normalize_name,
+    unknown_name_error,
+)
 from askback_discord import id_patterns
 from askback_discord.calls import INVALID, NO_CHANNEL, Body, DiscordApi, DiscordRefusal, Json
 from askback_discord.payloads import PLATFORM
@@ -49,37 +57,39 @@ class DiscordDirectory:
     def __init__(self, api: DiscordApi) -> None:
         self._api = api
 
-    async def place(self, name: str) -> Found:
+    async def find_place(self, name: str) -> Found:
         if by_id := _CHANNEL.fullmatch(name):
             return await self._channel(by_id[1])
         guilds = await self._guilds()
         guild, slash, rest = name.rpartition("/")
         if slash:
-            wanted = plain(guild)
-            within = [one for one in guilds if wanted in {one.id, plain(one.name)}]
+            wanted = normalize_name(guild)
+            within = [one for one in guilds if wanted in {one.id, normalize_name(one.name)}]
             if not within:
-                raise unknown("server", guild, (one.name for one in guilds))
+                raise unknown_name_error("server", guild, (one.name for one in guilds))
             guilds, name = within, rest
         if name.startswith("@") or _PERSON.fullmatch(name):
             return await self._direct(name, guilds)
         lists = await asyncio.gather(*(self._channels(guild) for guild in guilds))
         known = [(guild, one) for guild, channels in zip(guilds, lists, strict=True) for one in channels]
-        called = [(guild, one) for guild, one in known if plain(_text(one, "name")) == plain(name)]
+        called = [(guild, one) for guild, one in known if normalize_name(_text(one, "name")) == normalize_name(name)]
         found = [(guild, one) for guild, one in called if one.get("type") in TEXT]
         if called and not found:
             raise UnknownName(_NO_TEXTS.format(name=_text(called[0][1], "name")))
         if not found:
             others = (f"#{_text(one, 'name')}" for _, one in known if one.get("type") in TEXT)
-            raise unknown("channel", f"#{name.lstrip('#')}", others)
+            raise unknown_name_error("channel", f"#{name.lstrip('#')}", others)
         if len(found) > 1:
-            if len({plain(guild.name) for guild, _ in found}) == len(found):
-                raise ambiguous("channel", name, (f"{guild.name}/#{_text(one, 'name')}" for guild, one in found))
-            raise ambiguous("channel", name, (_text(one, "id") for _, one in found))
+            if len({normalize_name(guild.name) for guild, _ in found}) == len(found):
+                raise ambiguous_name_error(
+                    "channel", name, (f"{guild.name}/#{_text(one, 'name')}" for guild, one in found)
+                )
+            raise ambiguous_name_error("channel", name, (_text(one, "id") for _, one in found))
         guild, one = found[0]
         place = Place(platform=PLATFORM, tenant=guild.id, channel=_text(one, "id"))
         return Found(place=place, name=f"#{_text(one, 'name')}")
 
-    async def who(self, name: str, at: Place) -> Named:
+    async def find_addressee(self, name: str, at: Place) -> Named:
         role, person = _ROLE.fullmatch(name), _PERSON.fullmatch(name)
         guilds = [_Guild(at.tenant, "")] if at.tenant is not None else await self._guilds()
         if person is None:
@@ -87,15 +97,17 @@ class DiscordDirectory:
             wanted = role[1] if role else name
             found = [one for one in roles if wanted == _text(one, "id") or (not role and _is_called(one, name))]
             if len(found) > 1 and at.tenant is not None:
-                raise ambiguous("role", name, (_text(one, "id") for one in found))
+                raise ambiguous_name_error("role", name, (_text(one, "id") for one in found))
             if found and at.tenant is None:
                 raise UnknownName(_NO_ROLES.format(name=name))
             if found:
                 return await self._role(guilds[0], found[0])
             if role:
-                raise unknown("role", name, ())
-            if plain(name) in EVERYBODY:
-                raise unknown("person or role", name, (), f"To let everybody answer who sees it, write {ANYONE}.")
+                raise unknown_name_error("role", name, ())
+            if normalize_name(name) in EVERYBODY:
+                raise unknown_name_error(
+                    "person or role", name, (), f"To let everybody answer who sees it, write {ANYONE}."
+                )
             return await self._person(name, guilds, roles)
         return await self._person(person[1], guilds)
 
@@ -118,10 +130,10 @@ class DiscordDirectory:
             one = await self._api.call("GET", "/channels/{channel_id}", channel_id=channel)
         except DiscordRefusal as refusal:
             if refusal.code in {NO_CHANNEL, INVALID}:
-                raise unknown("channel", channel, ()) from None
+                raise unknown_name_error("channel", channel, ()) from None
             raise
         if isinstance(one, list):
-            raise unknown("channel", channel, ())
+            raise unknown_name_error("channel", channel, ())
         kind, name = one.get("type"), _text(one, "name")
         if kind == DIRECT:
             others = _objects(cast("list[object]", one.get("recipients") or []))
@@ -142,7 +154,7 @@ class DiscordDirectory:
         by_id = _PERSON.fullmatch(name)
         named = await self._person(by_id[1] if by_id else name, guilds)
         if named.person is None:
-            raise unknown("person", name, ())
+            raise unknown_name_error("person", name, ())
         body: Body = {"recipient_id": named.person.id}
         opened = await self._api.call("POST", "/users/@me/channels", body)
         channel = "" if isinstance(opened, list) else _text(opened, "id")
@@ -171,16 +183,22 @@ class DiscordDirectory:
         if _ID.fullmatch(name):
             return await self._member(name, guilds)
         found = {_id_of(one): one for guild in guilds for one in await self._search(guild, name.lstrip("@"))}
-        matching = [one for one in found.values() if _is_human(one) and plain(name) in map(plain, _names(one))]
+        matching = [
+            one for one in found.values() if _is_human(one) and normalize_name(name) in map(normalize_name, _names(one))
+        ]
         # A user name belongs to one person, but anyone can choose any display name.
-        matching = [one for one in matching if plain(_names(one)[0]) == plain(name)] or matching
+        matching = [one for one in matching if normalize_name(_names(one)[0]) == normalize_name(name)] or matching
         if len(matching) > 1:
-            raise ambiguous("person called", name, (f"{_id_of(one)} (@{_names(one)[0]})" for one in matching))
+            raise ambiguous_name_error(
+                "person called", name, (f"{_id_of(one)} (@{_names(one)[0]})" for one in matching)
+            )
         if matching:
             return _named(matching[0])
-        near = [one for guild in guilds for one in await self._search(guild, plain(name)[:1]) if _is_human(one)]
+        near = [
+            one for guild in guilds for one in await self._search(guild, normalize_name(name)[:1]) if _is_human(one)
+        ]
         known = [*(f"@{_text(one, 'name')}" for one in roles), *(f"@{_names(one)[0]}" for one in near)]
-        raise unknown("person or role", name, known)
+        raise unknown_name_error("person or role", name, known)
 
     async def _member(self, user: str, guilds: Sequence[_Guild]) -> Named:
         for guild in guilds:
@@ -191,7 +209,7 @@ class DiscordDirectory:
                 continue  # not on this server
             if not isinstance(found, list) and _is_human(found):
                 return _named(found)
-        raise unknown("person or role", user, ())
+        raise unknown_name_error("person or role", user, ())
 
     async def _search(self, guild: _Guild, begins: str) -> list[Json]:
         if not begins:
@@ -241,4 +259,4 @@ def _is_of_a_bot(role: Json) -> bool:
 
 
 def _is_called(role: Json, name: str) -> bool:
-    return plain(_text(role, "name")) == plain(name)
+    return normalize_name(_text(role, "name")) == normalize_name(name)

@@ -17,10 +17,10 @@ import discord
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
-from askback.ports.findings import Finding, Scene, broken, good, told_by, warning
+from askback.ports.findings import Finding, Scene, broken, findings_from_error, good, warning
 from askback.settings.loader import load
 from askback_discord.calls import Json
-from askback_discord.install import INTENTS, PERMISSIONS, invite_link
+from askback_discord.install import INTENTS, PERMISSIONS, build_invite_link
 from askback_discord.settings import OPENING, DiscordSettings
 
 NETWORK = "Check the network, a proxy in between, and ASKBACK_DISCORD_API_URL if it is set."
@@ -73,7 +73,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     try:
         settings = load(DiscordSettings)
     except OperatorError as error:
-        return told_by("settings", error, "Mend it there.")
+        return findings_from_error("settings", error, "Mend it there.")
     timeout = aiohttp.ClientTimeout(total=scene.seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         try:
@@ -149,12 +149,12 @@ def _application(data: Json) -> tuple[bool, list[Finding]]:
 def _access(settings: DiscordSettings, application: Json, guilds: Sequence[Json]) -> Finding:
     """Check the rules for talking to the bot."""
     public = application.get("bot_public") is not False
-    access = settings.access(public=public)
+    access = settings.to_access(public=public)
     if access.is_restricted or access.open:
         return good("access", access.describe())
     says = f"Nobody may talk to the bot. {OPENING.why}"
     ids = [_text(guild, "id") for guild in guilds[:SEEN_GUILDS]] or ["the ids of your servers"]
-    return warning("access", says, f"Set {OPENING.settings_for(*ids)}, or {OPENING.otherwise}.")
+    return warning("access", says, f"Set {OPENING.format_setting(*ids)}, or {OPENING.otherwise}.")
 
 
 # The gateway
@@ -318,7 +318,7 @@ def _title(name: str) -> str:
 
 def _invite(application: Json) -> str:
     identity = _text(application, "id")
-    return invite_link(int(identity)) if identity.isdigit() else "the link of: askback discord --invite"
+    return build_invite_link(int(identity)) if identity.isdigit() else "the link of: askback discord --invite"
 
 
 def _text(data: Mapping[str, object], name: str) -> str:

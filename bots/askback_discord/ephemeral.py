@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Component", "notice", "replaced", "replacing", "retry", "returned", "try_again"]
+__all__ = ["Component", "build_notice", "build_rejection", "build_replacement", "retry", "to_replacement", "try_again"]
 
 from collections.abc import Iterator, Mapping
 
@@ -15,17 +15,17 @@ from askback_discord.components import Component, button, row
 from askback_discord.texts import plain
 
 
-def notice(words: str) -> Component:
+def build_notice(words: str) -> Component:
     """A private message with these words. Words that are too long are shortened."""
     return _checked(words, [])
 
 
-def replaced(words: str) -> Component:
+def build_replacement(words: str) -> Component:
     """A private message that replaces an existing notice whose button is not needed any more."""
-    return replacing(notice(words))
+    return to_replacement(build_notice(words))
 
 
-def replacing(body: Mapping[str, JsonValue]) -> Component:
+def to_replacement(body: Mapping[str, JsonValue]) -> Component:
     """Return a body that replaces an existing notice. Discord keeps the notice private."""
     return {"components": [], **body}
 
@@ -42,7 +42,7 @@ def retry(ask_id: str, turn: int, choice: int | None = None) -> Component:
     )
 
 
-def returned(words: str, written: str, again: Component | None = None) -> list[Component]:
+def build_rejection(words: str, written: str, again: Component | None = None) -> list[Component]:
     """A private message and the complete text that was rejected, so that its author can copy it."""
     below = [again] if again is not None else []
     if not written.strip():

@@ -17,22 +17,16 @@ import discord
 from cachetools import FIFOCache
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
 
-from askback.domain.conversation import (
-    NO_TEXT,
-    DeletedMessages,
-    EditedMessage,
-    IncomingMessage,
-    MessageResult,
-    OutgoingMessage,
-)
 from askback.domain.identity import MessageRef, Place
+from askback.domain.incoming_message import NO_TEXT, DeletedMessages, EditedMessage, IncomingMessage, MessageResult
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.deduplication import Deduplicator
 from askback.internal.clock import utc_now
 from askback.ports.bot import EditHandler, MessageHandler
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
-from askback_discord.payloads import PLATFORM, dedupe_key, file_names, read_actor, to_visible_text
+from askback_discord.payloads import PLATFORM, dedupe_key, list_file_names, read_actor, to_visible_text
 from askback_discord.posting import DiscordPlatform
 
 log = logging.getLogger("askback.discord")
@@ -85,11 +79,11 @@ class MessageListener:
             return
         direct = _guild(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
-        text, files = to_visible_text(message, me), file_names(message)
+        text, files = to_visible_text(message, me), list_file_names(message)
         if not text and not files and not mentioned:
             return  # Discord hides the text of messages that do not mention us
         async with self._once.wait_for(_changes_of(message)):
-            parent = None if direct else await self._places.parent(message.channel)
+            parent = None if direct else await self._places.fetch_parent(message.channel)
             if not (direct or mentioned or parent is not None or _replies_to(message, me)):
                 return
             # A resumed session delivers messages again. A command to the bot itself must not run twice.
@@ -115,7 +109,7 @@ class MessageListener:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
         if not await self._changes.is_stored(dedupe_key(message)):
             return
-        parent = None if _guild(message) is None else await self._places.parent(message.channel)
+        parent = None if _guild(message) is None else await self._places.fetch_parent(message.channel)
         heard = _to_incoming_message(message, text, (), parent)
         taken = await self._changes.handle_edit(EditedMessage(heard=heard, at=at))
         if taken.notice is None or heard.ref is None:
@@ -220,7 +214,7 @@ class MessageListener:
     async def _open(self, place: Place, text: str, ref: MessageRef | None) -> None:
         """Start the thread after the commit. If this fails, the first post to the thread starts it."""
         try:
-            await self._platform.open_thread(place, text)
+            await self._platform.threads.start(place, text)
         except DeliveryError as error:
             log.warning("A thread may not be started: %s", error, extra={"action": "no_thread"})
             # Nothing can be posted in that thread. Without this notice, the author would wait without knowing why.

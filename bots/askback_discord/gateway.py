@@ -174,10 +174,10 @@ class Gateway:
             nonlocal acked
             if keep_alive._last_ack != acked:  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
                 acked = keep_alive._last_ack  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
-                pulse.measured(keep_alive.latency)
+                pulse.record_round_trip(keep_alive.latency)
             return keep_alive._last_recv  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001
 
-        await pulse.until_silent(ask, heard)
+        await pulse.wait_until_silent(ask, heard)
         self._up = False
         log.warning("The gateway is silent; it is opened again.", extra={"action": "gateway_silent"})
         self._cut()

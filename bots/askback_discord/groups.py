@@ -39,11 +39,11 @@ class DiscordRoles:
             found.append(person.evolve(groups=tuple(group for group in wanted if group in (roles or ()))))
         return Resolved(tuple(found), frozenset(unread))
 
-    async def members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
         del place, groups  # Discord lists the members of a role only for bots that may read all members of a server
         return {}
 
-    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+    async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         del groups  # Discord sends no roles in a direct message, where a click counts without them
         return person.evolve(groups=()) if place.tenant is None else None
 

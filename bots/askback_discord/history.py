@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["History", "said"]
+__all__ = ["History", "read_message"]
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from typing import cast
 import discord
 
 from askback.agent.history import MAX_MESSAGES, select_newest
-from askback.domain.conversation import HistoryMessage
 from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import HistoryMessage
 from askback.ports.platform import DeliveryError, MessageNotFound
 from askback.text.literal import to_single_line
 from askback_discord.calls import DiscordApi, DiscordRefusal, Json
@@ -58,7 +58,7 @@ class History:
         found = [*await self._starter(place), *reversed(newest_first)]
         if not self._reads_everything and any(self._is_hidden(one) for one in found):
             raise DeliveryError(_NO_CONTENT)
-        return select_newest(one for message in found if (one := said(message, self._me)))
+        return select_newest(one for message in found if (one := read_message(message, self._me)))
 
     async def _starter(self, place: Place) -> list[Json]:
         """Return the message that the thread started from. A thread in a forum has none outside itself."""
@@ -77,7 +77,7 @@ class History:
         )
 
 
-def said(message: Json, me: str) -> HistoryMessage | None:
+def read_message(message: Json, me: str) -> HistoryMessage | None:
     """Read a message that a person or a program wrote.
 
     Return None for a notice of Discord's, a card of ours, or a message without content.

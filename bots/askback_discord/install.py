@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["INTENTS", "PERMISSIONS", "SCOPES", "invite_link"]
+__all__ = ["INTENTS", "PERMISSIONS", "SCOPES", "build_invite_link"]
 
 import discord
 
@@ -19,6 +19,6 @@ INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)
 """The intents that are always requested. Message content is added if the application is allowed to read it."""
 
 
-def invite_link(application_id: int) -> str:
+def build_invite_link(application_id: int) -> str:
     """Return the address at which a server's administrator invites the bot."""
     return discord.utils.oauth_url(application_id, permissions=PERMISSIONS, scopes=SCOPES)

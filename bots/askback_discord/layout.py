@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CONTINUED", "GOES_ON", "Space", "pages"]
+__all__ = ["CONTINUED", "GOES_ON", "Space", "split_pages"]
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -39,9 +39,9 @@ class Space:
         return min(self.characters, self.octets, self.components) >= 0
 
     @classmethod
-    def of(cls, components: list[Component]) -> Space:
+    def measure(cls, components: list[Component]) -> Space:
         """Return the space that the components take."""
-        return cls(limits.shown([*components]), limits.weight([*components]), limits.count([*components]))
+        return cls(limits.count_characters([*components]), limits.measure([*components]), limits.count([*components]))
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Page:
     fresh: bool = True
     """True if it has no content yet; it may have a caption."""
 
-    def takes(self, parts: Iterable[Part]) -> bool:
+    def fits(self, parts: Iterable[Part]) -> bool:
         """Return True if all parts fit."""
         left, fresh, is_open = replace(self.room), self.fresh, self.written is not None
         for part in parts:
@@ -97,7 +97,7 @@ class _Page:
         return self.done
 
 
-def pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
+def split_pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
     """Return the content of each message.
 
     The first message leaves the space in `reserved`, and each message leaves space for the note that it continues.
@@ -107,7 +107,7 @@ def pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
     first.room.take(_NOTE)
     filled = [first]
     for unit in units:
-        if not filled[-1].takes(unit) and not filled[-1].fresh and _is_short(unit):
+        if not filled[-1].fits(unit) and not filled[-1].fresh and _is_short(unit):
             filled.append(_further())
         for part in unit:
             _flow(filled, part)
@@ -116,7 +116,7 @@ def pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
 
 def _flow(filled: list[_Page], part: Part) -> None:
     """Append a part. A part that does not fit as a whole is split or moved to a further message."""
-    while not filled[-1].takes([part]):
+    while not filled[-1].fits([part]):
         page = filled[-1]
         if isinstance(part, Text) and page.can_begin(part):
             head, part = page.split(part)
@@ -129,7 +129,7 @@ def _is_short(unit: Unit) -> bool:
     """Return True if the unit is short enough to be kept together in a further message."""
     whole = _further()
     whole.room.characters = min(whole.room.characters, TOGETHER)
-    return whole.takes(unit)
+    return whole.fits(unit)
 
 
 def _further() -> _Page:
@@ -155,12 +155,12 @@ def _joint(part: Text, *, fresh: bool, is_open: bool) -> str | None:
 def _needs(part: Part, *, fresh: bool, is_open: bool) -> Space:
     """Return the space that a part takes."""
     if isinstance(part, Block):
-        return Space.of([part.component])
+        return Space.measure([part.component])
     joint = _joint(part, fresh=fresh, is_open=is_open)
     if joint is None:
-        return Space.of([display(part.markdown)])
+        return Space.measure([display(part.markdown)])
     words = joint + part.markdown
     return Space(utf16_length(words), len(words.encode()), 0)
 
 
-_NOTE: Final = Space.of([display(GOES_ON)])
+_NOTE: Final = Space.measure([display(GOES_ON)])

@@ -34,8 +34,8 @@ __all__ = [
     "check_message",
     "check_modal",
     "count",
-    "shown",
-    "weight",
+    "count_characters",
+    "measure",
 ]
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -108,12 +108,12 @@ def count(components: Sequence[JsonValue]) -> int:
     return sum(1 for _ in _components(components))
 
 
-def shown(components: Sequence[JsonValue]) -> int:
+def count_characters(components: Sequence[JsonValue]) -> int:
     """Return the number of text characters that the components display, in UTF-16 units."""
     return sum(utf16_length(_string(one, "content")) for one in _components(components) if one.get("type") == DISPLAY)
 
 
-def weight(components: Sequence[JsonValue]) -> int:
+def measure(components: Sequence[JsonValue]) -> int:
     """Return what the components count towards `MESSAGE_BYTES`."""
     total = 0
     for thing in _objects(components):
@@ -135,8 +135,8 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
     _at_most("characters of content", utf16_length(_string(body, "content")), CONTENT)
     _at_most("characters in a nonce", utf16_length(str(body.get("nonce", ""))), NONCE)
     _at_most("components in a message", count(components), COMPONENTS)
-    _at_most("characters of text in a message", shown(components), TEXT)
-    _at_most("bytes in a message", weight(components), MESSAGE_BYTES)
+    _at_most("characters of text in a message", count_characters(components), TEXT)
+    _at_most("bytes in a message", measure(components), MESSAGE_BYTES)
     if not new_style:
         _at_most("rows in a message without IS_COMPONENTS_V2", len(components), LEGACY_ROWS)
     _check_mentions(body.get("allowed_mentions"))
@@ -154,7 +154,7 @@ def check_modal(data: Mapping[str, JsonValue]) -> None:
     if not components:
         raise _refused("an empty modal")
     _at_most("components in a modal", len(components), MODAL_COMPONENTS)
-    _at_most("characters of text in a modal", shown(components), TEXT)
+    _at_most("characters of text in a modal", count_characters(components), TEXT)
     for component in components:
         if _object(component).get("type") == LABELLED:
             label = _object(component)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["modal", "ref", "text"]
+__all__ = ["build_modal", "parse_ref", "read_text"]
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
@@ -19,7 +19,7 @@ LONG: Final = 300
 Json: TypeAlias = Mapping[str, object]
 
 
-def modal(field: TextField) -> Component:
+def build_modal(field: TextField) -> Component:
     """Return the data of a callback that opens the text field (type 9), with the text written so far."""
     value = replace_controls(field.value)
     kept = truncate(value, limits.INPUT_VALUE)
@@ -42,7 +42,7 @@ def modal(field: TextField) -> Component:
     kind: control_ids.Kind = "decline" if field.declines else "field" if field.choice is None else "vote"
     control = control_ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn, arg=field.choice)
     made: Component = {
-        "custom_id": control_ids.custom_id(control),
+        "custom_id": control_ids.to_custom_id(control),
         "title": "Not now" if field.declines else _title(field.header if field.choice is None else field.placeholder),
         "components": [_prompt(field.prompt), labelled],
     }
@@ -50,7 +50,7 @@ def modal(field: TextField) -> Component:
     return made
 
 
-def ref(data: Json) -> control_ids.Control | None:
+def parse_ref(data: Json) -> control_ids.Control | None:
     """Return the control of a submitted text field (the interaction's `data`), or None if it is not ours.
 
     Never raises.
@@ -59,7 +59,7 @@ def ref(data: Json) -> control_ids.Control | None:
     return control if control is not None and control.kind == "field" else None
 
 
-def text(data: Json) -> str:
+def read_text(data: Json) -> str:
     """Return the text of a submitted field (the interaction's `data`), or an empty string. Never raises."""
     return next(_texts(data.get("components"), 0), "")
 

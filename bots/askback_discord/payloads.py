@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["Click", "dedupe_key", "drawn", "file_names", "indexes", "read_actor", "read_click", "to_visible_text"]
+__all__ = [
+    "Click",
+    "dedupe_key",
+    "list_file_names",
+    "parse_indexes",
+    "read_actor",
+    "read_click",
+    "read_drawn_options",
+    "to_visible_text",
+]
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,20 +80,20 @@ def read_click(interaction: discord.Interaction) -> Click:
         message=ref,
         unplaced=unplaced,
         values=tuple(str(value) for value in cast("list[object]", values)) if isinstance(values, list) else (),
-        base=None if message is None else drawn(message, custom_id),
+        base=None if message is None else read_drawn_options(message, custom_id),
         page=None if message is None else _page(message),
         on_notice=on_notice,
     )
 
 
-def drawn(message: discord.Message, custom_id: str) -> tuple[int, ...] | None:
+def read_drawn_options(message: discord.Message, custom_id: str) -> tuple[int, ...] | None:
     """Return the options that a menu was drawn with as chosen, or None if the message has no such menu.
 
     The payload contains the message.
     """
     for component in _components(message.components):
         if isinstance(component, discord.SelectMenu) and component.custom_id == custom_id:
-            return indexes(tuple(option.value for option in component.options if option.default))
+            return parse_indexes(tuple(option.value for option in component.options if option.default))
     return None
 
 
@@ -105,7 +114,7 @@ def _components(components: Sequence[object]) -> Iterator[object]:
             yield from _components(cast("list[object]", children))
 
 
-def indexes(values: tuple[str, ...]) -> tuple[int, ...]:
+def parse_indexes(values: tuple[str, ...]) -> tuple[int, ...]:
     """Turn option values into indexes; other values are not our options and are left out."""
     return tuple(int(value) for value in values if re.fullmatch(r"\d{1,4}", value))
 
@@ -121,7 +130,7 @@ def to_visible_text(message: discord.Message, me: discord.ClientUser) -> str:
     return text.strip()
 
 
-def file_names(message: discord.Message) -> tuple[str, ...]:
+def list_file_names(message: discord.Message) -> tuple[str, ...]:
     """Return the names of a message's attachments and stickers."""
     files = [attachment.filename or "a file without a name" for attachment in message.attachments]
     return (*files, *(f"the sticker {sticker.name}" for sticker in message.stickers))

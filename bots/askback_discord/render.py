@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Body", "messages"]
+__all__ = ["Body", "render_messages"]
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback_discord import limits
 from askback_discord.components import Component, body, display, person, role, separator
-from askback_discord.content import content
+from askback_discord.content import build_content
 from askback_discord.content_parts import PLATFORM
-from askback_discord.controls import controls, menu_pages
-from askback_discord.layout import GOES_ON, Space, pages
+from askback_discord.controls import build_controls, split_menu
+from askback_discord.layout import GOES_ON, Space, split_pages
 
 Body: TypeAlias = dict[str, JsonValue]
 """The body that creates a message, or changes one to it."""
@@ -24,14 +24,16 @@ Body: TypeAlias = dict[str, JsonValue]
 _MENTION = re.compile(r"<@&?\d+>")
 
 
-def messages(card: Card, page: int | None = None, *, ping: bool = False, images: bool = True) -> tuple[Body, ...]:
+def render_messages(
+    card: Card, page: int | None = None, *, ping: bool = False, images: bool = True
+) -> tuple[Body, ...]:
     """Return the messages of a card. The first has the controls, the others continue its content.
 
     `page` is the page of a long menu; None means the page with the first chosen option. `ping` notifies those who must
     answer, for the first posting. Without `images`, the images' addresses are shown as text. Raises `TooBig` if a
     message breaks a limit of Discord's.
     """
-    parts = pages(content(card, images=images), _reserved(card))
+    parts = split_pages(build_content(card, images=images), _reserved(card))
     made: list[Body] = []
     for number, components in enumerate(parts):
         if number < len(parts) - 1:
@@ -43,7 +45,7 @@ def messages(card: Card, page: int | None = None, *, ping: bool = False, images:
 
 
 def _below(card: Card, page: int | None) -> list[Component]:
-    rows = controls(card, page)
+    rows = build_controls(card, page)
     return [separator(), *rows] if rows else []
 
 
@@ -53,7 +55,7 @@ def _reserved(card: Card) -> Space:
     This space is always kept, so that ticks, pages and the ending do not move text to another message.
     """
     busiest = _busiest(card)
-    rooms = [Space.of(_below(busiest, page)) for page in range(max(menu_pages(busiest), 1))]
+    rooms = [Space.measure(_below(busiest, page)) for page in range(max(split_menu(busiest), 1))]
     return Space(0, max(room.octets for room in rooms), max(room.components for room in rooms))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OPENING", "DiscordSettings", "discord_settings"]
+__all__ = ["OPENING", "DiscordSettings", "load_settings"]
 
 import re
 from typing import Annotated, Final
@@ -12,7 +12,7 @@ from pydantic_settings import NoDecode
 
 from askback.domain.bot_access import DIRECT, Access, Opening
 from askback.settings.address import is_address
-from askback.settings.id_list import EVERYBODY, id_list
+from askback.settings.id_list import EVERYBODY, parse_ids
 from askback.settings.loader import TomlSettings, load
 from askback.text.redaction import register_secret_pattern
 from askback_discord import id_patterns
@@ -113,7 +113,7 @@ class DiscordSettings(TomlSettings):
         """The shard that this process listens to: everything, if none is set."""
         return Shard() if self.shard is None else Shard.read(self.shard)
 
-    def access(self, *, public: bool, owners: tuple[str, ...] = ()) -> Access:
+    def to_access(self, *, public: bool, owners: tuple[str, ...] = ()) -> Access:
         """Return the rules for talking to the bot.
 
         Anyone can invite a `public` bot anywhere, so no one may talk to it until the settings allow someone. `owners`
@@ -135,27 +135,27 @@ class DiscordSettings(TomlSettings):
     @field_validator("allow_people", mode="before")
     @classmethod
     def _people(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _SNOWFLAKE, "a person, which has only digits", also=[EVERYBODY])
+        return parse_ids(value, _SNOWFLAKE, "a person, which has only digits", also=[EVERYBODY])
 
     @field_validator("admins", mode="before")
     @classmethod
     def _admins(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _SNOWFLAKE, "a person, which has only digits")
+        return parse_ids(value, _SNOWFLAKE, "a person, which has only digits")
 
     @field_validator("allow_roles", "admin_roles", mode="before")
     @classmethod
     def _roles(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _SNOWFLAKE, "a role, which has only digits")
+        return parse_ids(value, _SNOWFLAKE, "a role, which has only digits")
 
     @field_validator("allow_channels", mode="before")
     @classmethod
     def _channels(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _SNOWFLAKE, "a channel, which has only digits", also=[DIRECT])
+        return parse_ids(value, _SNOWFLAKE, "a channel, which has only digits", also=[DIRECT])
 
     @field_validator("allow_guilds", mode="before")
     @classmethod
     def _guilds(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _SNOWFLAKE, "a server, which has only digits")
+        return parse_ids(value, _SNOWFLAKE, "a server, which has only digits")
 
     @field_validator("token")
     @classmethod
@@ -185,7 +185,7 @@ class DiscordSettings(TomlSettings):
         return value
 
 
-def discord_settings(shard: str | None = None) -> DiscordSettings:
+def load_settings(shard: str | None = None) -> DiscordSettings:
     """Read the settings; `shard` overrides the configured shard.
 
     Raises `OperatorError` with a line for each setting that is missing or wrong.

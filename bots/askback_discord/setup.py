@@ -16,7 +16,7 @@ from askback.ports.bot import Invitation
 from askback.ports.findings import Finding, Scene
 from askback.settings.loader import load
 from askback_discord import doctor, render
-from askback_discord.install import INTENTS, invite_link
+from askback_discord.install import INTENTS, build_invite_link
 from askback_discord.login import log_in, use_addresses
 from askback_discord.settings import DiscordSettings
 
@@ -27,10 +27,10 @@ NOBODY = "1000000000000000000"
 class DiscordSetup:
     """See `BotSetup`."""
 
-    def manifest(self) -> str:
+    def get_manifest(self) -> str:
         return (files("askback_discord") / "manifest.json").read_text()
 
-    async def invite(self) -> Invitation:
+    async def get_invitation(self) -> Invitation:
         settings = load(DiscordSettings)
         with use_addresses(settings):
             async with discord.Client(intents=INTENTS) as client:
@@ -38,8 +38,10 @@ class DiscordSetup:
                 if client.application_id is None:
                     raise OperatorError("Discord did not say which application this is: check DISCORD_TOKEN.")
                 public = client.application is None or client.application.bot_public
-                access = settings.access(public=public)
-                return Invitation(invite_link(client.application_id), access.describe() if access.is_closed else "")
+                access = settings.to_access(public=public)
+                return Invitation(
+                    build_invite_link(client.application_id), access.describe() if access.is_closed else ""
+                )
 
     async def examine(self, scene: Scene) -> Sequence[Finding]:
         return await doctor.examine(scene)
@@ -47,4 +49,4 @@ class DiscordSetup:
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
         people = tuple(one.evolve(id=NOBODY) if not one.id.isdigit() else one for one in card.who.people)
         card = card.evolve(who=card.who.evolve(people=people))
-        return [dict(body) for body in render.messages(card, ping=True)]
+        return [dict(body) for body in render.render_messages(card, ping=True)]

@@ -34,4 +34,4 @@ def is_placeholder(components: object) -> bool:
 
     The text is ignored, since an agent may write the same.
     """
-    return any(one.kind == "stop" and one.revision == _PLACEHOLDER for one in control_ids.controls_in(components))
+    return any(one.kind == "stop" and one.revision == _PLACEHOLDER for one in control_ids.find_controls(components))

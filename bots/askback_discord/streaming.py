@@ -60,6 +60,8 @@ class DiscordTextStream:
         """True if a message with the button may exist."""
         self._worded: bool | None = None if self._buttoned else False
         """True if a message may hold more than the button; None if that is unknown."""
+        self._has_stray = self._buttoned
+        """True if a further message with the button may exist, whose posting was not confirmed."""
         if self._resumed:
             platform.stop_typing(place)
         self._silence = (
@@ -83,11 +85,14 @@ class DiscordTextStream:
             try:
                 if await self._is_resumed():
                     return
+                if self._has_stray:
+                    await self._find_existing()
                 self._messages = await self._platform.write_text(
                     self._place, shown, self._messages, self._name, being_written=True
                 )
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.warning("A text is held back: %s", error, extra={"action": "prose_held"})
+                self._has_stray = self._has_stray or not self._messages
                 self._quiet_until = now + (
                     error.seconds if isinstance(error, RetryableError) and error.seconds else 5.0
                 )
@@ -102,7 +107,8 @@ class DiscordTextStream:
             if self._buttoned and not self._messages:
                 await self._find_existing()
             self._messages = await self._platform.write_text(self._place, text, self._messages, self._name)
-            self._platform.remember_text(self._place, self._name, self._messages)
+            self._platform.search.remember_text(self._place, self._name, self._messages)
+            await self._remove_stray()
         return self._messages
 
     async def abandon(self, keep: Remainder = "text") -> None:
@@ -149,6 +155,8 @@ class DiscordTextStream:
                     self._messages = await self._platform.post_placeholder(self._place, self._name)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.debug("Nothing is shown of the work: %s", error)
+                # Discord may have accepted it all the same, or accept it later.
+                self._has_stray = True
 
     async def _is_resumed(self) -> bool:
         """Return True if a beginning of the text exists. It stays unchanged until the text is complete.
@@ -161,6 +169,16 @@ class DiscordTextStream:
             if self._resumed:
                 self._platform.stop_typing(self._place)
         return self._resumed
+
+    async def _remove_stray(self) -> None:
+        """Delete further messages with the button, once the text itself has none."""
+        if not self._has_stray:
+            return
+        try:
+            await self._platform.remove(await self._platform.find_posted(self._place, self._name))
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
+            log.warning("A button that has served may stay: %s", error, extra={"action": "button_stays"})
+        self._has_stray = False
 
     async def _find_existing(self) -> None:
         """Find a message whose posting was not confirmed, by its button."""

@@ -6,10 +6,10 @@ __all__ = [
     "bold",
     "escape",
     "fit_line",
-    "harmless_markdown",
+    "neutralize_markdown",
     "plain",
-    "prose_parts",
     "replace_controls",
+    "split_markdown",
     "to_literal",
     "to_single_line",
     "truncate",
@@ -55,12 +55,12 @@ def bold(text: str) -> str:
     return f"{before}**{plain(words)}**{after}"
 
 
-def harmless_markdown(text: str) -> str:
+def neutralize_markdown(text: str) -> str:
     """Return Markdown that cannot mention anyone or any channel; the rest of the text is unchanged."""
     return _MENTION.sub(lambda match: match[0] + _BREAK, text)
 
 
-def prose_parts(text: str, longest: int = CONTENT) -> list[str]:
+def split_markdown(text: str, longest: int = CONTENT) -> list[str]:
     """Split Markdown into parts of at most `longest` characters; see `askback.text.markdown`."""
     return markdown.split_markdown(text, longest)
 

@@ -13,8 +13,9 @@ from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_discord.calls import NO_CHANNEL, DiscordRefusal
 from askback_discord.events import MessagePosition
-from askback_discord.posting import DiscordPlatform, to_channel_id
+from askback_discord.posting import DiscordPlatform
 from askback_discord.shards import Shard
+from askback_discord.thread_api import to_channel_id
 
 log = logging.getLogger("askback.discord")
 
@@ -37,15 +38,15 @@ class ThreadOpener:
         rooms = {to_channel_id(ask.place) for ask in await self._ours() if ask.place.thread and ask.messages}
         for thread in sorted(rooms):
             try:
-                if await self._platform.is_archived(thread):
-                    await self._platform.unarchive(thread)
+                if await self._platform.threads.is_archived(thread):
+                    await self._platform.threads.unarchive(thread)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 if isinstance(error, DiscordRefusal) and error.code == NO_CHANNEL:
                     await self.handle_channel_closed(thread)
                     continue
                 log.warning("Could not check a thread: %s", error, extra={"action": "thread_unknown"})
 
-    async def asked_in(self) -> dict[int, MessagePosition]:
+    async def list_open_channels(self) -> dict[int, MessagePosition]:
         """Return the channels and threads with an open ask, each with the first message of its oldest open ask."""
         found: dict[int, MessagePosition] = {}
         for ask in await self._ours():
@@ -60,7 +61,7 @@ class ThreadOpener:
         pending = await self._manager.pending()
         return tuple(ask for ask in pending if ask.place.platform == name and shard.serves(ask.place.tenant))
 
-    async def updated(self, payload: discord.RawThreadUpdateEvent) -> None:
+    async def handle_update(self, payload: discord.RawThreadUpdateEvent) -> None:
         """Handle a changed thread. If it was archived while an ask is open in it, open it again."""
         metadata = payload.data.get("thread_metadata")
         if not metadata or not metadata.get("archived") or metadata.get("locked"):
@@ -69,14 +70,14 @@ class ThreadOpener:
         if not any(to_channel_id(ask.place) == thread for ask in await self._manager.pending()):
             return
         try:
-            await self._platform.unarchive(thread)
+            await self._platform.threads.unarchive(thread)
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             log.warning("A thread could not be opened: %s", error, extra={"action": "thread_archived"})
 
     async def handle_channel_closed(self, gone: str) -> None:
         """Handle a deleted channel or thread. No one can answer its cards any more, so reject the open asks."""
-        self._platform.mark_channel_deleted(gone)
+        self._platform.threads.mark_deleted(gone)
         for ask in await self._manager.pending():
             if ask.place.platform == self._platform.name and gone in {ask.place.channel, to_channel_id(ask.place)}:
-                self._platform.mark_channel_deleted(to_channel_id(ask.place))
+                self._platform.threads.mark_deleted(to_channel_id(ask.place))
                 await self._manager.cancel(ask.id, reason=DELETED, undeliverable=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["decision"]
+__all__ = ["build_decision"]
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": 
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
 
 
-def decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
+def build_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The text below the options: the rule or the ending, the votes, and who is missing."""
     head = _needed(card, tally) if card.ending is None else _ended(card, tally, card.ending)
     yield [*head, *_requesters(tally, over=card.ending is not None)]

@@ -6,7 +6,7 @@ __all__ = ["to_blocks"]
 
 from typing import Final
 
-from askback.domain.conversation import OutgoingMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.text.literal import fit_line
 from askback_slack import control_ids
 from askback_slack.blocks import Block, actions, button, quote, rich_text, runs, section

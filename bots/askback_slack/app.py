@@ -34,15 +34,16 @@ from askback_slack import modal
 from askback_slack.calls import SlackApi
 from askback_slack.clicks import Clicks
 from askback_slack.directory import SlackDirectory
-from askback_slack.dispatch import acked, answered
+from askback_slack.dispatch import dispatch, record_ack
 from askback_slack.events import MessageListener
 from askback_slack.groups import SlackUserGroups
 from askback_slack.history import History
 from askback_slack.http import SignedEndpoint
-from askback_slack.payloads import Installation, Json, get_object, get_text, get_value
+from askback_slack.installation import Installation
+from askback_slack.json_access import Json, get_object, get_text, get_value
 from askback_slack.posting import SlackPlatform
 from askback_slack.sdk import Listeners
-from askback_slack.settings import SlackCalls, SlackSettings, is_configured, slack_settings
+from askback_slack.settings import SlackCalls, SlackSettings, is_configured, load_settings
 from askback_slack.setup import SlackSetup
 from askback_slack.socket_mode import Ack, SocketModeClient
 from askback_slack.task_group import Background
@@ -67,14 +68,14 @@ class SlackBot:
         self.setup = SlackSetup(http)
 
     def check(self) -> None:
-        slack_settings(self._http)
+        load_settings(self._http)
 
     def is_configured(self) -> bool:
         return is_configured(self._http)
 
     @asynccontextmanager
     async def connect(self, services: BotServices) -> AsyncGenerator[SlackConnection]:
-        settings = slack_settings(self._http)
+        settings = load_settings(self._http)
         async with _session() as session, Background() as behind:
             client = _client(settings, session)
             api = SlackApi(client, session)
@@ -87,7 +88,7 @@ class SlackBot:
                 await connection.close()
 
     @asynccontextmanager
-    async def directory(self) -> AsyncGenerator[SlackDirectory]:
+    async def open_directory(self) -> AsyncGenerator[SlackDirectory]:
         settings = load(SlackCalls)
         async with _session() as session:
             api = SlackApi(_client(settings, session), session)
@@ -124,7 +125,7 @@ class SlackConnection:
         self.history: HistoryReader = History(api, names, me.bot_user_id or "", home)
         self.membership: Membership = SlackUserGroups(api)
         self._close = slack.close
-        self.access = settings.access(home.tenant)
+        self.access = settings.to_access(home.tenant)
         self._settings = settings
         self._app = AsyncApp(
             # Without a name, slack-bolt searches the source of every loaded module. It also gives the logger of that
@@ -161,7 +162,7 @@ class SlackConnection:
         listeners.event(ANY)(hearing.ignore)
         listeners.options(ANY)(clicks.suggest_options)
         listeners.view(modal.CALLBACK)(clicks.handle_submission)
-        listeners.view(ANY)(clicks.unknown_view)
+        listeners.view(ANY)(clicks.handle_unknown_view)
         listeners.view_closed(ANY)(clicks.ack_closed_view)
 
     async def close(self) -> None:
@@ -196,7 +197,7 @@ class SlackConnection:
             await asyncio.Event().wait()
 
     async def _connect(self, token: str) -> None:
-        self._lines = SocketModeClient(lambda: self._api.socket_address(token), self._take, self._missed)
+        self._lines = SocketModeClient(lambda: self._api.open_socket_address(token), self._take, self._missed)
         await self._lines.run()
 
     async def _take(self, envelope: Json) -> Ack | None:
@@ -209,10 +210,10 @@ class SlackConnection:
             # slack-bolt parses the payload at once. A second delivery would fail the same way.
             log.exception("Something that Slack sent could not be read.", extra={"action": "payload_failed"})
             return Ack({}, lambda: None)
-        response = await answered(self._app, request, interactive=get_text(envelope, "type") != "events_api")
+        response = await dispatch(self._app, request, interactive=get_text(envelope, "type") != "events_api")
         if response.status != 200:
             return None
-        return Ack(get_object(json.loads(response.body)) if response.body else {}, lambda: acked(request, began))
+        return Ack(get_object(json.loads(response.body)) if response.body else {}, lambda: record_ack(request, began))
 
 
 class _Essential(logging.Filter):

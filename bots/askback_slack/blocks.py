@@ -99,7 +99,7 @@ def button(label: str, control: control_ids.Control, *, primary: bool = False, d
     """A button: green if `primary`, red if `danger`."""
     made: Block = {
         "type": "button",
-        "action_id": control_ids.action(control),
+        "action_id": control_ids.to_action_id(control),
         "text": plain(fit_line(label, limits.BUTTON_TEXT)),
     }
     return {**made, "style": "primary" if primary else "danger"} if primary or danger else made

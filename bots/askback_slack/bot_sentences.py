@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["Remark", "private", "to_remark"]
+__all__ = ["Remark", "for_one_person", "to_remark"]
 
 from dataclasses import dataclass
 
-from askback.domain.conversation import OutgoingMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback_slack.blocks import Block, date, link, rich_text, runs, section, text
-from askback_slack.content_parts import listed
+from askback_slack.content_parts import list_addressees
 from askback_slack.texts import escape, to_literal
 
 
@@ -21,7 +21,7 @@ class Remark:
     """The sentence as people see it. Slack reads a text without blocks as mark-up, at the latest when it is edited."""
 
 
-def private(words: str) -> Remark:
+def for_one_person(words: str) -> Remark:
     """Return a sentence for one person."""
     return Remark(text=escape(to_literal(words)), blocks=(rich_text([section(runs(words))]),))
 
@@ -29,7 +29,7 @@ def private(words: str) -> Remark:
 def to_remark(say: OutgoingMessage) -> Remark:
     """Return the message for a sentence."""
     words = escape(to_literal(say.text))
-    line: list[Block] = [] if say.mention is None else [*listed(say.mention), text(" ")]
+    line: list[Block] = [] if say.mention is None else [*list_addressees(say.mention), text(" ")]
     line += runs(say.text)
     if say.until is not None:
         line += [text("  ·  until "), date(say.until)]

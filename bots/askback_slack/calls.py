@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SlackApi", "SlackRefusal", "slack_errors", "why"]
+__all__ = ["SlackApi", "SlackRefusal", "StreamOpen", "explain", "translate_errors"]
 
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,14 +16,14 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.blocks import Block
-from askback_slack.payloads import get_object, get_text
+from askback_slack.json_access import get_object, get_text
 from askback_slack.sdk import Answer, Client
 
 # https://docs.slack.dev/reference/methods/chat.postMessage#errors and chat.update, views.open
 _GONE = frozenset({"message_not_found", "cant_update_message", "thread_not_found", "edit_window_closed"})
 _LATER = frozenset(
     {"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout",
-     "team_added_to_org", "accesslimited", "message_limit_exceeded", "streaming_state_conflict"}
+     "team_added_to_org", "accesslimited", "message_limit_exceeded"}
 )  # fmt: skip
 _NO_JSON = frozenset({"auth.test", "chat.delete"})
 """Methods to which Slack's own SDK sends no JSON. Nor do we, so that proxies and test servers need not accept it."""
@@ -44,7 +44,7 @@ _WHY = {
 }
 
 
-def why(code: str, scope: str | None = None) -> str:
+def explain(code: str, scope: str | None = None) -> str:
     """Explain an error code of Slack's and say how to fix it.
 
     `scope` is the missing scope, if Slack names it.
@@ -57,8 +57,12 @@ class SlackRefusal(DeliveryError):
     """A permanent error from Slack."""
 
     def __init__(self, code: str, scope: str | None = None) -> None:
-        super().__init__(why(code, scope))
+        super().__init__(explain(code, scope))
         self.code = code
+
+
+class StreamOpen(RetryableError):
+    """Raised by an edit of a message whose stream is still open. The edit succeeds once the stream has ended."""
 
 
 class SlackApi:
@@ -74,22 +78,22 @@ class SlackApi:
     async def write(self, method: str, **arguments: object) -> Mapping[str, object]:
         """Call a method that changes something. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         given = _given(arguments)
-        with slack_errors():
+        with translate_errors():
             if method in _NO_JSON:
                 return get_object((await self._client.api_call(method, params=given)).data)
             return get_object((await self._client.api_call(method, json=given)).data)
 
     async def read(self, method: str, **arguments: object) -> Mapping[str, object]:
         """Call a read-only method; these take no JSON. Raises the same errors as `write`."""
-        with slack_errors():
+        with translate_errors():
             return get_object((await self._client.api_call(method, http_verb="GET", params=_given(arguments))).data)
 
-    async def socket_address(self, app_token: str) -> str:
+    async def open_socket_address(self, app_token: str) -> str:
         """Return the address for a new socket.
 
         Raises `RetryableError`, or `Refused` if Slack does not accept the app-level token.
         """
-        with slack_errors():
+        with translate_errors():
             answer = await self._client.api_call("apps.connections.open", params={"token": app_token})
         address = get_text(answer.data, "url")
         if address is None:
@@ -116,13 +120,13 @@ class SlackApi:
             ),
         )
 
-    async def take_away(self, url: str) -> None:
+    async def delete_clicked_message(self, url: str) -> None:
         """Delete the clicked message through the click's response URL. Raises the same errors as `respond`."""
         await self._send(url, lambda webhook: webhook.send(delete_original=True))
 
     async def _send(self, url: str, send: Callable[[AsyncWebhookClient], Awaitable[WebhookResponse]]) -> None:
         webhook = AsyncWebhookClient(url, session=self._session, retry_handlers=[])
-        with slack_errors():
+        with translate_errors():
             response = await send(webhook)
         if response.status_code != 200:
             raise RetryableError(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
@@ -133,7 +137,7 @@ def _given(arguments: Mapping[str, object]) -> dict[str, object]:
 
 
 @contextmanager
-def slack_errors() -> Generator[None]:
+def translate_errors() -> Generator[None]:
     """Turn what slack_sdk raises into `MessageNotFound`, `RetryableError` or `DeliveryError`."""
     try:
         yield
@@ -151,6 +155,8 @@ def _translated(answer: Answer) -> Exception:
         return RetryableError(f"Slack: {code}", float(waits) if waits and waits.isdigit() else None)
     if answer.status_code >= 500:
         return RetryableError(f"Slack: HTTP {answer.status_code}")
+    if code == "streaming_state_conflict":
+        return StreamOpen(f"Slack: {code}")
     if code in _GONE:
         return MessageNotFound(f"Slack: {code}")
     return SlackRefusal(code, get_text(answer.data, "needed"))

@@ -26,9 +26,9 @@ from askback.domain.actions import (
 )
 from askback.domain.ask import Ask
 from askback.domain.card import AskText, Details, FieldErrors, Notice, Response, TextField
-from askback.domain.conversation import OfferResult
 from askback.domain.decision import UNKNOWN
 from askback.domain.identity import MessageRef, Place
+from askback.domain.outgoing_message import OfferResult
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
 from askback.manager import TOLD_AGAIN_SECONDS, UNCERTAIN, QuestionManager, describe_failure
@@ -39,20 +39,11 @@ from askback.ports.retries import call_again
 from askback.store.errors import StoreError
 from askback_slack import control_ids, details_modal, modal, render
 from askback_slack.blocks import Block
-from askback_slack.bot_sentences import private
+from askback_slack.bot_sentences import for_one_person
 from askback_slack.calls import SlackApi, SlackRefusal
-from askback_slack.payloads import (
-    PLATFORM,
-    UNKNOWN_INSTALLATION,
-    Click,
-    Installation,
-    Json,
-    get_object,
-    get_text,
-    indexes,
-    read_actor,
-    read_click,
-)
+from askback_slack.click_payloads import Click, parse_indexes, read_click
+from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, read_actor
+from askback_slack.json_access import Json, get_object, get_text
 from askback_slack.posting import SlackPlatform
 from askback_slack.task_group import Background
 
@@ -99,10 +90,10 @@ class Clicks:
                 await self._press(pressed)
         except StoreError as error:
             log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
-            self._behind.soon(self._notify(pressed, describe_failure(error)), "click")
+            self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
         except Exception:
             log.exception("A click failed; the person was told.", extra={"action": "click_failed"})
-            self._behind.soon(self._notify(pressed, UNCERTAIN), "click")
+            self._behind.start_soon(self._notify(pressed, UNCERTAIN), "click")
         finally:
             await ack()
 
@@ -112,13 +103,13 @@ class Clicks:
             chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
             if chosen.notice is not None and not self._told.try_allow((pressed.actor.id, control.ask_id)):
                 return
-            self._behind.soon(self._chosen(pressed, chosen), "click")
+            self._behind.start_soon(self._chosen(pressed, chosen), "click")
             return
         operation = None if control is None else _operation(control, pressed)
         if control is None or operation is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
             if self._told.try_allow((pressed.actor.id, UNKNOWN)):
-                self._behind.soon(self._notify(pressed, UNKNOWN), "click")
+                self._behind.start_soon(self._notify(pressed, UNKNOWN), "click")
             return
         action = Action(
             ask_id=control.ask_id,
@@ -131,7 +122,7 @@ class Clicks:
             delivery=pressed.trigger,
         )
         response = await self._manager.act(action)
-        self._behind.soon(self._answer(pressed, control, response), "click")
+        self._behind.start_soon(self._answer(pressed, control, response), "click")
 
     async def _chosen(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.
@@ -142,14 +133,14 @@ class Clicks:
             await self._notify(pressed, chosen.notice)
         if chosen.over and pressed.response_url is not None:
             try:
-                await self._api.take_away(pressed.response_url)
+                await self._api.delete_clicked_message(pressed.response_url)
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
 
     async def _answer(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
         if isinstance(response, Details):
-            await self._show_whole(pressed, details_modal.view(response, control.arg or 0))
+            await self._show_whole(pressed, details_modal.build_view(response, control.arg or 0))
             return
         if isinstance(response, AskText):
             await self._open(pressed, response.field)
@@ -160,7 +151,7 @@ class Clicks:
 
     async def _render_card(self, pressed: Click, ask_id: str) -> None:
         async def paint(ask: Ask) -> Messages:
-            parts = render.messages(ask.card())
+            parts = render.render_messages(ask.to_card())
             here = pressed.message is not None and ask.messages == (pressed.message,)
             if not here or len(parts) != 1 or pressed.response_url is None:
                 return await self._platform.show(ask)
@@ -185,7 +176,7 @@ class Clicks:
             declines=field.declines,
             choice=field.choice,
         )
-        await self._open_view(pressed, modal.view(field, ref), NO_FIELD)
+        await self._open_view(pressed, modal.build_view(field, ref), NO_FIELD)
 
     async def _show_whole(self, pressed: Click, view: Block) -> None:
         if pressed.view is None:
@@ -227,16 +218,16 @@ class Clicks:
             if problem is None:
                 await ack()
             else:
-                await ack(response_action="errors", errors=modal.errors(problem))
+                await ack(response_action="errors", errors=modal.build_errors(problem))
 
     async def _submit(self, body: Json) -> str | None:
         """Commit a text. Return the reason if it was not accepted; the modal stays open and shows it."""
         view, who = get_object(body, "view"), read_actor(body, self._home)
-        ref = modal.ref(view)
+        ref = modal.parse_ref(view)
         if ref is None or who is None:
             log.warning("A text for a field that is not ours.", extra={"action": "unknown_view"})
             return UNKNOWN
-        text = modal.text(view)
+        text = modal.read_text(view)
         response = await self._manager.act(
             Action(
                 ask_id=ref.ask_id,
@@ -252,10 +243,10 @@ class Clicks:
             kept = " Your text is still here: copy it if you need it." if text and not response.kept else ""
             return f"{response.text}{kept}"
         # A modal's submission has no response URL for the card, so the outbox draws it at once.
-        self._behind.soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
+        self._behind.start_soon(self._manager.cards.leave_to_outbox(ref.ask_id), "click")
         return response.message if isinstance(response, FieldErrors) else None
 
-    async def unknown_view(self, ack: AsyncAck) -> None:
+    async def handle_unknown_view(self, ack: AsyncAck) -> None:
         """Ack a view that belongs to another app or to an older release."""
         await ack()
 
@@ -269,8 +260,8 @@ class Clicks:
         try:
             control, who = control_ids.parse(get_text(body, "action_id") or ""), read_actor(body, self._home)
             ask = None if control is None else await self._manager.get(control.ask_id)
-            if ask is not None and who is not None and await self._manager.access.refusal(ask, who) is None:
-                options.extend(render.suggestions(ask.card(), get_text(body, "value") or ""))
+            if ask is not None and who is not None and await self._manager.access.find_refusal(ask, who) is None:
+                options.extend(render.list_suggestions(ask.to_card(), get_text(body, "value") or ""))
         except Exception:
             log.exception("Options could not be looked up.", extra={"action": "suggest_failed"})
         finally:
@@ -306,13 +297,13 @@ class Clicks:
         if pressed.message is None:
             return False
         place = Place(platform=PLATFORM, channel=pressed.message.channel, thread=pressed.thread)
-        await self._platform.post_ephemeral(place, pressed.actor.id, private(text))
+        await self._platform.post_ephemeral(place, pressed.actor.id, for_one_person(text))
         return True
 
     async def _tell_by_url(self, pressed: Click, text: str) -> bool:
         if pressed.response_url is None:
             return False
-        words = private(text)
+        words = for_one_person(text)
         await self._api.respond(
             pressed.response_url, words.text, blocks=words.blocks, response_type="ephemeral", replace_original=False
         )
@@ -328,7 +319,7 @@ def _written(ref: modal.FieldRef, text: str) -> Operation:
 
 def _operation(control: control_ids.Control, pressed: Click) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
-    picked = indexes(pressed.picked)
+    picked = parse_indexes(pressed.picked)
     match control.kind:
         case "choose" if control.arg is not None:
             return Choose(index=control.arg)

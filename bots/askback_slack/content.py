@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["content"]
+__all__ = ["build_content"]
 
 from collections.abc import Iterator
 
 from askback.domain.card import Card, Ending, Item, ReviewLine
 from askback_slack import votes
 from askback_slack.blocks import Block, bold, code, context, date, image, runs, section, text
-from askback_slack.content_parts import Part, Unit, listed, paragraph, person, quoted
-from askback_slack.controls import tabs
+from askback_slack.content_parts import Part, Unit, list_addressees, paragraph, person, quoted
+from askback_slack.controls import build_tabs
 
 LONG = 300
 """Longest prompt, in characters, that is shown in bold."""
@@ -18,7 +18,7 @@ SPACED = 30
 """Up to this many options with details each get their own block, with space between them."""
 
 
-def content(card: Card, *, images: bool = True) -> list[Unit]:
+def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
     units: list[Unit] = [_head(card)]
     if card.prompt:
@@ -35,7 +35,7 @@ def content(card: Card, *, images: bool = True) -> list[Unit]:
     if card.ending is not None:
         units.append(_end(card, card.ending))
     if card.tally is not None:
-        units += votes.given(card.tally)
+        units += votes.build_votes(card.tally)
     return units
 
 
@@ -49,10 +49,10 @@ def _head(card: Card) -> Unit:
         if card.tabs and card.view == "question":
             line.append(text(f"  {card.position[0]} of {card.position[1]}"))
         line.append(text("  ·  "))
-    line += [text("Asked: "), *listed(card.who)]
+    line += [text("Asked: "), *list_addressees(card.who)]
     if card.deadline is not None and card.ending is None:
         line += [text("  ·  until "), date(card.deadline)]
-    row = tabs(card)
+    row = build_tabs(card)
     return [*paragraph(line, opens=True), *([Part(row, opens=True)] if row else [])]
 
 
@@ -125,7 +125,7 @@ def _end(card: Card, ending: Ending) -> Unit:
     if ending.by is not None and not decided:
         line += [text(" by "), person(ending.by)]
     made = [*paragraph([*line, text("  ·  "), date(ending.at)], opens=True)]
-    if card.tally is not None and (requested := votes.requested(card.tally)):
+    if card.tally is not None and (requested := votes.build_requesters(card.tally)):
         made.append(requested)
     if decided:
         return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Part", "Unit", "listed", "paragraph", "person", "quoted"]
+__all__ = ["Part", "Unit", "list_addressees", "paragraph", "person", "quoted"]
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def person(actor: Actor) -> Block:
     return next(iter(runs(actor.name or actor.id)), text("somebody"))
 
 
-def listed(who: Who) -> Iterator[Block]:
+def list_addressees(who: Who) -> Iterator[Block]:
     """Mentions of people and groups, and a text for those who are not named."""
     if who.anyone:
         yield text("anyone here")

@@ -6,7 +6,7 @@ makes a redrawn block a new one, so that Slack's clients drop what was ticked in
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "Control", "Kind", "action", "block", "parse", "revision"]
+__all__ = ["KINDS", "Control", "Kind", "block", "parse", "parse_revision", "to_action_id"]
 
 import re
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Control:
     """The index of the option (choose), the question (goto) or the part (part), counted from 0."""
 
 
-def action(control: Control) -> str:
+def to_action_id(control: Control) -> str:
     """Return the action_id of a control."""
     name = f"askback:{control.kind}:{control.ask_id}:{control.turn}"
     return name if control.arg is None else f"{name}:{control.arg}"
@@ -65,7 +65,7 @@ def block(ask_id: str, revision: int, number: int) -> str:
     return f"askback:{ask_id}:{revision}:{number}"
 
 
-def revision(block_id: object) -> int | None:
+def parse_revision(block_id: object) -> int | None:
     """Return the card revision that a block belongs to, or None if the id is not ours. Never raises."""
     match = _BLOCK.fullmatch(block_id) if isinstance(block_id, str) else None
     return int(match[2]) if match else None

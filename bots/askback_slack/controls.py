@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["controls", "suggestions", "tabs"]
+__all__ = ["build_controls", "build_tabs", "list_suggestions"]
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ MENU_TEXT = 3_000
 """Characters that the texts of one menu share, since they count towards the message's limit."""
 
 
-def tabs(card: Card) -> Block | None:
+def build_tabs(card: Card) -> Block | None:
     """Return the row with a form's questions and its review, or None if the card shows no such row."""
     if card.view != "question" or not card.tabs:
         return None
@@ -38,7 +38,7 @@ def tabs(card: Card) -> Block | None:
     return actions(control_ids.block(card.ask_id, card.revision, 0), [*row, button("Review", _control(card, "review"))])
 
 
-def controls(card: Card) -> list[Block]:
+def build_controls(card: Card) -> list[Block]:
     """Return the rows of controls below the text."""
     match card.view:
         case "question":
@@ -57,7 +57,7 @@ def controls(card: Card) -> list[Block]:
     return made
 
 
-def suggestions(card: Card, query: str) -> list[Block]:
+def list_suggestions(card: Card, query: str) -> list[Block]:
     """Return the options of a searchable menu that match the query by number, label or description."""
     words = replace_controls(query).casefold().split()
     exact = words[0].removesuffix(".") if len(words) == 1 else ""
@@ -105,7 +105,7 @@ def _option_buttons(card: Card) -> Iterator[Block]:
 
 def _menu(card: Card) -> Block:
     """A menu for a single choice among many options, or among options with long labels."""
-    action_id = control_ids.action(_control(card, "pick"))
+    action_id = control_ids.to_action_id(_control(card, "pick"))
     chosen = [item for item in card.items if item.chosen]
     if len(card.items) > limits.MENU_OPTIONS:
         made: Block = {"type": "external_select", "action_id": action_id, "min_query_length": 0}
@@ -124,7 +124,7 @@ def _several(card: Card) -> Block:
     chosen_items = [item for item in card.items if item.chosen]
     options: list[JsonValue] = [_entry(item, width) for item in card.items[: limits.MENU_OPTIONS]]
     chosen: list[JsonValue] = [_entry(item, width) for item in chosen_items[: limits.MENU_OPTIONS]]
-    made: Block = {"action_id": control_ids.action(_control(card, "tick"))}
+    made: Block = {"action_id": control_ids.to_action_id(_control(card, "tick"))}
     if chosen:
         made["initial_options"] = chosen
     if len(card.items) <= limits.CHECKBOXES:

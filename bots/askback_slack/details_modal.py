@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["parts", "view"]
+__all__ = ["build_view", "split_parts"]
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ BLANK: Final = "\u2060"
 """Word joiner, which is invisible. Slack refuses a text that consists of blanks."""
 
 
-def parts(text: str) -> list[list[Block]]:
+def split_parts(text: str) -> list[list[Block]]:
     """Split the text into parts that each fit into a modal. Together they are the whole text."""
     made: list[list[Block]] = [[]]
     room = _BYTES
@@ -37,9 +37,9 @@ def parts(text: str) -> list[list[Block]]:
     return made
 
 
-def view(whole: Details, number: int = 0) -> Block:
+def build_view(whole: Details, number: int = 0) -> Block:
     """Return the modal for one part, counted from 0, or for the last part if `number` is too high."""
-    every = parts(whole.text)
+    every = split_parts(whole.text)
     number = min(max(number, 0), len(every) - 1)
     blocks = every[number]
     if len(every) > 1:

@@ -11,12 +11,13 @@ from typing import Final
 
 from askback.domain.identity import Actor, Place
 from askback.errors import OperatorError
-from askback.ports.directory import Found, Named, UnknownName, ambiguous, plain, unknown
+from askback.ports.directory import Found, Named, UnknownName, ambiguous_name_error, normalize_name, unknown_name_error
 from askback.ports.platform import RetryableError
 from askback.text.terminal import to_terminal_text
 from askback_slack import id_patterns
 from askback_slack.calls import SlackApi, SlackRefusal
-from askback_slack.payloads import PLATFORM, Installation, get_list, get_text, get_value, tenant_of
+from askback_slack.installation import PLATFORM, Installation, find_tenant
+from askback_slack.json_access import get_list, get_text, get_value
 
 PAGE = 200
 """Entries per request. Slack recommends no more."""
@@ -43,7 +44,7 @@ class SlackDirectory:
         self._api = api
         self._home = home
 
-    async def place(self, name: str) -> Found:
+    async def find_place(self, name: str) -> Found:
         if by_id := _CHANNEL.fullmatch(name):
             return await self._channel(by_id[1])
         if _DIRECT.fullmatch(name):
@@ -51,24 +52,26 @@ class SlackDirectory:
         if name.startswith("@") or _PERSON.fullmatch(name):
             return await self._direct(name)
         known, advice = await self._channels()
-        found = [one for one in known if plain(get_text(one, "name") or "") == plain(name)]
+        found = [one for one in known if normalize_name(get_text(one, "name") or "") == normalize_name(name)]
         if not found:
-            raise unknown("channel", f"#{name.lstrip('#')}", (f"#{get_text(one, 'name')}" for one in known), advice)
+            raise unknown_name_error(
+                "channel", f"#{name.lstrip('#')}", (f"#{get_text(one, 'name')}" for one in known), advice
+            )
         if len(found) > 1:
-            raise ambiguous("channel", name, (get_text(one, "id") or "" for one in found))
+            raise ambiguous_name_error("channel", name, (get_text(one, "id") or "" for one in found))
         return Found(place=self._place(get_text(found[0], "id") or ""), name=f"#{get_text(found[0], 'name')}")
 
-    async def who(self, name: str, at: Place) -> Named:
+    async def find_addressee(self, name: str, at: Place) -> Named:
         del at  # anyone in the workspace can be asked anywhere in it
         if by_id := _GROUP.fullmatch(name):
             return await self._group(by_id[1], by_id[1])
         if _PERSON.fullmatch(name):
             return await self._person(name)
         groups, disabled = await self._groups()
-        found = [handle for handle in groups if plain(handle) == plain(name)]
+        found = [handle for handle in groups if normalize_name(handle) == normalize_name(name)]
         if found:
             return await self._group(groups[found[0]], f"@{found[0]}")
-        if plain(name) in disabled:
+        if normalize_name(name) in disabled:
             # The name means the group. A person may have the same name by chance or have taken it on purpose.
             raise UnknownName(
                 f"The user group {to_terminal_text(name)!r} is disabled: enable it, or name people by their ids."
@@ -84,7 +87,7 @@ class SlackDirectory:
             if refusal.code == "missing_scope":
                 return Found(place=self._place(channel), name=channel)  # the call only confirms that the channel exists
             if refusal.code in _UNKNOWN:
-                raise unknown("channel", channel, (), _INVITE) from None
+                raise unknown_name_error("channel", channel, (), _INVITE) from None
             raise
         if get_value(answer, "channel", "is_archived") is True:
             raise UnknownName(f"The channel {channel} is archived: name another one.")
@@ -108,12 +111,12 @@ class SlackDirectory:
     async def _direct(self, name: str) -> Found:
         person = (await self._person(name)).person
         if person is None:
-            raise unknown("person", name, ())
+            raise unknown_name_error("person", name, ())
         try:
             answer = await self._api.write("conversations.open", users=person.id)
         except SlackRefusal as refusal:
             if refusal.code in _UNKNOWN:
-                raise unknown("person", name, ()) from None
+                raise unknown_name_error("person", name, ()) from None
             raise
         channel = get_text(answer, "channel", "id")
         if channel is None:
@@ -126,7 +129,7 @@ class SlackDirectory:
             answer = await self._api.write("conversations.open", channel=channel, return_im=True)
         except SlackRefusal as refusal:
             if refusal.code in _UNKNOWN:
-                raise unknown("direct message", channel, ()) from None
+                raise unknown_name_error("direct message", channel, ()) from None
             raise
         user = get_text(answer, "channel", "user")
         if user is None:
@@ -145,22 +148,24 @@ class SlackDirectory:
                 user = get_value(await self._read("users.info", user=by_id[1]), "user")
             except SlackRefusal as refusal:
                 if refusal.code in _UNKNOWN:
-                    raise unknown("person", name, ()) from None
+                    raise unknown_name_error("person", name, ()) from None
                 raise
             return self._named(user)
         people = [one async for one in self._pages("users.list", "members") if _can_decide(one)]
-        found = [one for one in people if plain(name) in {plain(called) for called in _names(one)}]
+        found = [one for one in people if normalize_name(name) in {normalize_name(called) for called in _names(one)}]
         if len(found) > 1:
-            raise ambiguous("person called", name, (f"{get_text(one, 'id')} ({_label(one)})" for one in found))
+            raise ambiguous_name_error(
+                "person called", name, (f"{get_text(one, 'id')} ({_label(one)})" for one in found)
+            )
         if not found:
             what = "person" if others is None else "person or user group"
-            raise unknown(what, name, (*(f"@{other}" for other in others or ()), *map(_label, people)))
+            raise unknown_name_error(what, name, (*(f"@{other}" for other in others or ()), *map(_label, people)))
         return self._named(found[0])
 
     def _named(self, user: object) -> Named:
         if not _can_decide(user):
             raise UnknownName(f"{_label(user)} is no person who is there to decide: a bot, or somebody who has left.")
-        tenant = tenant_of(
+        tenant = find_tenant(
             get_text(user, "team_id"), self._home.team, get_text(user, "enterprise_user", "enterprise_id"), self._home
         )
         name = get_text(user, "name") or ""
@@ -174,14 +179,14 @@ class SlackDirectory:
         every = [one for one in get_list(answer, "usergroups") if get_text(one, "id")]
         disabled = [one for one in every if get_value(one, "date_delete")]
         used = {get_text(one, "handle") or "": get_text(one, "id") or "" for one in every if one not in disabled}
-        return used, frozenset(plain(get_text(one, "handle") or "") for one in disabled)
+        return used, frozenset(normalize_name(get_text(one, "handle") or "") for one in disabled)
 
     async def _group(self, group: str, name: str) -> Named:
         try:
             answer = await self._read("usergroups.users.list", usergroup=group)
         except SlackRefusal as refusal:
             if refusal.code in _UNKNOWN:
-                raise unknown("user group", name, ()) from None
+                raise unknown_name_error("user group", name, ()) from None
             raise
         members = tuple(one for one in get_list(answer, "users") if isinstance(one, str))
         return Named(name=name, group=group, members=members, count=len(members))

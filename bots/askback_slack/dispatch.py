@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["acked", "answered"]
+__all__ = ["dispatch", "record_ack"]
 
 import logging
 from typing import cast
@@ -12,14 +12,15 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.observability import telemetry
-from askback_slack.payloads import PLATFORM, get_text
+from askback_slack.installation import PLATFORM
+from askback_slack.json_access import get_text
 
 log = logging.getLogger("askback.slack")
 
 _CLICKS = {"block_actions": "press", "block_suggestion": "search", "view_submission": "text", "view_closed": "close"}
 
 
-async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: bool) -> BoltResponse:
+async def dispatch(app: AsyncApp, request: AsyncBoltRequest, *, interactive: bool) -> BoltResponse:
     """Dispatch a request and return the response; status 200 acks it.
 
     Acks interactive payloads even if slack-bolt fails: otherwise the person would wait and then see an error. Also
@@ -37,7 +38,7 @@ async def answered(app: AsyncApp, request: AsyncBoltRequest, *, interactive: boo
     return response
 
 
-def acked(request: AsyncBoltRequest, began: float) -> None:
+def record_ack(request: AsyncBoltRequest, began: float) -> None:
     """Record how long the ack of a click took. `began` is the `time.monotonic()` when the payload arrived."""
     kind = _CLICKS.get(get_text(cast("object", request.body), "type") or "")  # pyright: ignore[reportUnknownMemberType] - a bare dict
     if kind is not None:

@@ -18,11 +18,11 @@ from pydantic import SecretStr
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
-from askback.ports.findings import Finding, Scene, broken, good, told_by, warning
+from askback.ports.findings import Finding, Scene, broken, findings_from_error, good, warning
 from askback.settings.address import Address
 from askback_slack.install import ASKING, SCOPES
-from askback_slack.payloads import get_object, get_text
-from askback_slack.settings import SlackSettings, slack_settings
+from askback_slack.json_access import get_object, get_text
+from askback_slack.settings import SlackSettings, load_settings
 
 NETWORK = "Check the network, a proxy in between, and ASKBACK_SLACK_API_URL if it is set."
 BOT_TOKEN = "Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions, and set SLACK_BOT_TOKEN."  # noqa: S105
@@ -100,9 +100,9 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     Leaves the running bot's socket alone: a second socket would take clicks from it.
     """
     try:
-        settings = slack_settings()
+        settings = load_settings()
     except OperatorError as error:
-        return told_by("settings", error, "Mend it there.")
+        return findings_from_error("settings", error, "Mend it there.")
     timeout = aiohttp.ClientTimeout(total=scene.seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = _Slack(session, settings, scene.seconds)
@@ -137,7 +137,7 @@ async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[li
     name = get_text(me.data, "user") or "?"
     found = [
         good("bot token", f"It is {name} in the workspace {team} ({team_id})."),
-        good("access", settings.access(get_text(me.data, "enterprise_id") or team_id).describe()),
+        good("access", settings.to_access(get_text(me.data, "enterprise_id") or team_id).describe()),
     ]
     elsewhere = scene.tenants - {team_id, get_text(me.data, "enterprise_id") or team_id}
     if elsewhere:

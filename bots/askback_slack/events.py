@@ -12,8 +12,8 @@ from datetime import timedelta
 from cachetools import FIFOCache
 from slack_bolt import BoltResponse
 
-from askback.domain.conversation import DeletedMessages, EditedMessage, IncomingMessage
 from askback.domain.identity import Place
+from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage
 from askback.inbound.deduplication import Deduplicator
 from askback.internal.clock import utc_now
 from askback.internal.throttle import Throttle
@@ -21,16 +21,13 @@ from askback.manager import TOLD_AGAIN_SECONDS
 from askback.ports.bot import BotServices
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.store.errors import StoreError
-from askback_slack.payloads import (
-    PLATFORM,
-    UNKNOWN_INSTALLATION,
+from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation
+from askback_slack.json_access import Json, get_text
+from askback_slack.message_events import (
     DeletionEvent,
     EditEvent,
-    Installation,
-    Json,
     UserMessage,
     dedupe_key,
-    get_text,
     read_deletion,
     read_edit,
     read_message,
@@ -50,7 +47,7 @@ REMEMBERED = 5000
 
 
 class _Early(Exception):
-    """An edit arrived before its message. Slack delivers the edit again later."""
+    """An edit or a deletion arrived before its message. Slack delivers it again later."""
 
 
 class MessageListener:
@@ -84,12 +81,14 @@ class MessageListener:
             log.exception("A message could not be stored; Slack sends it again.", extra={"action": "message_refused"})
             return BoltResponse(status=503)
         except _Early:
-            log.info("An edit came before its message; Slack sends it again.", extra={"action": "edit_refused"})
+            log.info(
+                "An edit or a deletion came before its message; Slack sends it again.", extra={"action": "edit_refused"}
+            )
             return BoltResponse(status=503)
         return None
 
     async def _handle_event(self, body: Json) -> None:
-        if (gone := read_deletion(body)) is not None:
+        if (gone := read_deletion(body, self._me, self._home)) is not None:
             await self._removed(gone)
             return
         if (edit := read_edit(body, self._me, self._home)) is not None:
@@ -111,30 +110,34 @@ class MessageListener:
             return
         # The author decides what it can be: a message of the bot, a message of a person, or unknown.
         messages = (gone.ref,) if gone.author in {None, self._me} else ()
-        keys = () if gone.author == self._me else (dedupe_key(gone.ref.channel, gone.ref.id),)
-        async with self._once.enter(f"removed:{gone.ref.channel}:{gone.ref.id}") as first:
-            if first:
-                await self._services.changes.handle_deletion(DeletedMessages(messages=messages, keys=keys))
+        key = dedupe_key(gone.ref.channel, gone.ref.id)
+        keys = () if gone.author == self._me else (key,)
+        async with self._once.enter(f"removed:{key}") as first, self._once.wait_for(key):
+            if not first:
+                return
+            said = gone.message
+            if said is not None and not await self._services.changes.is_stored(key) and await self._is_to_come(said):
+                raise _Early
+            await self._services.changes.handle_deletion(DeletedMessages(messages=messages, keys=keys))
 
     async def _handle_edit(self, edit: EditEvent) -> None:
-        said = edit.written
+        said = edit.message
         async with self._once.enter(f"edit:{edit.at.timestamp()}:{said.key}") as first, self._once.wait_for(said.key):
             if not first:
                 return
             # Check this first, so that an edit outside the agent's conversations costs no call to Slack.
             if not await self._services.changes.is_stored(said.key):
-                if await self._is_to_come(edit):
+                if await self._is_to_come(said):
                     raise _Early
                 return
             taken = await self._services.changes.handle_edit(
                 EditedMessage(heard=await self._to_incoming_message(said), at=edit.at)
             )
             if taken.notice is not None:
-                self._behind.soon(self._notify_author(said, taken.notice), "notice")
+                self._behind.start_soon(self._notify_author(said, taken.notice), "notice")
 
-    async def _is_to_come(self, edit: EditEvent) -> bool:
+    async def _is_to_come(self, said: UserMessage) -> bool:
         """Return True if the message itself may still be delivered and would then be kept."""
-        said = edit.written
         if said.key in self._done or utc_now() - said.at > REDELIVERED:
             return False
         if said.direct or said.mentions_bot:
@@ -160,12 +163,12 @@ class MessageListener:
     async def _receive_message(self, said: UserMessage, *, begin: bool) -> None:
         taken = await self._services.hear(await self._to_incoming_message(said), begin=begin)
         if taken.notice is not None:
-            self._behind.soon(self._notify_author(said, taken.notice), "notice")
+            self._behind.start_soon(self._notify_author(said, taken.notice), "notice")
 
     async def _to_incoming_message(self, said: UserMessage) -> IncomingMessage:
         # In parallel, because the ack waits for both.
         name, text = await asyncio.gather(
-            self._names.fetch_name(said.author.id), self._names.filled_in(said.text, said.mentioned)
+            self._names.fetch_name(said.author.id), self._names.fill_in_names(said.text, said.mentioned)
         )
         return IncomingMessage(
             place=said.place,
@@ -207,7 +210,7 @@ class MessageListener:
         if refusal is not None:
             self._platform.refresh_status(place, nothing=refusal.nothing)
             if self._told.try_allow((place.key, person.id)):
-                self._behind.soon(self._notify_person(place, person.id, refusal.notice, direct=False), "notice")
+                self._behind.start_soon(self._notify_person(place, person.id, refusal.notice, direct=False), "notice")
         return None
 
     async def ignore(self) -> None:

@@ -14,7 +14,9 @@ from askback.domain.identity import Actor, Place
 from askback.ports.membership import Resolved
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback_slack.calls import SlackApi
-from askback_slack.payloads import PLATFORM, get_list, is_direct
+from askback_slack.installation import PLATFORM
+from askback_slack.json_access import get_list
+from askback_slack.message_events import is_direct
 
 log = logging.getLogger("askback.slack")
 
@@ -51,7 +53,7 @@ class SlackUserGroups:
             frozenset(self._unread.intersection(wanted)),
         )
 
-    async def members(self, place: Place, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
         del place
         wanted = tuple(dict.fromkeys(groups))
         found = await asyncio.gather(*map(self._members, wanted))
@@ -61,7 +63,7 @@ class SlackUserGroups:
             if group not in self._unread
         }
 
-    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+    async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         return (await self.resolve(place, (person,), groups)).people[0] if is_direct(place.channel) else None
 
     async def _members(self, group: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["History", "messages", "said"]
+__all__ = ["History", "iterate_messages", "read_message"]
 
 import asyncio
 from collections import deque
@@ -11,23 +11,15 @@ from dataclasses import dataclass
 from html import unescape
 
 from askback.agent.history import MAX_MESSAGES, select_newest
-from askback.domain.conversation import PROSE, HistoryMessage
 from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import HistoryMessage
+from askback.domain.outgoing_message import PROSE
 from askback.ports.platform import DeliveryError
 from askback_slack import control_ids
 from askback_slack.calls import SlackApi, SlackRefusal
-from askback_slack.payloads import (
-    PLATFORM,
-    UNKNOWN_INSTALLATION,
-    Installation,
-    dedupe_key,
-    file_names,
-    get_list,
-    get_text,
-    get_value,
-    tenant_of,
-    to_visible_text,
-)
+from askback_slack.installation import PLATFORM, UNKNOWN_INSTALLATION, Installation, find_tenant
+from askback_slack.json_access import get_list, get_text, get_value
+from askback_slack.message_events import dedupe_key, list_file_names, to_visible_text
 from askback_slack.user_names import UserNames
 
 PAGE = 200
@@ -41,7 +33,7 @@ _NO_SCOPE = (
 )
 
 
-async def messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
+async def iterate_messages(api: SlackApi, place: Place) -> AsyncIterator[object]:
     """Yield the messages of a thread from its start, or of a channel from its newest.
 
     Reads at most `PAGES` pages. Raises `Gone`, `TryLater` or `DeliveryError`.
@@ -79,14 +71,14 @@ class History:
             return ()
         last: deque[object] = deque(maxlen=MAX_MESSAGES)
         try:
-            async for message in messages(self._api, place):
+            async for message in iterate_messages(self._api, place):
                 last.append(message)
         except SlackRefusal as refusal:
             if refusal.code == "missing_scope":
                 raise DeliveryError(_NO_SCOPE) from refusal
             raise
         return select_newest(
-            await self._named([one for message in last if (one := said(message, place, self._me, self._home))])
+            await self._named([one for message in last if (one := read_message(message, place, self._me, self._home))])
         )
 
     async def _named(self, found: Sequence[Found]) -> tuple[HistoryMessage, ...]:
@@ -101,9 +93,9 @@ class History:
         if not author.name:
             name = await self._names.fetch_name(author.id)
             # Some messages carry no team, such as those with files. No message carries the organisation.
-            tenant = self._names.tenant(author.id, self._home) or author.tenant
+            tenant = self._names.get_tenant(author.id, self._home) or author.tenant
             author = author.evolve(name=name, tenant=tenant)
-        return one.said.evolve(author=author, text=await self._names.filled_in(one.said.text, one.mentioned))
+        return one.said.evolve(author=author, text=await self._names.fill_in_names(one.said.text, one.mentioned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +106,7 @@ class Found:
     mentioned: tuple[str, ...]
 
 
-def said(message: object, place: Place, me: str, home: Installation = UNKNOWN_INSTALLATION) -> Found | None:
+def read_message(message: object, place: Place, me: str, home: Installation = UNKNOWN_INSTALLATION) -> Found | None:
     """Read a message that a person or a program wrote.
 
     Return None for a notice of Slack's, the bot's own card or notice, or a message without content.
@@ -123,7 +115,7 @@ def said(message: object, place: Place, me: str, home: Installation = UNKNOWN_IN
     if ts is None or author is None or get_text(message, "subtype") not in _WRITTEN or _is_ours_alone(message, me):
         return None
     text, mentioned = to_visible_text(_text(message), me)
-    files = file_names(message)
+    files = list_file_names(message)
     if not text and not files:
         return None
     key, ours = dedupe_key(place.channel, ts), author.id == me
@@ -140,7 +132,7 @@ def _author(message: object, home: Installation) -> Actor | None:
     own = get_text(message, "user_team") or get_text(message, "source_team") or get_text(message, "team")
     if program:
         own = get_text(message, "bot_profile", "team_id") or own or home.team
-    tenant = None if own is None else tenant_of(own, None, None, home)
+    tenant = None if own is None else find_tenant(own, None, None, home)
     return Actor(
         platform=PLATFORM,
         id=identity,
@@ -157,7 +149,9 @@ def _is_ours_alone(message: object, me: str) -> bool:
     nonce = get_text(message, "metadata", "event_payload", "nonce")
     if nonce is not None:
         return not nonce.startswith(PROSE)
-    return any(control_ids.revision(get_value(block, "block_id")) is not None for block in get_list(message, "blocks"))
+    return any(
+        control_ids.parse_revision(get_value(block, "block_id")) is not None for block in get_list(message, "blocks")
+    )
 
 
 def _text(message: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BODY_BYTES", "PATHS", "SIGNED_SECONDS", "SignedEndpoint", "signature", "trouble"]
+__all__ = ["BODY_BYTES", "PATHS", "SIGNED_SECONDS", "SignedEndpoint", "check_headers", "sign"]
 
 import asyncio
 import hashlib
@@ -18,8 +18,8 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from askback.internal.throttle import Throttle
-from askback.network.connection_limits import trusted
-from askback_slack.dispatch import acked, answered
+from askback.network.connection_limits import mark_trusted
+from askback_slack.dispatch import dispatch, record_ack
 
 log = logging.getLogger("askback.slack")
 
@@ -38,13 +38,13 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 PATHS = ("/slack/events", "/slack/interactions", "/slack/options")
 
 
-def signature(secret: str, timestamp: str, body: bytes) -> str:
+def sign(secret: str, timestamp: str, body: bytes) -> str:
     """Return the signature that Slack computes for a request."""
     signed = b"v0:" + timestamp.encode() + b":" + body
     return "v0=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
-def trouble(headers: Mapping[str, str], now: float) -> str | None:
+def check_headers(headers: Mapping[str, str], now: float) -> str | None:
     """Return the reason to refuse a request before its body is read, or None if there is none."""
     timestamp, signed = headers.get("X-Slack-Request-Timestamp", ""), headers.get("X-Slack-Signature", "")
     if not timestamp or not signed:
@@ -57,7 +57,7 @@ def trouble(headers: Mapping[str, str], now: float) -> str | None:
 
 
 def _is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
-    expected = signature(secret, headers["X-Slack-Request-Timestamp"], body)
+    expected = sign(secret, headers["X-Slack-Request-Timestamp"], body)
     # Compare as bytes: compare_digest raises on text that is not ASCII.
     return hmac.compare_digest(expected.encode(), headers["X-Slack-Signature"].encode(errors="replace"))
 
@@ -86,7 +86,7 @@ class SignedEndpoint:
         began = time.monotonic()
         if request.content_type not in (JSON, FORM):
             return web.Response(status=415, text="Slack sends JSON or a form.\n")
-        wrong = trouble(request.headers, time.time())
+        wrong = check_headers(request.headers, time.time())
         if wrong is not None:
             return self._refused(wrong)
         body = await _body(request)
@@ -97,7 +97,7 @@ class SignedEndpoint:
             return response
         if not _is_signed(request.headers, body, self._secret):
             return self._refused("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
-        trusted(request)
+        mark_trusted(request)
         retry = request.headers.get("X-Slack-Retry-Num")
         if retry is not None:
             log.info("Slack sends an event again.", extra={"action": "event_retried", "attempt": retry[:8]})
@@ -106,8 +106,8 @@ class SignedEndpoint:
             log.warning("Slack sent a body that cannot be read.", extra={"action": "payload_unreadable"})
             return web.Response(status=400, text="The body cannot be read.\n")
         wants_ack = request.content_type == FORM
-        response = await answered(self._app, bolt, interactive=wants_ack)
-        acked(bolt, began)  # the response is about to be sent
+        response = await dispatch(self._app, bolt, interactive=wants_ack)
+        record_ack(bolt, began)  # the response is about to be sent
         kind = response.first_headers().get("content-type", "")
         return web.Response(
             status=response.status,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["pages"]
+__all__ = ["split_pages"]
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ class _Page:
     """Blocks that are still free. `weight` is the free share of `MESSAGE_WEIGHT`."""
     filled: list[Block] = field(default_factory=list[Block])
 
-    def takes(self, parts: Unit) -> bool:
+    def fits(self, parts: Unit) -> bool:
         """Return True if all parts fit."""
         return self.weight >= sum(map(_weight, parts)) and self.blocks >= self._new_blocks(parts)
 
@@ -55,22 +55,22 @@ class _Page:
         return count
 
 
-def pages(units: list[Unit], first: list[Block], further: list[Block]) -> list[list[Block]]:
+def split_pages(units: list[Unit], first: list[Block], further: list[Block]) -> list[list[Block]]:
     """Return the content of each message.
 
     The first message leaves space for the blocks in `first`, each further one for those in `further`.
     """
     filled = [_page(first)]
     for unit in units:
-        if filled[-1].takes(unit):
+        if filled[-1].fits(unit):
             whole: list[Unit] = [unit]
-        elif _page(further).takes(unit) and len(filled[-1].filled) > 1:
+        elif _page(further).fits(unit) and len(filled[-1].filled) > 1:
             filled.append(_page(further))
             whole = [unit]
         else:
             whole = [[part] for part in unit]
         for parts in whole:
-            if not filled[-1].takes(parts):
+            if not filled[-1].fits(parts):
                 filled.append(_page(further))
             for part in parts:
                 filled[-1].add(part)
@@ -78,11 +78,11 @@ def pages(units: list[Unit], first: list[Block], further: list[Block]) -> list[l
 
 
 def _page(reserved: list[Block]) -> _Page:
-    return _Page(limits.MESSAGE_WEIGHT - limits.weight(reserved), limits.MESSAGE_BLOCKS - len(reserved))
+    return _Page(limits.MESSAGE_WEIGHT - limits.measure(reserved), limits.MESSAGE_BLOCKS - len(reserved))
 
 
 def _weight(part: Part) -> int:
-    return limits.weight([part.block])
+    return limits.measure([part.block])
 
 
 def _list(block: Block) -> list[JsonValue]:

@@ -34,8 +34,8 @@ __all__ = [
     "TooBig",
     "check_message",
     "check_view",
+    "measure",
     "size",
-    "weight",
 ]  # fmt: skip
 
 import json
@@ -99,7 +99,7 @@ def size(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def weight(blocks: Sequence[JsonValue]) -> int:
+def measure(blocks: Sequence[JsonValue]) -> int:
     """Return what blocks count towards `MESSAGE_WEIGHT`."""
     return len(blocks) * BLOCK_WEIGHT + sum(
         size(value)
@@ -113,7 +113,7 @@ def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
     """Raise `TooBig` if Slack would refuse a message with this text and these blocks."""
     _at_most("bytes of notification text", len(text.encode()), MESSAGE_TEXT_BYTES)
     _at_most("blocks in a message", len(blocks), MESSAGE_BLOCKS)
-    _at_most("characters of block text in a message", weight(blocks), MESSAGE_WEIGHT)
+    _at_most("characters of block text in a message", measure(blocks), MESSAGE_WEIGHT)
     _check_blocks(blocks)
 
 

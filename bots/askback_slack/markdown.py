@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["harmless_markdown", "prose_parts", "unfinished"]
+__all__ = ["count_unfinished", "neutralize_markdown", "split_markdown"]
 
 import re
 from typing import Final
@@ -21,12 +21,12 @@ _MENTION: Final = re.compile(
 _BEGUN: Final = re.compile(r"(?:<[^\s>]{0,12}|@\w{0,12}|&[#\w]{0,8};?\w{0,12})\Z")
 
 
-def harmless_markdown(text: str) -> str:
+def neutralize_markdown(text: str) -> str:
     """Return Markdown that cannot mention anyone; the rest of the text is unchanged."""
     return _MENTION.sub(lambda match: match[0] + _BREAK, text)
 
 
-def unfinished(text: str) -> int:
+def count_unfinished(text: str) -> int:
     """Return how many characters at the end may be the start of a mention.
 
     They are held back while the text is still being written.
@@ -35,6 +35,6 @@ def unfinished(text: str) -> int:
     return len(match[0]) if match else 0
 
 
-def prose_parts(text: str, longest: int = MARKDOWN) -> list[str]:
+def split_markdown(text: str, longest: int = MARKDOWN) -> list[str]:
     """Split Markdown into parts of at most `longest` characters; see `askback.text.markdown`."""
     return markdown.split_markdown(text, longest)

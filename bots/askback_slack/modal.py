@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CALLBACK", "FieldRef", "errors", "ref", "text", "view"]
+__all__ = ["CALLBACK", "FieldRef", "build_errors", "build_view", "parse_ref", "read_text"]
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from askback.errors import InvalidValue
 from askback.internal.values import Value
 from askback_slack import limits
 from askback_slack.blocks import Block, context, plain, rich_text, runs, section
-from askback_slack.payloads import get_object, get_text
+from askback_slack.json_access import get_object, get_text
 from askback_slack.texts import fit_line, isolate_direction, replace_controls, to_single_line, truncate
 
 CALLBACK: Final = "askback:answer"
@@ -38,7 +38,7 @@ class FieldRef(Value):
     """The option that the submission chooses, with the text as its reason."""
 
 
-def view(field: TextField, ref: FieldRef) -> Block:
+def build_view(field: TextField, ref: FieldRef) -> Block:
     """Return the modal for `views.open` and `views.update`.
 
     Its ids stay the same, so that Slack keeps what was typed.
@@ -81,7 +81,7 @@ def view(field: TextField, ref: FieldRef) -> Block:
     return made
 
 
-def ref(payload: Mapping[str, object]) -> FieldRef | None:
+def parse_ref(payload: Mapping[str, object]) -> FieldRef | None:
     """Return the reference in a modal's payload (its `view`), or None if it cannot be read."""
     try:
         return FieldRef.parse(get_object(json.loads(get_text(payload, "private_metadata") or "")))
@@ -89,12 +89,12 @@ def ref(payload: Mapping[str, object]) -> FieldRef | None:
         return None
 
 
-def text(payload: Mapping[str, object]) -> str:
+def read_text(payload: Mapping[str, object]) -> str:
     """Return the text of a submitted modal (the payload's `view`), or an empty string."""
     return get_text(payload, "state", "values", _BLOCK, _ACTION, "value") or ""
 
 
-def errors(message: str) -> dict[str, str]:
+def build_errors(message: str) -> dict[str, str]:
     """Return the `errors` of a `response_action`, which keep the modal open and show the reason."""
     return {_BLOCK: message}
 

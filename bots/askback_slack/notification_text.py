@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["continued", "summary"]
+__all__ = ["format_continuation", "summarize"]
 
 from collections.abc import Iterable, Iterator
 
@@ -21,7 +21,7 @@ VOTES = 1_500
 """Bytes that the votes and their reasons may take."""
 
 
-def summary(card: Card) -> str:
+def summarize(card: Card) -> str:
     """Return the question, its options and its state.
 
     An entry that does not fit is left out as a whole, and the text says how many are missing.
@@ -33,7 +33,7 @@ def summary(card: Card) -> str:
     return _fitted(head, [escape(entry) for entry in entries], state, kind)
 
 
-def continued(texts: list[str]) -> str:
+def format_continuation(texts: list[str]) -> str:
     """Return the notification text of a message that continues another one."""
     return _fitted("(continued)", [escape(entry) for entry in texts], "", "parts")
 

@@ -13,14 +13,14 @@ from cachetools import FIFOCache
 from pydantic import JsonValue
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import PROSE, REMINDER, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.outgoing_message import PROSE, REMINDER, OutgoingMessage
 from askback.inbound.message_parts import sync_messages
 from askback.ports.platform import AgentStatus, DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
 from askback_slack import answer_offers, bot_sentences, render, texts
-from askback_slack.calls import SlackApi
-from askback_slack.history import messages
-from askback_slack.payloads import get_list, get_text, get_value
+from askback_slack.calls import SlackApi, StreamOpen
+from askback_slack.history import iterate_messages
+from askback_slack.json_access import get_list, get_text, get_value
 from askback_slack.status import StatusIndicator
 from askback_slack.streaming import SlackTextStream
 
@@ -55,7 +55,7 @@ class SlackPlatform:
         async def post(part: render.SlackMessage, number: int) -> MessageRef:
             return await self.post_message(ask.place, part.text, part.blocks, ask.id, number)
 
-        parts = render.messages(ask.card())
+        parts = render.render_messages(ask.to_card())
         return await sync_messages(parts, ask.messages, change=edit_message, post=post, remove=self._remove)
 
     async def post(self, place: Place, message: OutgoingMessage) -> Messages:
@@ -64,7 +64,7 @@ class SlackPlatform:
                 await self._remove(one)
             return ()
         if message.only_for is not None:
-            words = bot_sentences.private(message.text)
+            words = bot_sentences.for_one_person(message.text)
             blocks = answer_offers.to_blocks(message) or words.blocks
             await self.post_ephemeral(
                 place, message.only_for.id, bot_sentences.Remark(text=words.text, blocks=tuple(blocks))
@@ -87,10 +87,10 @@ class SlackPlatform:
         message without replies to no one.
         """
         if direct:
-            words = bot_sentences.private(text)
+            words = bot_sentences.for_one_person(text)
             await self.post_message(place, words.text, words.blocks, f"tell:{person}", 0)
             return
-        await self.post_ephemeral(place, person, bot_sentences.private(text))
+        await self.post_ephemeral(place, person, bot_sentences.for_one_person(text))
 
     async def post_ephemeral(self, place: Place, person: str, words: bot_sentences.Remark) -> None:
         """Post an ephemeral message that only this person sees.
@@ -107,21 +107,21 @@ class SlackPlatform:
             parse="none",
         )
 
-    async def write_text(
-        self, place: Place, markdown: str, messages: Messages, nonce: str, *, streaming: bool = True
-    ) -> Messages:
+    async def write_text(self, place: Place, markdown: str, messages: Messages, nonce: str) -> Messages:
         """Write the agent's prose into these messages, and post further ones if it needs more.
 
-        `streaming` is True if the first message may still be an open stream.
+        The first message may still be an open stream.
         """
         written: list[MessageRef] = []
-        for number, part in enumerate(texts.prose_parts(texts.harmless_markdown(markdown))):
+        for number, part in enumerate(texts.split_markdown(texts.neutralize_markdown(markdown))):
             blocks: Blocks = [{"type": "markdown", "text": part}]
-            fallback = texts.notification(part)
+            fallback = texts.to_notification(part)
             if number < len(messages):
-                if streaming and number == 0:
-                    await self._unstream(messages[number], nonce)
-                await self.edit_message(messages[number], fallback, blocks, nonce, number)
+                try:
+                    await self.edit_message(messages[number], fallback, blocks, nonce, number)
+                except StreamOpen:
+                    await self._end_stream(messages[number], nonce)
+                    await self.edit_message(messages[number], fallback, blocks, nonce, number)
                 written.append(messages[number])
             else:
                 written.append(await self.post_message(place, fallback, blocks, nonce, number))
@@ -144,7 +144,7 @@ class SlackPlatform:
         found: dict[int, MessageRef] = {}
         begun: MessageRef | None = None
         card: str | None = None
-        async for one in messages(self._api, place):
+        async for one in iterate_messages(self._api, place):
             ts = get_text(one, "ts")
             if ts is None or self._me not in {None, get_text(one, "user")}:
                 continue  # any app may write our names into its messages' metadata
@@ -164,7 +164,21 @@ class SlackPlatform:
             found.setdefault(0, begun)
         return tuple(found[number] for number in range(len(found)) if number in found)
 
-    async def missing(self, place: Place, messages: Messages) -> Messages:
+    async def remove_open_streams(self, place: Place, keep: Messages) -> None:
+        """Delete our messages whose stream is open, except these. Raises the errors of the platform."""
+        strays = [
+            MessageRef(channel=place.channel, id=ts)
+            async for one in iterate_messages(self._api, place)
+            if get_text(one, "streaming_state") == "in_progress"
+            and self._me in {None, get_text(one, "user")}
+            and (ts := get_text(one, "ts")) is not None
+        ]
+        for stray in strays:
+            if stray not in keep:
+                await self._api.write("chat.stopStream", channel=stray.channel, ts=stray.id)
+                await self._remove(stray)
+
+    async def find_missing(self, place: Place, messages: Messages) -> Messages:
         return tuple([message for message in messages if not await self._exists(place, message)])
 
     async def _exists(self, place: Place, message: MessageRef) -> bool:
@@ -183,7 +197,7 @@ class SlackPlatform:
                 for one in get_list(answer, "messages")
             )
         try:
-            await self.link(message)
+            await self.get_permalink(message)
         except MessageNotFound:
             return False
         return True
@@ -192,7 +206,7 @@ class SlackPlatform:
         """Return True if the bot itself recently deleted the message."""
         return message in self._removed
 
-    async def link(self, message: MessageRef) -> str | None:
+    async def get_permalink(self, message: MessageRef) -> str | None:
         response = await self._api.read("chat.getPermalink", channel=message.channel, message_ts=message.id)
         return get_text(response, "permalink")
 
@@ -248,16 +262,14 @@ class SlackPlatform:
             metadata=None if nonce is None else self.to_metadata(nonce, part),
         )
 
-    async def _unstream(self, message: MessageRef, nonce: str) -> None:
-        """End and name a stream that a restart interrupted. Slack refuses edits while a stream is open."""
-        if not self.streams:
-            return
+    async def _end_stream(self, message: MessageRef, nonce: str) -> None:
+        """End and name a stream that a restart interrupted."""
         try:
             await self._api.write(
                 "chat.stopStream", channel=message.channel, ts=message.id, metadata=self.to_metadata(nonce, 0)
             )
-        except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.debug("No stream had to be ended: %s", error)
+        except DeliveryError as error:
+            log.debug("A stream has ended by itself: %s", error)
 
     async def remove(self, messages: Messages) -> None:
         """Delete messages of the bot. Raises `RetryableError`."""

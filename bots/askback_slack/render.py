@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SlackMessage", "messages", "suggestions"]
+__all__ = ["SlackMessage", "list_suggestions", "render_messages"]
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from pydantic import JsonValue
 from askback.domain.card import Card
 from askback_slack import limits
 from askback_slack.blocks import Block, context
-from askback_slack.content import content
-from askback_slack.controls import controls, suggestions
-from askback_slack.layout import pages
-from askback_slack.notification_text import continued, summary
+from askback_slack.content import build_content
+from askback_slack.controls import build_controls, list_suggestions
+from askback_slack.layout import split_pages
+from askback_slack.notification_text import format_continuation, summarize
 
 GOES_ON = "Goes on in the next message ↓"
 
@@ -28,20 +28,20 @@ class SlackMessage:
     blocks: tuple[Block, ...]
 
 
-def messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, ...]:
+def render_messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, ...]:
     """Return the messages of a card. The first has the controls, the others continue its content.
 
     Slack refuses a whole message if it cannot load one of its images. Without `images`, their addresses are shown as
     text. Raises `TooBig` if a message breaks a limit of Slack's.
     """
     remark = [context(GOES_ON)]
-    room = [*remark, *controls(_busiest(card))]
-    first, *others = pages(content(card, images=images), room, remark)
+    room = [*remark, *build_controls(_busiest(card))]
+    first, *others = split_pages(build_content(card, images=images), room, remark)
     note = [context(GOES_ON)] if others else []
-    made = [SlackMessage(text=summary(card), blocks=(*first, *note, *controls(card)))]
+    made = [SlackMessage(text=summarize(card), blocks=(*first, *note, *build_controls(card)))]
     for number, blocks in enumerate(others, 1):
         note = [context(GOES_ON)] if number < len(others) else []
-        made.append(SlackMessage(text=continued([*_texts([*blocks])]), blocks=(*blocks, *note)))
+        made.append(SlackMessage(text=format_continuation([*_texts([*blocks])]), blocks=(*blocks, *note)))
     for message in made:
         limits.check_message(message.text, [*message.blocks])
     return tuple(made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SlackCalls", "SlackSettings", "is_configured", "slack_settings"]
+__all__ = ["SlackCalls", "SlackSettings", "is_configured", "load_settings"]
 
 import re
 from typing import Annotated, Final
@@ -12,9 +12,9 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
 from askback.domain.bot_access import DIRECT, Access
-from askback.settings.address import checked_address, is_address
-from askback.settings.id_list import EVERYBODY, id_list
-from askback.settings.loader import TomlSettings, given, load
+from askback.settings.address import check_address, is_address
+from askback.settings.id_list import EVERYBODY, parse_ids
+from askback.settings.loader import TomlSettings, list_set_fields, load
 from askback.text.redaction import register_secret_pattern
 from askback_slack import id_patterns
 
@@ -102,7 +102,7 @@ class SlackSettings(TomlSettings):
     )
     """The ids of user groups whose members may stop what others began."""
 
-    def access(self, home: str | None) -> Access:
+    def to_access(self, home: str | None) -> Access:
         """Return the rules for talking to the bot: by default, all members of its workspace or organisation may."""
         everybody = EVERYBODY in self.allow_people
         return Access(
@@ -118,22 +118,22 @@ class SlackSettings(TomlSettings):
     @field_validator("allow_people", mode="before")
     @classmethod
     def _people(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _PERSON, "a person (U…)", also=[EVERYBODY])
+        return parse_ids(value, _PERSON, "a person (U…)", also=[EVERYBODY])
 
     @field_validator("allow_groups", "admin_groups", mode="before")
     @classmethod
     def _groups(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _GROUP, "a user group (S…)")
+        return parse_ids(value, _GROUP, "a user group (S…)")
 
     @field_validator("allow_channels", mode="before")
     @classmethod
     def _channels(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _CHANNEL, "a channel (C…)", also=[DIRECT])
+        return parse_ids(value, _CHANNEL, "a channel (C…)", also=[DIRECT])
 
     @field_validator("admins", mode="before")
     @classmethod
     def _admins(cls, value: object) -> tuple[str, ...]:
-        return id_list(value, _PERSON, "a person (U…)")
+        return parse_ids(value, _PERSON, "a person (U…)")
 
     @field_validator("bot_token")
     @classmethod
@@ -145,7 +145,7 @@ class SlackSettings(TomlSettings):
     @field_validator("http")
     @classmethod
     def _http(cls, value: str | None) -> str | None:
-        return checked_address(value)
+        return check_address(value)
 
     @field_validator("app_token")
     @classmethod
@@ -188,7 +188,7 @@ class SlackCalls(SlackSettings):
         return value
 
 
-def slack_settings(http: str | None = None) -> SlackSettings:
+def load_settings(http: str | None = None) -> SlackSettings:
     """Read the settings; `http` overrides the configured address.
 
     Raises `OperatorError` with a line for each setting that is missing or wrong.
@@ -198,6 +198,6 @@ def slack_settings(http: str | None = None) -> SlackSettings:
 
 def is_configured(http: str | None = None) -> bool:
     """Return True if any secret is set that the bot needs."""
-    there = given(SlackSettings)
+    there = list_set_fields(SlackSettings)
     second = "signing_secret" if http is not None or "http" in there else "app_token"
     return not there.isdisjoint({"bot_token", second})

@@ -28,15 +28,15 @@ class SlackSetup:
     def __init__(self, http: str | None) -> None:
         self._http = http
 
-    def manifest(self) -> str:
+    def get_manifest(self) -> str:
         name = "manifest.json" if self._http is None else "manifest-http.json"
         return (files("askback_slack") / name).read_text()
 
-    async def invite(self) -> Invitation:
+    async def get_invitation(self) -> Invitation:
         return Invitation(NEW_APP, REMARK)
 
     async def examine(self, scene: Scene) -> Sequence[Finding]:
         return await doctor.examine(scene)
 
     def preview(self, card: Card) -> Sequence[dict[str, JsonValue]]:
-        return [{"text": part.text, "blocks": list[JsonValue](part.blocks)} for part in render.messages(card)]
+        return [{"text": part.text, "blocks": list[JsonValue](part.blocks)} for part in render.render_messages(card)]

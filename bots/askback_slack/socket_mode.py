@@ -25,7 +25,7 @@ from askback.errors import OperatorError
 from askback.network.keepalive import KeepAlive
 from askback.ports.platform import RetryableError
 from askback_slack.calls import SlackRefusal
-from askback_slack.payloads import Json, get_object, get_text
+from askback_slack.json_access import Json, get_object, get_text
 
 log = logging.getLogger("askback.slack")
 
@@ -86,9 +86,9 @@ class _Socket:
     def is_good(self) -> bool:
         return self.is_open and not self.leaving and not self.silent
 
-    def answered(self) -> None:
+    def record_pong(self) -> None:
         """Handle a pong: everything that was sent before its ping has arrived."""
-        self.pulse.measured(time.monotonic() - self.asked)
+        self.pulse.record_round_trip(time.monotonic() - self.asked)
         while self.acks and self.acks[0][0] < self.asked:
             self.acks.popleft()
 
@@ -243,7 +243,7 @@ class SocketModeClient:
                     case aiohttp.WSMsgType.PING:
                         await line.socket.pong(frame.data)
                     case aiohttp.WSMsgType.PONG:
-                        line.answered()
+                        line.record_pong()
                     case aiohttp.WSMsgType.BINARY:
                         pass  # Slack sends none
                     case _:
@@ -325,7 +325,7 @@ class SocketModeClient:
     async def _watch(self, line: _Socket) -> None:
         """Close a silent socket once another is open, and keep it if it recovers first."""
         while True:
-            await line.pulse.until_silent(line.ping, lambda: line.heard)
+            await line.pulse.wait_until_silent(line.ping, lambda: line.heard)
             line.silent = True
             heard = line.heard
             log.warning("The socket to Slack is silent; another one is opened.", extra={"action": "socket_silent"})

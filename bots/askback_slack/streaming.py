@@ -16,8 +16,8 @@ from askback.domain.identity import Actor, MessageRef, Place
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Remainder, RetryableError
 from askback_slack import texts
 from askback_slack.calls import SlackApi, SlackRefusal
-from askback_slack.markdown import unfinished
-from askback_slack.payloads import get_text
+from askback_slack.json_access import get_text
+from askback_slack.markdown import count_unfinished
 
 if TYPE_CHECKING:
     from askback_slack.posting import SlackPlatform
@@ -32,6 +32,8 @@ FIRST_CHARACTERS = 12
 """Characters below which a text is held back, so that there is something to read."""
 NO_STREAMS = frozenset({"unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled"})
 """Refusals that apply to every text."""
+HOLD_SECONDS = 5.0
+"""Seconds for which a text is held back after a failure, unless Slack names a time."""
 PART = 11_000
 """Characters shown in one message while the text is written. The rest follows when the text is finished."""
 
@@ -58,6 +60,8 @@ class SlackTextStream:
         """True if the message may be a stream that was not ended."""
         self._unsure = messages is None
         """True if an unknown beginning may already exist, because Slack's response was lost or the process ended."""
+        self._has_stray = self._resumed or self._unsure
+        """True if a further open stream may exist, because Slack may accept a call whose answer never arrived."""
         self._quiet_until = 0.0
 
     @property
@@ -69,7 +73,7 @@ class SlackTextStream:
         now = time.monotonic()
         if now < self._quiet_until or self._resumed:
             return  # keep a text that a restart interrupted unchanged until the new one is complete
-        safe = texts.harmless_markdown(_settled(self._text))[:PART]
+        safe = texts.neutralize_markdown(_settled(self._text))[:PART]
         if len(safe.strip()) < FIRST_CHARACTERS or safe == self._shown:
             return
         try:
@@ -79,20 +83,23 @@ class SlackTextStream:
             if isinstance(error, RetryableError) and error.seconds is None:
                 # Slack may have accepted it all the same: look for it, or continue with edits of the whole text.
                 self._unsure, self._streaming = not self._messages, False
-            seconds = error.seconds if isinstance(error, RetryableError) and error.seconds else 5.0
+                self._has_stray = self._has_stray or self._unsure
+            seconds = error.seconds if isinstance(error, RetryableError) and error.seconds else HOLD_SECONDS
             self._quiet_until = now + seconds
         else:
             self._quiet_until = now + (STREAM_SECONDS if self._streaming else EDIT_SECONDS)
 
     async def finish(self, text: str) -> Messages:
         await self._find_existing()
-        safe = texts.harmless_markdown(text)
+        safe = texts.neutralize_markdown(text)
         if self._streaming:
             self._streaming = False
             rest = safe[len(self._shown) :] if safe.startswith(self._shown) else None
             if rest is not None and len(safe) <= PART and await self._stop(rest):
+                await self._remove_stray()
                 return self._messages
         await self._write(text)
+        await self._remove_stray()
         return self._messages
 
     async def abandon(self, keep: Remainder = "text") -> None:
@@ -111,6 +118,16 @@ class SlackTextStream:
                 await self._platform.remove(self._messages)
             except RetryableError as error:
                 log.warning("A text stays that another process posted too: %s", error, extra={"action": "text_stays"})
+
+    async def _remove_stray(self) -> None:
+        """Delete further open streams of this text. No other text of the conversation is written at the same time."""
+        if not self._has_stray:
+            return
+        self._has_stray = False
+        try:
+            await self._platform.remove_open_streams(self._place, self._messages)
+        except (MessageNotFound, RetryableError, DeliveryError) as error:
+            log.warning("The beginning of a text may stay: %s", error, extra={"action": "text_stays"})
 
     async def _find_existing(self) -> None:
         """Find a beginning that may exist. It stays unchanged until the text is complete."""
@@ -133,9 +150,7 @@ class SlackTextStream:
         self._shown = safe
 
     async def _write(self, markdown: str) -> None:
-        self._messages = await self._platform.write_text(
-            self._place, markdown, self._messages, self._name, streaming=self._open
-        )
+        self._messages = await self._platform.write_text(self._place, markdown, self._messages, self._name)
         self._open = False
 
     async def _start(self, safe: str) -> bool:
@@ -192,4 +207,4 @@ class SlackTextStream:
 
 def _settled(text: str) -> str:
     """Return the text without an end that further text could still turn into a mention."""
-    return text[: len(text) - unfinished(text)].rstrip()
+    return text[: len(text) - count_unfinished(text)].rstrip()

@@ -29,7 +29,7 @@ class Background:
     ) -> None:
         await self._tasks.__aexit__(kind, error, trace)
 
-    def soon(self, work: Coroutine[object, object, None], name: str) -> None:
+    def start_soon(self, work: Coroutine[object, object, None], name: str) -> None:
         """Run it after the ack. An error is logged and ends only this task."""
 
         async def guarded() -> None:

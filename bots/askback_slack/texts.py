@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 __all__ = [
+    "count_unfinished",
     "escape",
     "find_break",
     "fit_line",
-    "harmless_markdown",
     "isolate_direction",
-    "notification",
-    "prose_parts",
+    "neutralize_markdown",
     "replace_controls",
+    "split_markdown",
     "split_text",
     "to_literal",
+    "to_notification",
     "to_single_line",
     "truncate",
-    "unfinished",
 ]
 
 from askback.text.literal import (
@@ -29,7 +29,7 @@ from askback.text.literal import (
     truncate,
 )
 from askback_slack.limits import MESSAGE_TEXT_BYTES
-from askback_slack.markdown import harmless_markdown, prose_parts, unfinished
+from askback_slack.markdown import count_unfinished, neutralize_markdown, split_markdown
 
 
 def escape(text: str) -> str:
@@ -37,7 +37,7 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def notification(markdown: str) -> str:
+def to_notification(markdown: str) -> str:
     """Return the notification text of a message with this Markdown; a note says if it was shortened."""
     whole = escape(to_literal(markdown))
     if len(whole.encode()) <= MESSAGE_TEXT_BYTES:

@@ -14,7 +14,8 @@ from cachetools import FIFOCache
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 from askback.text.literal import to_single_line
 from askback_slack.calls import SlackApi
-from askback_slack.payloads import Installation, get_text, tenant_of
+from askback_slack.installation import Installation, find_tenant
+from askback_slack.json_access import get_text
 
 log = logging.getLogger("askback.slack")
 
@@ -65,12 +66,12 @@ class UserNames:
         )
         return self._known[user].name
 
-    def tenant(self, user: str, home: Installation) -> str | None:
+    def get_tenant(self, user: str, home: Installation) -> str | None:
         """Return the tenant of a person whose name was looked up before, or None if it is unknown."""
         known = self._known.get(user)
-        return None if known is None or known.team is None else tenant_of(known.team, None, known.org, home)
+        return None if known is None or known.team is None else find_tenant(known.team, None, known.org, home)
 
-    async def filled_in(self, text: str, mentioned: tuple[str, ...]) -> str:
+    async def fill_in_names(self, text: str, mentioned: tuple[str, ...]) -> str:
         """Replace each `@ID` in a text with the person's name."""
         people = tuple(dict.fromkeys(mentioned))
         for person, name in zip(people, await asyncio.gather(*map(self.fetch_name, people)), strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["end", "given", "open_decision", "requested"]
+__all__ = ["build_requesters", "build_votes", "end", "open_decision"]
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,7 +15,7 @@ from askback.domain.identity import Actor
 from askback.domain.voting import VoteCount
 from askback.text.literal import fit_line
 from askback_slack.blocks import Block, bold, runs, section, text, usergroup
-from askback_slack.content_parts import Part, Unit, listed, paragraph, person, quoted
+from askback_slack.content_parts import Part, Unit, list_addressees, paragraph, person, quoted
 
 ENDED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✅ ", "refused": "⛔ ", "decided": ""}
 VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "✗", "decided": "•"}
@@ -27,7 +27,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     if tally.requesters:
         line += [text("\n"), *_requesters(tally), text(f"{vote_summary.describe_exclusion(len(tally.requesters))}.")]
     yield [*paragraph(line, opens=True)]
-    yield from given(tally)
+    yield from build_votes(tally)
     so_far = vote_summary.describe_progress(card, tally)
     if so_far is None:
         return  # without votes, the card's head names all who are asked
@@ -35,7 +35,7 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     yield [*paragraph([bold(so_far), *still], opens=True)]
 
 
-def given(tally: VoteCount) -> Iterator[Unit]:
+def build_votes(tally: VoteCount) -> Iterator[Unit]:
     """Each vote with its reason."""
     for number, vote in enumerate(tally.votes):
         yield [*_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]
@@ -48,7 +48,7 @@ def end(card: Card, tally: VoteCount) -> Iterator[Block]:
     yield from runs(f"{mark}{vote_summary.describe_result(card, tally)}", strong=True)
 
 
-def requested(tally: VoteCount) -> Part | None:
+def build_requesters(tally: VoteCount) -> Part | None:
     """The people who requested it; None if the tally names none."""
     return Part(section([*_requesters(tally)])) if tally.requesters else None
 
@@ -68,7 +68,7 @@ def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
 def _missing(tally: VoteCount, who: Who) -> Iterator[Block]:
     crowd = vote_summary.describe_crowd(who)
     if who.anyone:
-        yield from listed(who)
+        yield from list_addressees(who)
         return
     people = [[person(actor)] for actor in who.people] if crowd is None else [[text(crowd)]]
     groups = [[*([text(vote_summary.REST)] if group in tally.begun else []), usergroup(group)] for group in who.groups]

@@ -10,7 +10,7 @@ __all__ = [
     "OperatorError",
     "PersonError",
     "Problem",
-    "problems_of",
+    "to_problems",
 ]
 
 from dataclasses import dataclass
@@ -70,9 +70,9 @@ class InvalidValue(CallerError):
         super().__init__(f"{what} cannot be built: " + "; ".join(map(str, problems)))
 
     @classmethod
-    def of(cls, what: str, error: ValidationError) -> InvalidValue:
+    def from_validation_error(cls, what: str, error: ValidationError) -> InvalidValue:
         """Return the error with every problem in a pydantic error."""
-        return cls(what, problems_of(error))
+        return cls(what, to_problems(error))
 
 
 _ADVICE = {
@@ -92,10 +92,10 @@ _ADVICE = {
 """Replacements for pydantic's messages that do not say how to fix the problem."""
 
 
-def problems_of(error: ValidationError) -> tuple[Problem, ...]:
+def to_problems(error: ValidationError) -> tuple[Problem, ...]:
     """Return every problem in a pydantic error."""
     return tuple(
-        problem_of(
+        to_problem(
             entry["loc"],
             _ADVICE[entry["type"]].format(**entry.get("ctx", {})) if entry["type"] in _ADVICE else entry["msg"],
         )
@@ -103,7 +103,7 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
     )
 
 
-def problem_of(loc: tuple[int | str, ...], message: str) -> Problem:
+def to_problem(loc: tuple[int | str, ...], message: str) -> Problem:
     """Return a problem whose field is a path: `('questions', 0, 'prompt')` becomes `questions[0].prompt`."""
     path = ""
     for part in loc:

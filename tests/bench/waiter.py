@@ -28,7 +28,7 @@ async def main(url: str) -> None:
         def recheck(signal: Signal) -> None:
             manager.callers.wake(signal.id)
 
-        async with kept.hearing(recheck):
+        async with kept.listen(recheck):
             print("ready", flush=True)
             while await asyncio.to_thread(sys.stdin.readline):
                 place = ask_in(uuid.uuid4().hex).place

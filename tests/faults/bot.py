@@ -19,7 +19,7 @@ import mutations
 from askback.cli import main as cli
 from askback.domain import ask_policy
 from askback.internal import clock
-from askback.runtime import worker
+from askback.runtime import maintenance
 from askback_discord import calls
 from askback_slack import app
 
@@ -31,7 +31,7 @@ def wind(ahead: Path) -> None:
     now = clock.now
     clock.now = lambda: now() + int(ahead.read_text() or 0) * clock.SECOND
     # The program notices a clock jump after at most half a minute; the tests do not wait for that.
-    worker.LOOK_AGAIN = worker.CLOCK_SECONDS = 0.2
+    maintenance.CLOCK_SECONDS = 0.2
 
 
 def main() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from askback.manager.refusals import NOT_SAVED, UNCERTAIN
-from askback.store.tables.outbox import LEASE_SECONDS
+from askback.store.tables.outbox_leases import LEASE_SECONDS
 from askback_sandbox.model.hearing import hearing, refusals
 
 from . import votes
@@ -287,7 +287,7 @@ class _Count:
     def _answered(self, story: Story, token: str, answer: str, presses: list[Press]) -> None:
         acks = sorted(press.done for press in presses if press.acked and press.done is not None)
         # An ack that came with the notice that nothing was saved, or perhaps nothing, promises nothing.
-        acks = acks[sum(one.startswith((NOT_SAVED, UNCERTAIN)) for one in story.told) :]
+        acks = acks[_count_unsaved(story.told) :]
         # By the first ack, the question was settled or its step was done, so later clicks cannot count.
         before = [press for press in presses if not acks or press.sent <= min(acks)]
         if story.kind != "typed" and answer not in {press.label for press in before}:
@@ -310,7 +310,7 @@ class _Count:
             for press in story.presses
             if press.token == decides and press.acked and press.done is not None and press.done < until
         ]
-        if early:
+        if len(early) > _count_unsaved(story.told):
             self._wrong("clicks", f"{token}: {_list(early)} acked, told {story.told}, and the model heard {text!r}")
 
     def _shadowed(self, press: Press) -> bool:
@@ -410,6 +410,11 @@ class _Count:
 def _ask(text: str, tokens: Collection[str]) -> bool:
     """Return True if the text is the card of one of these questions."""
     return ASKED in text and any(prompt(token) in text for token in tokens)
+
+
+def _count_unsaved(told: Iterable[str]) -> int:
+    """Return how many notices say that a click was not saved, or perhaps not."""
+    return sum(text.startswith((NOT_SAVED, UNCERTAIN)) for text in told)
 
 
 def _list(presses: list[Press]) -> str:

@@ -31,13 +31,15 @@ from typing import Any
 from askback.domain import approval
 from askback.domain import decision as deciding
 from askback.domain.ask import Ask
-from askback.domain.conversation import REMINDER, EditResult
+from askback.domain.incoming_message import EditResult
+from askback.domain.outgoing_message import REMINDER
 from askback.inbound.deduplication import Deduplicator
-from askback.runtime.worker import Worker
+from askback.runtime.delivery import Delivery
 from askback.store.store import Store
-from askback.store.tables import conversations, outbox
+from askback.store.tables import inbox, outbox, tool_calls
 from askback.store.tables.edits import StoredMessage
-from askback.store.tables.outbox import OutboxItem, enqueue_card
+from askback.store.tables.outbox import enqueue_card
+from askback.store.tables.outbox_leases import OutboxItem
 from askback_discord.clicks import Clicks as DiscordClicks
 from askback_discord.interaction_response import LATER
 from askback_discord.posting import DiscordPlatform
@@ -90,7 +92,7 @@ def spoil(what: str) -> None:
                 async def late() -> None:
                     await pressed(self, ack, body)
 
-                self._behind.soon(late(), "click")
+                self._behind.start_soon(late(), "click")
                 await ack()
 
             Clicks.handle_action = pressing  # type: ignore[method-assign]
@@ -124,18 +126,18 @@ def spoil(what: str) -> None:
             )
         case "once":
             Deduplicator.enter = lambda *_: nullcontext(True)  # type: ignore[assignment,method-assign,return-value]
-            hear = conversations.add_to_inbox
+            hear = inbox.add
 
             def hear_again(connection: Any, conversation_id: str, heard: Any) -> bool:
                 return hear(connection, conversation_id, heard.evolve(dedupe_key=os.urandom(8).hex()))
 
-            conversations.add_to_inbox = hear_again
+            inbox.add = hear_again
         case "granted":
             approval.is_approved = approval.is_approval
             approval.is_allowed = lambda *_, **__: True
         case "digest":
             approval.is_allowed = lambda *_, **__: True
-            calls_of = conversations.list_calls
+            calls_of = tool_calls.list_of_message
 
             def other_calls(*args: Any) -> tuple[Any, ...]:
                 return tuple(
@@ -143,7 +145,7 @@ def spoil(what: str) -> None:
                     for call in calls_of(*args)
                 )
 
-            conversations.list_calls = other_calls
+            tool_calls.list_of_message = other_calls
         case "vote":
             vote = deciding.apply_vote
             deciding.apply_vote = lambda interview, *args: vote(interview.evolve(votes=()), *args)
@@ -163,19 +165,19 @@ def spoil(what: str) -> None:
 
             deciding.apply_vote = vote_twice
         case "nameless":
-            deliver = Worker._deliver_say
+            deliver = Delivery._deliver_text
 
-            async def deliver_anew(self: Worker, item: OutboxItem) -> bool:
+            async def deliver_anew(self: Delivery, item: OutboxItem) -> bool:
                 if item.say is not None and item.target.startswith(REMINDER):
                     # It posts as at the first try, because Discord also recognizes a message by its text.
                     item = item.evolve(say=item.say.evolve(target=f"{item.target}:{os.urandom(4).hex()}"), attempts=1)
                 return await deliver(self, item)
 
-            Worker._deliver_say = deliver_anew  # type: ignore[method-assign]
+            Delivery._deliver_text = deliver_anew  # type: ignore[method-assign]
         case "overdue":
-            deliver_now = Worker._deliver_say
+            deliver_now = Delivery._deliver_text
 
-            async def deliver_late(self: Worker, item: OutboxItem) -> bool:
+            async def deliver_late(self: Delivery, item: OutboxItem) -> bool:
                 if item.ask_id is not None:
                     # This wait needs no notification.
                     while (ask := await self._store.get(item.ask_id)) is not None and ask.outcome is None:  # noqa: ASYNC110
@@ -185,7 +187,7 @@ def spoil(what: str) -> None:
                     item = item.evolve(ask_id=None, conversation_id=conversation)
                 return await deliver_now(self, item)
 
-            Worker._deliver_say = deliver_late  # type: ignore[method-assign]
+            Delivery._deliver_text = deliver_late  # type: ignore[method-assign]
         case "hushed":
             put_say = outbox.enqueue_message
 

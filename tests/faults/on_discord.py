@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from askback_discord.control_ids import TEXT, controls_in
+from askback_discord.control_ids import TEXT, find_controls
 from askback_sandbox.discord import limits as discord_limits
 from askback_sandbox.discord.clicks import Delivery, Target
 from askback_sandbox.discord.controls import controls
@@ -124,7 +124,7 @@ class DiscordRig(Rig):
         return [
             (name, body(objects(sent.get("components")), {}))
             for (name, message), sent in posts.items()
-            if message not in deleted or all(one.kind != "stop" for one in controls_in(sent.get("components")))
+            if message not in deleted or all(one.kind != "stop" for one in find_controls(sent.get("components")))
         ]
 
     def written(self) -> list[str]:

@@ -72,7 +72,8 @@ class Reminders:
         for one in late:
             yield "overdue", f"{token}: {one.text!r} came {one.at - settled:.1f} s after the end" if settled else ""
         stood = card.at + (NOTED * self.deadline if self.killed else 0.0) < moments[-1]
-        held = LEASE_SECONDS + TAKEN_SECONDS if self.killed and self.held else 0.0
+        # The process that takes over may be killed in the middle of the same delivery.
+        held = 2 * LEASE_SECONDS + TAKEN_SECONDS if self.killed and self.held else 0.0
         held += AWAY_SECONDS if self.fails_over else 0.0
         stood = stood and moments[-1] + held < asked + self.deadline  # the end stops all notifications
         if ending == "timed out" and stood and not any(f"<@{story.lead}>" in one.text for one in told):

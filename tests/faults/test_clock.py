@@ -22,8 +22,8 @@ from askback.domain.ask_policy import Limits, Who
 from askback.domain.form import Form, Option, Outcome, Question
 from askback.internal import clock
 from askback.ports.platform import RetryableError
-from askback.runtime import worker
-from askback.runtime.worker import Worker
+from askback.runtime import maintenance
+from askback.runtime.maintenance import Maintenance
 from support.engine import ANN, HERE, Board, Engine, engine, eventually
 
 from .rig import Rig
@@ -51,8 +51,7 @@ def jump_by(monkeypatch: pytest.MonkeyPatch) -> Jump:
     """Return a function that moves the wall clock ahead; periodic checks run at once."""
     now, ahead = clock.now, timedelta(0)
     monkeypatch.setattr(clock, "now", lambda: now() + ahead // timedelta(microseconds=1))
-    monkeypatch.setattr(worker, "CLOCK_SECONDS", 0.05)
-    monkeypatch.setattr(worker, "LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(maintenance, "CLOCK_SECONDS", 0.05)
 
     def jump(by: timedelta) -> None:
         nonlocal ahead
@@ -88,7 +87,7 @@ async def test_a_card_that_is_to_be_tried_again_is_tried_again_and_not_given_up(
         task = asking(one, timeout=None)
 
         async def put_off() -> bool:
-            due = await one.store.time_until_due()
+            due = await one.store.get_time_until_due()
             return "show" in board.calls and due is not None and due < timedelta(seconds=5)
 
         await eventually(put_off)
@@ -171,15 +170,13 @@ async def test_what_has_failed_for_long_is_given_up_all_the_same_after_the_clock
 async def test_a_clock_that_went_ahead_is_not_believed_at_once_where_it_would_delete(
     tmp_path: Path, board: Board, jump_by: Jump, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(worker, "PRUNE_SECONDS", 0.5)
+    monkeypatch.setattr(maintenance, "PRUNE_SECONDS", 0.5)
     async with engine(tmp_path, board) as one:
+        pruning = asyncio.create_task(Maintenance(one.store, lambda: None, timedelta(days=30)).run())
         task = asking(one)
         (card,) = await one.asked()
         await one.press(card, Choose(index=0))
         await task
-        other = Worker(one.store, one.manager, {}, retention=timedelta(days=30))
-        pruning = asyncio.create_task(other._prune_forever(timedelta(days=30)))
-        await asyncio.sleep(0)
 
         def warned() -> bool:
             return any(getattr(record, "action", "") == "clock_ahead" for record in caplog.records)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import REMINDER, OutgoingMessage
+from askback.domain.outgoing_message import REMINDER, OutgoingMessage
 from askback.domain.schedule import ESCALATED
 from askback.store.store import Store
 from askback_discord.posting import DiscordPlatform

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from askback.manager.refusals import NOT_SAVED, UNCERTAIN
+
 from . import reminding
 from .approving import APPROVE, DENY, QUORUM
 from .reminding import Reminders, settled_by
@@ -120,19 +122,24 @@ class Approvals:
                 firsts.append(min(cast))
         # The question was still open when the last counted vote was sent.
         open_until = max(firsts, default=0.0)
-        for who in story.told_others:
+        for who, told_to in story.told_others.items():
             mine = [press for press in presses if press.by == who]
             late: list[Press] = []
+            # An ack that came with the notice that nothing was saved, or perhaps nothing, promises nothing.
+            unsaved = sum(text.startswith((NOT_SAVED, UNCERTAIN)) for text in told_to)
             for press in mine:
                 if not press.acked or press.done is None or _stands(press, mine, counted.get(who)):
                     continue
-                if press.done <= open_until:
-                    yield "votes", f"{token}: {press.label} by {who} was acked, and the card says {counted}"
+                if unsaved:
+                    unsaved -= 1
+                elif press.done <= open_until:
+                    heard = f"{who} was told {told_to}"
+                    yield "votes", f"{token}: {press.label} was acked, {heard}, and the card says {counted}"
                 else:
                     late.append(press)
             lost = [press for press in late if not self.shadowed(press)]
             told = sum(press.click is not None and bool(press.click.told) for press in lost)
-            if len(lost) > told + len(story.told_others[who]):
+            if len(lost) > told + len(told_to):
                 labels = [press.label for press in lost]
                 yield "votes", f"{token}: {labels} by {who} acked, not told that they came too late: {counted}"
 

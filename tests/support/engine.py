@@ -18,15 +18,17 @@ from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
 from askback.agent.approvals import ApprovalRules
 from askback.agent.budget import Budget
-from askback.agent.loop import Agent, AgentSettings
+from askback.agent.loop import Agent
+from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Limits
 from askback.domain.bot_access import Access
 from askback.domain.card import Notice
-from askback.domain.conversation import HistoryMessage, IncomingMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.incoming_message import HistoryMessage, IncomingMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.edits import EditRouter
@@ -36,7 +38,8 @@ from askback.manager import QuestionManager
 from askback.ports.membership import Resolved
 from askback.ports.platform import AgentStatus, MessageNotFound, Messages, Remainder, TextStream
 from askback.runtime.backend import build_signal_handler, open_backend
-from askback.runtime.turns import LOOK_AGAIN, LocalTurnScheduler
+from askback.runtime.periodic import LOOK_AGAIN
+from askback.runtime.turns import LocalTurnScheduler
 from askback.runtime.worker import Worker
 from askback.store.database import Database
 from askback.store.errors import StoreBusy
@@ -171,11 +174,11 @@ class Board:
             if posted.place == place and posted.name == name
         )
 
-    async def missing(self, place: Place, messages: Messages) -> Messages:
+    async def find_missing(self, place: Place, messages: Messages) -> Messages:
         await self._begin("missing")
         return tuple(message for message in messages if message.id not in self.messages)
 
-    async def link(self, message: MessageRef) -> str | None:
+    async def get_permalink(self, message: MessageRef) -> str | None:
         await self._begin("link")
         return f"board://{message.id}"
 
@@ -211,10 +214,10 @@ class BoardGroups:
         self.resolved.append(tuple(groups))
         return Resolved(tuple(person.evolve(groups=()) for person in people))
 
-    async def members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
         return {}
 
-    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+    async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         return person if place.channel.startswith("D") else None
 
 
@@ -404,7 +407,11 @@ async def engine(
         agent = Agent(opened, store, manager, {board.name: board}, settings, box, {board.name: board})
         manager.access.add(board.name, access or Access(open=True), board.groups)
         reception = MessageRouter(store, manager, agent, {board.name: board}, typed)
-        turns = LocalTurnScheduler(store, agent.advance) if kept is None else kept.turns(store, agent.advance, served)
+        turns = (
+            LocalTurnScheduler(store, agent.advance)
+            if kept is None
+            else kept.create_scheduler(store, agent.advance, served)
+        )
         worker = Worker(
             store,
             manager,
@@ -416,7 +423,7 @@ async def engine(
             first_pause=first_pause,
         )
         if kept is not None:
-            await stack.enter_async_context(kept.hearing(build_signal_handler(manager, worker, agent)))
+            await stack.enter_async_context(kept.listen(build_signal_handler(manager, worker, agent)))
         before = asyncio.all_tasks()
         _open.append(worker)
         task = asyncio.create_task(worker.run()) if work else None

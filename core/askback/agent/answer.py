@@ -69,14 +69,14 @@ class ResponseAccumulator:
     def _end(self, index: int) -> str | None:
         if raw := "".join(self._inputs.pop(index, [])):
             try:
-                self.blocks[index]["input"] = _parsed(raw)
+                self.blocks[index]["input"] = _parse_json(raw)
             except ValueError as error:
                 self.blocks[index]["input"] = {}
                 self.parse_errors[index] = str(error)
         return "\n\n" if self.blocks[index].get("type") == "text" else None
 
 
-def _parsed(raw: str) -> JsonValue:
+def _parse_json(raw: str) -> JsonValue:
     """Parse an input. Raises `ValueError` if some JSON parser or database would reject it."""
     value = cast("JsonValue", from_json(raw.encode("utf-8", "surrogatepass"), allow_inf_nan=False))
     # A number such as 1e400 becomes infinite.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ApprovalRules", "request_approval", "standing_approvers"]
+__all__ = ["ApprovalRules", "list_standing_approvers", "request_approval"]
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,11 @@ from askback.agent import approver_shortage
 from askback.domain import approval
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Policy, Reasons, Who
-from askback.domain.conversation import ApprovalContext, Conversation, ToolCall
-from askback.domain.identity import Actor, unique_accounts
+from askback.domain.conversation import Conversation
+from askback.domain.identity import Actor, deduplicate_accounts
+from askback.domain.turn import ApprovalContext, ToolCall
 from askback.errors import CallerError
-from askback.manager import new_ask, new_policy
+from askback.manager import build_ask, build_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class ApprovalRules:
     escalate_to: Mapping[str, Who] = field(default_factory=dict[str, Who])
     """The people who are also asked after `escalate_after` seconds, by platform."""
 
-    def groups(self, platform: str) -> tuple[str, ...]:
+    def list_groups(self, platform: str) -> tuple[str, ...]:
         """Return the groups of a platform whose members decide, now or after an escalation."""
         those = (who.get(platform) for who in (self.approvers, self.escalate_to))
         return tuple(dict.fromkeys(group for who in those if who is not None for group in who.groups))
@@ -57,12 +58,12 @@ class ApprovalRules:
             approving=(approval.APPROVE, approval.ALWAYS) if self.allow_always else (approval.APPROVE,),
             wider=((approval.ALWAYS, approval.APPROVE),) if self.allow_always else (),
             reasons=self.reasons,
-            requesters=unique_accounts((starter, *requesters)) if self.approvers else (),
+            requesters=deduplicate_accounts((starter, *requesters)) if self.approvers else (),
             own=self.allow_self_approval or not self.approvers,
             subject=subject,
         )
         later = None if self.escalate_after is None else self.escalate_to.get(platform)
-        return new_policy(
+        return build_policy(
             who,
             self.timeout,
             approval=decides,
@@ -71,10 +72,10 @@ class ApprovalRules:
         )
 
 
-def standing_approvers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
+def list_standing_approvers(rules: ApprovalRules, settled: tuple[Ask, ...]) -> tuple[Actor, ...]:
     """Return the people who permitted a tool for the rest of the conversation; empty if the rules do not allow that."""
     return (
-        unique_accounts(by for ask in settled for by in approval.list_standing_approvers(ask))
+        deduplicate_accounts(by for ask in settled for by in approval.list_standing_approvers(ask))
         if rules.allow_always
         else ()
     )
@@ -89,20 +90,20 @@ def request_approval(
     """Return the call with a new ask, approved by an earlier ask, or failed if nobody can decide."""
     try:
         form = approval.build_form(call.tool, call.input, always=rules.allow_always)
-        subject = approval.digest(call.tool, call.input)
+        subject = approval.compute_digest(call.tool, call.input)
         policy = rules.build_policy(conversation, requested.requesters.get(call.tool, ()), subject)
         if rules.allow_always:
-            standing = _standing(requested, policy, call)
+            standing = _find_standing_approval(requested, policy, call)
             if standing is not None:
                 return call.evolve(approved=standing.id)
         short = approver_shortage.find_shortage(policy, conversation.starter, requested.members)
         if short is not None:  # reported first: no other place would help either
-            return _short(call, short)
+            return _fail_for_shortage(call, short)
         policy.check(form)
-        unseen = None if requested.alone is None else policy.refusal_alone(requested.alone)
+        unseen = None if requested.alone is None else policy.find_refusal_alone(requested.alone)
         if unseen is not None:
-            return _elsewhere(call, unseen)
-        ask = new_ask(
+            return _fail_for_place(call, unseen)
+        ask = build_ask(
             form,
             to=conversation.place,
             policy=policy,
@@ -115,26 +116,29 @@ def request_approval(
     return call.evolve(ask=ask)
 
 
-def _standing(requested: ApprovalContext, policy: Policy, call: ToolCall) -> Ask | None:
+def _find_standing_approval(requested: ApprovalContext, policy: Policy, call: ToolCall) -> Ask | None:
     """Return the newest ask that permits the tool for the rest of the conversation; None if there is none.
 
     Its voters must reach the quorum, and all of them must still be allowed to decide about this call.
     """
     quorum = policy.approval.quorum if policy.approval is not None else 1
     for ask in reversed(requested.settled):
-        by = tuple(_now(person, requested.givers) for person in unique_accounts(approval.list_standing_approvers(ask)))
-        enough = len(by) >= quorum and not any(map(policy.refusal, by))
+        by = tuple(
+            _with_current_groups(person, requested.givers)
+            for person in deduplicate_accounts(approval.list_standing_approvers(ask))
+        )
+        enough = len(by) >= quorum and not any(map(policy.find_refusal, by))
         if enough and approval.is_allowed(ask, call.tool, call.input, own=False):
             return ask
     return None
 
 
-def _now(person: Actor, givers: tuple[Actor, ...]) -> Actor:
+def _with_current_groups(person: Actor, givers: tuple[Actor, ...]) -> Actor:
     """Return the person with their current groups, since a group that they have left gives them no vote."""
     return next((giver for giver in givers if giver.is_same_person(person)), person.evolve(groups=()))
 
 
-def _short(call: ToolCall, short: approver_shortage.Shortage) -> ToolCall:
+def _fail_for_shortage(call: ToolCall, short: approver_shortage.Shortage) -> ToolCall:
     """Return the call as failed, with a notice for people, because too few approvers are left."""
     cannot = "needs approval, and nobody can be asked for it:"
     return call.evolve(
@@ -144,7 +148,7 @@ def _short(call: ToolCall, short: approver_shortage.Shortage) -> ToolCall:
     )
 
 
-def _elsewhere(call: ToolCall, unseen: str) -> ToolCall:
+def _fail_for_place(call: ToolCall, unseen: str) -> ToolCall:
     """Return the call as failed, with a notice for people, because it can be approved only in another place."""
     why = f"needs approval, and nobody can be asked for it here: {unseen}."
     return call.evolve(

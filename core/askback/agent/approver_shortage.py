@@ -7,7 +7,7 @@ __all__ = ["Shortage", "find_shortage"]
 from collections.abc import Mapping
 
 from askback.domain.ask_policy import Approval, Policy
-from askback.domain.identity import Actor, unique_accounts
+from askback.domain.identity import Actor, deduplicate_accounts
 from askback.internal.values import Value
 
 NAMED = 5
@@ -38,7 +38,7 @@ class Shortage(Value):
         if self.starter is not None:
             said += f" {self.starter.display_name} asked for this."
         if self.authors:
-            said += f" {_names(self.authors)} wrote what {acted_on}."
+            said += f" {_format_names(self.authors)} wrote what {acted_on}."
         return f"{said} People do not decide about their own requests." if self.starter or self.authors else said
 
     @property
@@ -60,9 +60,11 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, tuple[Ac
     everybody = policy.everybody
     if everybody.anyone or any(group not in members for group in everybody.groups):
         return None
-    known = unique_accounts((*everybody.people, *(person for group in everybody.groups for person in members[group])))
+    known = deduplicate_accounts(
+        (*everybody.people, *(person for group in everybody.groups for person in members[group]))
+    )
     requesters = () if approval.own else approval.requesters
-    left = _without(known, requesters)
+    left = _exclude_accounts(known, requesters)
     for needed, verb in ((approval.quorum, "agree"), (approval.refusals, "refuse")):
         if needed > len(left):
             concerned = tuple(one for one in requesters if any(one.is_same_account(person) for person in known))
@@ -73,16 +75,16 @@ def find_shortage(policy: Policy, starter: Actor, members: Mapping[str, tuple[Ac
                 verb=verb,
                 starter=starter if len(others) < len(concerned) else None,
                 authors=others,
-                can_restart=bool(others) and len(_without(known, (starter,))) >= needed,
+                can_restart=bool(others) and len(_exclude_accounts(known, (starter,))) >= needed,
             )
     return None
 
 
-def _without(people: tuple[Actor, ...], others: tuple[Actor, ...]) -> tuple[Actor, ...]:
+def _exclude_accounts(people: tuple[Actor, ...], others: tuple[Actor, ...]) -> tuple[Actor, ...]:
     return tuple(person for person in people if not any(person.is_same_account(other) for other in others))
 
 
-def _names(people: tuple[Actor, ...]) -> str:
+def _format_names(people: tuple[Actor, ...]) -> str:
     names = [person.display_name for person in people[:NAMED]]
     more = len(people) - len(names)
     if more:

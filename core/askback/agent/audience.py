@@ -35,7 +35,7 @@ class Answerers:
     by_platform: Mapping[str, Who] = field(default_factory=dict[str, Who])
     """The listed people and groups by platform, for the kind `given`. The starter may answer only if listed."""
 
-    def groups(self, platform: str) -> tuple[str, ...]:
+    def list_groups(self, platform: str) -> tuple[str, ...]:
         """Return the groups of a platform whose members may answer."""
         who = self.by_platform.get(platform)
         return () if who is None else who.groups
@@ -75,7 +75,7 @@ def resolve_addressees(
     `people` is everyone who has written in it, each with the setting's groups that they are in. `alone` is the only
     person who sees it, with their groups; None means that others see it, too.
     """
-    who, within = _who(answerers, conversation), None
+    who, within = _resolve_audience(answerers, conversation), None
     if who is None:
         return Addressees(problem=f"the setting “answerers” names nobody on {conversation.place.platform}")
     if sole_viewer is not None:
@@ -89,7 +89,7 @@ def resolve_addressees(
     return Addressees(audience=who, people=tuple(reachable), within=within)
 
 
-def _who(answerers: Answerers, conversation: Conversation) -> Who | None:
+def _resolve_audience(answerers: Answerers, conversation: Conversation) -> Who | None:
     match answerers.kind:
         case "given":
             return answerers.by_platform.get(conversation.place.platform)
@@ -105,12 +105,14 @@ def find_people(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, .
     A name is an id, a display name, or one word of a display name. Case does not matter, and neither do spaces and
     punctuation in display names.
     """
-    known = _persons(people)
+    known = _group_by_person(people)
     found: dict[int, Actor] = {}
     for name in names:
-        matches = {number: known[number][-1] for number in _called(name, known)}
+        matches = {number: known[number][-1] for number in _match_name(name, known)}
         if not matches:
-            raise ModelError(f"Nobody was asked: nobody called {name!r} can be asked here. {_listed(known.values())}")
+            raise ModelError(
+                f"Nobody was asked: nobody called {name!r} can be asked here. {_describe_addressees(known.values())}"
+            )
         if len(matches) > 1:
             several = ", ".join(f"{one.display_name} ({one.id})" for one in matches.values())
             raise ModelError(f"Nobody was asked: {name!r} could be several people: {several}. Write the id in `to`.")
@@ -118,7 +120,7 @@ def find_people(names: Iterable[str], people: Sequence[Actor]) -> tuple[Actor, .
     return tuple(found.values())
 
 
-def _persons(people: Sequence[Actor]) -> dict[int, list[Actor]]:
+def _group_by_person(people: Sequence[Actor]) -> dict[int, list[Actor]]:
     """Group the records of each distinct person, the newest last, under consecutive numbers."""
     persons: dict[int, list[Actor]] = {}
     for one in people:
@@ -132,36 +134,36 @@ def _persons(people: Sequence[Actor]) -> dict[int, list[Actor]]:
     return persons
 
 
-def _called(name: str, persons: Mapping[int, Sequence[Actor]]) -> tuple[int, ...]:
+def _match_name(name: str, persons: Mapping[int, Sequence[Actor]]) -> tuple[int, ...]:
     """Return the numbers of the people with that id, or else of those with that name, first name or other word of
     it."""
     bare = _MENTION.sub(r"\1", name.strip()).removeprefix("@").strip()
     by_id = tuple(number for number, known in persons.items() if known[0].id.casefold() == bare.casefold())
     if by_id:
         return by_id
-    wanted = _plain(bare)
-    for parts in (_whole, str.split):
+    wanted = _normalize_name(bare)
+    for parts in (_keep_whole, str.split):
         found = [
             number
             for number, known in persons.items()
-            if any(_plain(part) == wanted for one in known for part in parts(one.name))
+            if any(_normalize_name(part) == wanted for one in known for part in parts(one.name))
         ]
         if found:
             return tuple(found)
     return ()
 
 
-def _whole(name: str) -> list[str]:
+def _keep_whole(name: str) -> list[str]:
     return [name]
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return a name without case, spaces and punctuation, which may be lost where it is shown."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(filter(str.isalnum, folded)) or folded.strip() or name
 
 
-def _listed(persons: Iterable[Sequence[Actor]]) -> str:
+def _describe_addressees(persons: Iterable[Sequence[Actor]]) -> str:
     newest = [known[-1] for known in persons]
     if not newest:
         return "Nobody in this thread can be addressed: leave `to` out."

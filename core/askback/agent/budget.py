@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import Field
 
-from askback.domain.conversation import TokenUsage
+from askback.domain.turn import TokenUsage
 from askback.internal.values import Value
 
 MAX_ROUNDS = 25

@@ -16,9 +16,10 @@ from askback.agent.audience import Addressees
 from askback.agent.names import NameFormatter
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.conversation import ApprovalContext, Blocks, Call, Conversation, ToolCall
+from askback.domain.conversation import Conversation
+from askback.domain.turn import ApprovalContext, Blocks, Call, ToolCall
 from askback.errors import ModelError
-from askback.manager import new_ask, new_policy
+from askback.manager import build_ask, build_policy
 from askback.tools import QuestionTool, ToolInput
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ToolCallHandler:
         self, conversation: Conversation, blocks: Iterable[Mapping[str, JsonValue]]
     ) -> dict[str, str]:
         """Return error texts, by call id, for calls that need approval but could not run with their input."""
-        calls = [one for one in map(_call, blocks) if self._toolbox.needs_approval(one.tool)]
+        calls = [one for one in map(_parse_call, blocks) if self._toolbox.needs_approval(one.tool)]
         found = await asyncio.gather(*(self._toolbox.check_input(conversation, call) for call in calls))
         return {call.tool_use_id: why for call, why in zip(calls, found, strict=True) if why is not None}
 
@@ -73,10 +74,10 @@ class ToolCallHandler:
         addressees: Addressees,
     ) -> ToolCall:
         """Turn a call of the model into one with an ask, one to run, or a failed one with its result."""
-        call = _call(block)
+        call = _parse_call(block)
         question = self._questions.get(call.tool)
         if question is not None:
-            return self._question(question, conversation, call, addressees)
+            return self._prepare_question(question, conversation, call, addressees)
         if call.tool not in self._toolbox.names:
             known = ", ".join((*self._questions, *self._toolbox.names))
             return call.evolve(result=f"There is no tool {call.tool!r}. There are: {known}.", is_error=True)
@@ -88,7 +89,7 @@ class ToolCallHandler:
 
     def fail_unreadable_call(self, block: Mapping[str, JsonValue], why: str) -> ToolCall:
         """Return a failed call for an unreadable input. Its result tells the model how to call properly."""
-        call = _call(block)
+        call = _parse_call(block)
         log.warning(
             "The input of a call could not be read, and the model is told: %s",
             why,
@@ -104,7 +105,7 @@ class ToolCallHandler:
         refusal = question.error_result(ModelError(problem, example=question.example))
         return call.evolve(result=refusal.text, is_error=True)
 
-    def _question(
+    def _prepare_question(
         self, tool: QuestionTool[ToolInput], conversation: Conversation, call: ToolCall, addressees: Addressees
     ) -> ToolCall:
         if addressees.audience is None:
@@ -112,7 +113,7 @@ class ToolCallHandler:
             return call.evolve(result=f"Nobody was asked. {why}", is_error=True, notice=why)
         try:
             form = tool.parse(call.input)
-            alike = new_policy(addressees.audience, self._timeout)
+            alike = build_policy(addressees.audience, self._timeout)
             policy = addressees.to_policy(alike, tool.addressees(call.input))
         except ModelError as error:
             refusal = tool.error_result(error)
@@ -121,7 +122,7 @@ class ToolCallHandler:
                 extra={"action": "question_refused", "tool": tool.name, "conversation_id": conversation.id},
             )
             return call.evolve(result=refusal.text, is_error=refusal.is_error)
-        ask = new_ask(
+        ask = build_ask(
             form,
             to=conversation.place,
             policy=policy,
@@ -133,14 +134,14 @@ class ToolCallHandler:
 
     def to_result_block(self, call: Call, ask: Ask | None, namer: NameFormatter) -> dict[str, JsonValue]:
         """Return the `tool_result` block of a call that ended, from its own result or its ask's outcome."""
-        text, is_error = self._told(call, ask, namer)
+        text, is_error = self._format_result(call, ask, namer)
         content: JsonValue = [*call.blocks] if call.blocks else text or ""
         block: dict[str, JsonValue] = {"type": "tool_result", "tool_use_id": call.tool_use_id, "content": content}
         if is_error:
             block["is_error"] = True
         return block
 
-    def _told(self, call: Call, ask: Ask | None, namer: NameFormatter) -> tuple[str | None, bool]:
+    def _format_result(self, call: Call, ask: Ask | None, namer: NameFormatter) -> tuple[str | None, bool]:
         """Return the text of a result, and True if it is an error."""
         outcome = None if ask is None else ask.outcome
         if ask is None or outcome is None:
@@ -158,7 +159,7 @@ class ToolCallHandler:
         return result.text, result.is_error
 
 
-def _call(block: Mapping[str, JsonValue]) -> ToolCall:
+def _parse_call(block: Mapping[str, JsonValue]) -> ToolCall:
     return ToolCall(tool_use_id=str(block["id"]), tool=str(block["name"]), input=block.get("input"))
 
 

@@ -34,15 +34,15 @@ class CancellableRunner:
         """Run a step to completion and return its result. Return True if a stop cancelled it, so that the caller checks
         again."""
 
-        async def whole() -> bool:
+        async def run_step() -> bool:
             return await step(conversation_id)
 
-        before = await self._store.stops(conversation_id)
-        running = _Running(asyncio.create_task(whole(), name=f"askback step {conversation_id}"))
+        before = await self._store.count_stops(conversation_id)
+        running = _Running(asyncio.create_task(run_step(), name=f"askback step {conversation_id}"))
         self._running[conversation_id] = running
         try:
-            while not await self._ended(running):
-                if await self._store.stops(conversation_id) != before:
+            while not await self._wait_for_end(running):
+                if await self._store.count_stops(conversation_id) != before:
                     running.task.cancel()
                     await asyncio.wait({running.task})
         finally:
@@ -52,7 +52,7 @@ class CancellableRunner:
                 await asyncio.gather(running.task, return_exceptions=True)
         return True if running.task.cancelled() else running.task.result()
 
-    async def _ended(self, running: _Running) -> bool:
+    async def _wait_for_end(self, running: _Running) -> bool:
         """Wait until the step ends or `recheck` reports a possible stop. Return True if the step has ended."""
         looking = asyncio.create_task(running.check_requested.wait(), name="askback look for a stop")
         try:

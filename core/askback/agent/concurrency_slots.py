@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_SLOTS", "MAX_SLOTS_PER_PERSON", "Slot", "SlotPool", "SlotsClosed", "person_key"]
+__all__ = ["MAX_SLOTS", "MAX_SLOTS_PER_PERSON", "Slot", "SlotPool", "SlotsClosed", "get_person_key"]
 
 import asyncio
 from collections import Counter, deque
@@ -76,7 +76,7 @@ class SlotPool:
         self._pass_on()
 
     def _pass_on(self) -> None:
-        while self._free and (person := self._next()) is not None:
+        while self._free and (person := self._find_next()) is not None:
             waiting = self._waiting[person]
             future = waiting.popleft()
             if not waiting:
@@ -85,7 +85,7 @@ class SlotPool:
                 self._give(person)
                 future.set_result(None)
 
-    def _next(self) -> str | None:
+    def _find_next(self) -> str | None:
         """Return the waiting person with the fewest slots; of several, the one who has waited longest. None if nobody
         can take one."""
         able = [person for person in self._waiting if self._held[person] < self._each]
@@ -118,6 +118,6 @@ class Slot:
             self._slots.release(self._person)
 
 
-def person_key(actor: Actor) -> str:
+def get_person_key(actor: Actor) -> str:
     """Return the key under which a person's slots are counted."""
     return f"{actor.platform}:{actor.id}"

@@ -7,7 +7,7 @@ __all__ = ["EMPTY_HISTORY", "MAX_CHARACTERS", "MAX_MESSAGES", "ThreadHistory", "
 from collections.abc import Iterable
 from typing import Final
 
-from askback.domain.conversation import HistoryMessage
+from askback.domain.incoming_message import HistoryMessage
 from askback.internal.values import Value
 
 MAX_MESSAGES: Final = 100

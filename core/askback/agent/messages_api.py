@@ -14,7 +14,7 @@ from askback.agent.answer import ResponseAccumulator
 from askback.agent.budget import CHARACTERS_PER_TOKEN
 from askback.agent.compaction import BETA, build_context_management, count_characters, is_wanted
 from askback.agent.meter import TokenMeter
-from askback.domain.conversation import get_text
+from askback.domain.turn import get_text
 from askback.internal.values import Value
 from askback.observability import telemetry
 from askback.observability.telemetry import ModelCallSpan
@@ -91,7 +91,7 @@ class _Stream(Protocol):
     async def close(self) -> None: ...
 
 
-async def _opened(client: AsyncAnthropic, request: ModelRequest) -> _Stream:
+async def _open_stream(client: AsyncAnthropic, request: ModelRequest) -> _Stream:
     import anthropic
 
     parameters: dict[str, Any] = {
@@ -134,7 +134,7 @@ async def _stream(
     written: list[str] = []
     answer = ResponseAccumulator()
     try:
-        stream = await _opened(client, request)
+        stream = await _open_stream(client, request)
         try:
             async for event in stream:
                 meter.add_event(event)
@@ -148,21 +148,23 @@ async def _stream(
         raise
     except anthropic.BadRequestError as error:
         if request.compact_at is None or not _is_about_compaction(error):
-            return _broken(call, error, "".join(written).strip())
+            return _build_failed_response(call, error, "".join(written).strip())
         log.warning("The model's service knows no compaction; going on without.", extra={"action": "no_compaction"})
         return await _stream(client, request.evolve(compact_at=None), follow, meter, call)
     except Exception as error:  # noqa: BLE001 - a malformed stream surfaces as nearly any exception in the SDK
-        return _broken(call, error, "".join(written).strip())
+        return _build_failed_response(call, error, "".join(written).strip())
     if answer.stop_reason is None:
         # The connection closed cleanly, but before the end of the answer.
-        return _broken(call, ConnectionError("The stream ended before the message did."), "".join(written).strip())
-    return _said(call, request, answer, answer.stop_reason, meter)
+        return _build_failed_response(
+            call, ConnectionError("The stream ended before the message did."), "".join(written).strip()
+        )
+    return _finish_response(call, request, answer, answer.stop_reason, meter)
 
 
-def _said(
+def _finish_response(
     call: ModelCallSpan, request: ModelRequest, answer: ResponseAccumulator, stop_reason: str, meter: TokenMeter
 ) -> ModelResponse:
-    blocks = tuple(map(_block, answer.blocks))
+    blocks = tuple(map(_to_api_block, answer.blocks))
     content = tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
     log.info(
         "The model stopped: %s.",
@@ -177,10 +179,12 @@ def _said(
     call.record_result(stop_reason, read=meter.input_tokens, cached=meter.cached_tokens, written=meter.output_tokens)
     calls = [index for index, block in enumerate(blocks) if block.get("type") == "tool_use"]
     unreadable = {calls.index(index): why for index, why in answer.parse_errors.items() if index in calls}
-    return _turn(request, stop_reason, content, unreadable)
+    return _build_response(request, stop_reason, content, unreadable)
 
 
-def _turn(request: ModelRequest, stop_reason: str, content: Blocks, unreadable: Mapping[int, str]) -> ModelResponse:
+def _build_response(
+    request: ModelRequest, stop_reason: str, content: Blocks, unreadable: Mapping[int, str]
+) -> ModelResponse:
     text = get_text(content)
     uncalled = tuple(block for block in content if block.get("type") != "tool_use")
     match stop_reason:
@@ -206,7 +210,7 @@ def _turn(request: ModelRequest, stop_reason: str, content: Blocks, unreadable: 
             return ModelResponse(content=content, text=text, parse_errors=unreadable)
 
 
-def _block(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _to_api_block(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a block as the API accepts it back, without fields that only answers carry."""
     match block.get("type"):
         case "text":
@@ -221,14 +225,14 @@ def _is_about_compaction(error: anthropic.BadRequestError) -> bool:
     return any(word in str(error) for word in ("context_management", "compact", "anthropic-beta"))
 
 
-def _broken(call: ModelCallSpan, error: Exception, written: str) -> ModelResponse:
+def _build_failed_response(call: ModelCallSpan, error: Exception, written: str) -> ModelResponse:
     """Return the turn of a failed call. Text that people have read stays in the transcript, unless all of it is
     forgotten."""
     import anthropic
 
     call.record_error(error)
     content: Blocks = ({"type": "text", "text": written},) if written else ()
-    problem, forget = _problem(error)
+    problem, forget = _explain_error(error)
     status = error.status_code if isinstance(error, anthropic.APIStatusError) else None
     request_id = error.request_id if isinstance(error, anthropic.APIStatusError) else None
     log.error(
@@ -242,7 +246,7 @@ def _broken(call: ModelCallSpan, error: Exception, written: str) -> ModelRespons
     return ModelResponse(content=content, text=written, problem=problem)
 
 
-def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
+def _explain_error(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
     """Return the sentence for people, and how much to forget. It quotes nothing of the error, which may hold private
     data."""
     import anthropic
@@ -258,7 +262,7 @@ def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
         if error.status_code == 413 or (error.status_code == 400 and "too long" in str(error)):
             return TOO_LONG_MESSAGE, "all"
         # An error in the middle of a stream has the stream's status, so its kind decides.
-        kind = _kind(error)
+        kind = _get_error_type(error)
         if error.status_code == 429 or kind == "rate_limit_error":
             return f"The model's service asks me to slow down. Please wait a minute. {again}", "nothing"
         if error.status_code == 529 or kind == "overloaded_error":
@@ -274,7 +278,7 @@ def _problem(error: Exception) -> tuple[str, Literal["nothing", "all"]]:
     return f"The connection to the model broke off. {again}", "nothing"
 
 
-def _kind(error: anthropic.APIStatusError) -> str | None:
+def _get_error_type(error: anthropic.APIStatusError) -> str | None:
     """Return the service's own name for the error, since a mid-stream error has the status of the stream."""
     body = error.body
     if isinstance(body, dict):

@@ -100,9 +100,12 @@ class TokenMeter:
         # The totals do not include a compaction's tokens; `iterations` reports them separately.
         rounds = cast("list[Any]", getattr(usage, "iterations", None) or [])
         if compactions := [one for one in rounds if one.type == "compaction"]:
-            self._compactions = sum(map(_input, compactions)), sum(one.output_tokens for one in compactions)
+            self._compactions = (
+                sum(map(_count_input_tokens, compactions)),
+                sum(one.output_tokens for one in compactions),
+            )
 
 
-def _input(usage: Any) -> int:
+def _count_input_tokens(usage: Any) -> int:
     stored, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
     return usage.input_tokens + stored + cached

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from askback.domain.identity import Actor, unique_accounts
+from askback.domain.identity import Actor
 from askback.text.literal import to_single_line
 
 LONGEST: Final = 80
@@ -47,10 +47,6 @@ class NameFormatter:
             name = f"{name[:LONGEST]}…"
         alike = self._accounts.get(_look(person.name), set()) - {(person.platform, person.id)}
         return f"{name} ({person.id})" if alike or _is_misleading(person.name) else name
-
-    def format_names(self, people: Iterable[Actor]) -> str:
-        """Return several names, separated by commas, each person once."""
-        return ", ".join(map(self.format_name, unique_accounts(people)))
 
 
 def indent_body(text: str) -> str:

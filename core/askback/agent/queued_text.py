@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QueuedTextStream"]
+__all__ = ["EarlierTextPending", "QueuedTextStream"]
 
 from collections.abc import Awaitable, Callable
 
@@ -11,7 +11,13 @@ from askback.ports.platform import Messages, Remainder, RetryableError, TextStre
 
 LOOK_SECONDS = 0.5
 """Seconds between two checks for an earlier text that is not posted yet."""
-EARLIER_TEXT_PENDING_TEXT = "an earlier text of this conversation is still to be said."
+
+
+class EarlierTextPending(RetryableError):
+    """Raised while an earlier text of the conversation is not posted yet. The outbox keeps the order."""
+
+    def __init__(self) -> None:
+        super().__init__("an earlier text of this conversation is not posted yet.")
 
 
 class QueuedTextStream:
@@ -46,14 +52,13 @@ class QueuedTextStream:
                 await begun.append(self._text)
 
     async def finish(self, text: str) -> Messages:
-        """Show the complete text. Raises `RetryableError` while an earlier text is pending, since the outbox keeps the
-        order."""
+        """Show the complete text. Raises `EarlierTextPending`, and the errors of the platform."""
         if self._prose is None:
             if await self._waits():
-                raise RetryableError(EARLIER_TEXT_PENDING_TEXT)
+                raise EarlierTextPending
             self._prose = self._begin()
         elif not self._prose.messages and await self._waits():
-            raise RetryableError(EARLIER_TEXT_PENDING_TEXT)
+            raise EarlierTextPending
         return await self._prose.finish(text)
 
     async def abandon(self, keep: Remainder = "text") -> None:

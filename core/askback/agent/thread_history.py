@@ -8,8 +8,8 @@ import asyncio
 import logging
 
 from askback.agent.history import ThreadHistory
-from askback.domain.conversation import HistoryMessage
-from askback.domain.identity import Place, unique_accounts
+from askback.domain.identity import Place, deduplicate_accounts
+from askback.domain.incoming_message import HistoryMessage
 from askback.manager import AccessControl
 from askback.ports.platform import DeliveryError, HistoryReader, MessageNotFound, RetryableError
 from askback.ports.retries import call_again
@@ -30,22 +30,22 @@ async def fetch_thread_history(reader: HistoryReader, place: Place, access: Acce
     try:
         async with asyncio.timeout(SECONDS):
             said = await call_again(lambda: reader.read(place), within=SECONDS, pause=PAUSE)
-            return await _without_strangers(place, access, said)
+            return await _omit_strangers(place, access, said)
     except (DeliveryError, MessageNotFound, RetryableError, TimeoutError) as error:
         why = str(error) or "the platform does not answer."
         log.warning("What was said earlier cannot be read: %s", why, extra={"action": "no_earlier"})
         return ThreadHistory(problem=why)
 
 
-async def _without_strangers(place: Place, access: AccessControl, said: tuple[HistoryMessage, ...]) -> ThreadHistory:
+async def _omit_strangers(place: Place, access: AccessControl, said: tuple[HistoryMessage, ...]) -> ThreadHistory:
     """Leave out messages of people who may not talk to the bot, and of programs that are not allowed.
 
     On a platform without access rules, everyone may talk.
     """
-    rules = access.rules(place.platform)
+    rules = access.get_rules(place.platform)
     if rules is None or not rules.judges_people:
         return ThreadHistory(messages=said)
-    authors = unique_accounts(one.author for one in said if not one.ours)
+    authors = deduplicate_accounts(one.author for one in said if not one.ours)
     if rules.groups:
         unlisted = tuple(author for author in authors if author.id not in rules.people)
         authors = (*authors, *await access.refresh(place, unlisted, rules.groups))

@@ -21,17 +21,19 @@ from typing import Self, TypeVar, cast
 
 from pydantic import JsonValue
 
-from askback.agent.concurrency_slots import SlotPool, person_key
+from askback.agent.concurrency_slots import SlotPool, get_person_key
 from askback.domain import approval
 from askback.domain.ask_policy import Who
-from askback.domain.conversation import Call, CallsToRun, Conversation, OutgoingMessage, ToolCall
+from askback.domain.conversation import Conversation
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import Call, CallsToRun, ToolCall
 from askback.errors import ModelError
 from askback.store.store import Store
 from askback.user_tools import event_loops
 from askback.user_tools.decorator import ToolContext
 from askback.user_tools.event_loops import AsyncCall, ToolLoops
 from askback.user_tools.function import UserTool
-from askback.user_tools.results import ToolOutput, error_to_output, to_output
+from askback.user_tools.results import ToolOutput, format_error, to_output
 from askback.user_tools.threads import NoCapacityError, ToolThreadPool
 
 log = logging.getLogger("askback.toolbox")
@@ -132,13 +134,15 @@ class ToolRunner:
         """
         tool = self._tools[call.tool]
         seconds = min(CHECK_SECONDS, self._timeout if tool.timeout is None else tool.timeout)
-        data, context = call.input, _context(conversation, call)
+        data, context = call.input, _build_context(conversation, call)
         try:
             if tool.is_async:
-                ended = await self._in_loop(tool, lambda: _checked(tool, data, context, self._limit), seconds)
+                ended = await self._run_in_loop(
+                    tool, lambda: _check_input_in_loop(tool, data, context, self._limit), seconds
+                )
             else:
-                future = self._threads.submit(_checked_in_thread, tool, data, context, self._limit)
-                ended = await _within(asyncio.wrap_future(future), seconds)
+                future = self._threads.submit(_check_input_in_thread, tool, data, context, self._limit)
+                ended = await _wait_for(asyncio.wrap_future(future), seconds)
         except NoCapacityError as error:
             return f"{tool.name} was not run: {error} Whoever runs this program has to restart it."
         if isinstance(ended, _Late):
@@ -190,7 +194,7 @@ class ToolRunner:
         if known is not None:
             await self._record(work, call, known)
         elif call.started and (tool is None or not tool.idempotent or _is_unapproved(tool, call)):
-            await self._interrupted(work, call)
+            await self._record_interruption(work, call)
         elif tool is None:
             # The model called it under another setting of ASKBACK_TOOLS.
             await self._record(work, call, ToolOutput(text=f"There is no tool {call.tool!r} any more.", is_error=True))
@@ -199,17 +203,17 @@ class ToolRunner:
             why = f"{call.tool} needs approval by now, and nobody was asked for it. It was not run: call it again."
             await self._record(work, call, ToolOutput(text=why, is_error=True))
         else:
-            async with self._slots.hold(person_key(work.conversation.starter)):
+            async with self._slots.hold(get_person_key(work.conversation.starter)):
                 if self._closing:
                     await asyncio.Event().wait()
-                with self._counted():
+                with self._track_call():
                     if await self._store.start_call(*key, again=call.started):
                         result = await self._run(tool, call, work)
                         # Runs to completion even if this task is cancelled, since the tool has run.
                         await asyncio.shield(self._record(work, call, result))
 
     @contextmanager
-    def _counted(self) -> Generator[None]:
+    def _track_call(self) -> Generator[None]:
         self._running += 1
         self._idle.clear()
         try:
@@ -225,7 +229,7 @@ class ToolRunner:
         await self._store.end_call(*key, result.text, is_error=result.is_error, blocks=result.blocks)
         del self._unrecorded[key]
 
-    async def _interrupted(self, work: CallsToRun, call: Call) -> None:
+    async def _record_interruption(self, work: CallsToRun, call: Call) -> None:
         log.warning(
             "A tool was interrupted, and its outcome is unknown; it is not run again.",
             extra={"action": "tool_interrupted", "tool": call.tool, "conversation_id": work.conversation.id},
@@ -254,17 +258,17 @@ class ToolRunner:
 
     async def _run(self, tool: UserTool, call: Call, work: CallsToRun) -> ToolOutput:
         conversation = work.conversation
-        context = _context(conversation, call)
+        context = _build_context(conversation, call)
         fields: dict[str, object] = {"tool": tool.name, "conversation_id": conversation.id}
         seconds = self._timeout if tool.timeout is None else tool.timeout
         begun = time.monotonic()
         data = call.input
         try:
             if tool.is_async:
-                ended = await self._in_loop(tool, lambda: _contained(tool, data, context, self._limit), seconds)
+                ended = await self._run_in_loop(tool, lambda: _call_in_loop(tool, data, context, self._limit), seconds)
             else:
-                future = self._threads.submit(_contained_in_thread, tool, data, context, self._limit)
-                ended = await _within(asyncio.wrap_future(future), seconds)
+                future = self._threads.submit(_call_in_thread, tool, data, context, self._limit)
+                ended = await _wait_for(asyncio.wrap_future(future), seconds)
         except NoCapacityError as error:
             log.error(
                 "%s Restart this program, and repair the tools that hang.",
@@ -285,7 +289,7 @@ class ToolRunner:
         _log(ended, fields)
         return ended.output
 
-    async def _in_loop(
+    async def _run_in_loop(
         self, tool: UserTool, work: Callable[[], Coroutine[object, object, T]], seconds: float
     ) -> T | _Late:
         """Run a coroutine outside this event loop, for at most `seconds`. Raises `NoCapacityError`."""
@@ -301,7 +305,7 @@ class ToolRunner:
             raise
         return call.future.result() if call.future.done() else _Late(call.cancel())
 
-    def state(self) -> ToolRunnerState:
+    def check_state(self) -> ToolRunnerState:
         """Check for tools that are blocked or hang."""
         self._loops.check_loops()
         hung = self._loops.blocked_loops
@@ -310,7 +314,7 @@ class ToolRunner:
         return ToolRunnerState("all event loops of async tools are blocked" if self._loops.is_full else None, hung)
 
 
-async def _within(future: asyncio.Future[T], seconds: float) -> T | _Late:
+async def _wait_for(future: asyncio.Future[T], seconds: float) -> T | _Late:
     """Wait at most `seconds` for a call that has begun in a thread."""
     try:
         async with asyncio.timeout(seconds):
@@ -319,7 +323,7 @@ async def _within(future: asyncio.Future[T], seconds: float) -> T | _Late:
         return _Late(True)
 
 
-def _context(conversation: Conversation, call: Call | ToolCall) -> ToolContext:
+def _build_context(conversation: Conversation, call: Call | ToolCall) -> ToolContext:
     return ToolContext(
         conversation_id=conversation.id,
         call_id=call.tool_use_id,
@@ -348,10 +352,10 @@ def _is_unapproved(tool: UserTool, call: Call) -> bool:
 # loop.
 
 
-async def _contained(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
+async def _call_in_loop(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
     task = cast("asyncio.Task[object]", asyncio.current_task())
     try:
-        arguments = _arguments(tool, data, context, limit)
+        arguments = _parse_arguments(tool, data, context, limit)
         if isinstance(arguments, _Ended):
             return arguments
         function = cast("Callable[..., Coroutine[object, object, object]]", tool.function)
@@ -359,12 +363,12 @@ async def _contained(tool: UserTool, data: object, context: ToolContext, limit: 
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and task.cancelling():
             raise  # cancelled by us, not by the tool
-        return _Ended(error_to_output(error, limit), error=error)
+        return _Ended(format_error(error, limit), error=error)
 
 
-def _contained_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
+def _call_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended:
     try:
-        arguments = _arguments(tool, data, context, limit)
+        arguments = _parse_arguments(tool, data, context, limit)
         if isinstance(arguments, _Ended):
             return arguments
         value = tool.function(**arguments)
@@ -374,23 +378,23 @@ def _contained_in_thread(tool: UserTool, data: object, context: ToolContext, lim
             raise TypeError("The tool returned something to await, not a result. Its author should make it async def.")
         return _Ended(to_output(value, limit))
     except BaseException as error:  # noqa: BLE001 - see above
-        return _Ended(error_to_output(error, limit), error=error)
+        return _Ended(format_error(error, limit), error=error)
 
 
-async def _checked(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
-    return _checked_in_thread(tool, data, context, limit)
+async def _check_input_in_loop(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
+    return _check_input_in_thread(tool, data, context, limit)
 
 
-def _checked_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
+def _check_input_in_thread(tool: UserTool, data: object, context: ToolContext, limit: int) -> _Ended | None:
     """Return how the call would end because its input is wrong; None if the input is right."""
     try:
-        arguments = _arguments(tool, data, context, limit)
+        arguments = _parse_arguments(tool, data, context, limit)
     except BaseException as error:  # noqa: BLE001 - see above
-        return _Ended(error_to_output(error, limit), error=error)
+        return _Ended(format_error(error, limit), error=error)
     return arguments if isinstance(arguments, _Ended) else None
 
 
-def _arguments(tool: UserTool, data: object, context: ToolContext, limit: int) -> dict[str, object] | _Ended:
+def _parse_arguments(tool: UserTool, data: object, context: ToolContext, limit: int) -> dict[str, object] | _Ended:
     """Return the arguments, or the end of a call whose input is wrong."""
     try:
         return tool.parse_arguments(data, context)

@@ -26,7 +26,9 @@ from pydantic import JsonValue
 from askback.agent.history import ThreadHistory
 from askback.agent.messages_api import ModelResponse
 from askback.agent.names import NameFormatter, indent_body
-from askback.domain.conversation import Blocks, HistoryMessage, InboxMessage, Message, StopRecord
+from askback.domain.conversation import StopRecord
+from askback.domain.incoming_message import HistoryMessage, InboxMessage
+from askback.domain.turn import Blocks, Message
 from askback.text.literal import fit_line
 
 # https://docs.anthropic.com/en/api/messages describes valid ids and names of calls.
@@ -60,10 +62,10 @@ def with_new_ids(said: ModelResponse, history: tuple[Message, ...]) -> ModelResp
 def to_api_blocks(content: Blocks) -> Blocks:
     """Return the model's blocks as the API accepts them back. It refuses inputs that are not objects, and some
     names."""
-    return tuple(_sendable_call(block) if block.get("type") == "tool_use" else block for block in content)
+    return tuple(_sanitize_call(block) if block.get("type") == "tool_use" else block for block in content)
 
 
-def _sendable_call(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _sanitize_call(block: dict[str, JsonValue]) -> dict[str, JsonValue]:
     given = block.get("input")
     wrapped: dict[str, JsonValue] = given if isinstance(given, dict) else {"input": given}
     name = _NOT_IN_NAMES.sub("_", str(block.get("name") or ""))[:_NAME] or "unnamed"
@@ -78,10 +80,10 @@ def to_api_messages(history: tuple[Message, ...]) -> tuple[dict[str, JsonValue],
             turns[-1][1].extend(message.content)
         else:
             turns.append((message.role, list(message.content)))
-    return tuple({"role": role, "content": list[JsonValue](_results_first(content))} for role, content in turns)
+    return tuple({"role": role, "content": list[JsonValue](_sort_results_first(content))} for role, content in turns)
 
 
-def _results_first(content: list[dict[str, JsonValue]]) -> Blocks:
+def _sort_results_first(content: list[dict[str, JsonValue]]) -> Blocks:
     return tuple(sorted(content, key=lambda block: block.get("type") != "tool_result"))
 
 
@@ -93,21 +95,24 @@ def render_message(written: InboxMessage, namer: NameFormatter) -> dict[str, Jso
         edit = f"[edited a message that you have read. Before: “{before}”. Now:] "
     return {
         "type": "text",
-        "text": f"{namer.format_name(written.author)}: {edit}{indent_body(written.text)}{_files(written)}",
+        "text": f"{namer.format_name(written.author)}: {edit}{indent_body(written.text)}{_format_files(written)}",
     }
 
 
 def render_history(earlier: ThreadHistory, namer: NameFormatter) -> dict[str, JsonValue] | None:
     """Return the thread's earlier messages as a text block; None if there are none."""
     if earlier.problem is not None:
-        return _note("People wrote in this thread before. You cannot read that: " + earlier.problem)
-    left_out = OMITTED_MESSAGES_TEXT.format(_messages(earlier.omitted_count)) if earlier.omitted_count else ""
-    if not earlier.messages:
-        return _note(left_out) if left_out else None
-    lines = "\n".join(
-        f"{namer.format_name(one.author)}: {_line(f'{one.text}{_files(one)}')}" for one in earlier.messages
+        return _to_note_block("People wrote in this thread before. You cannot read that: " + earlier.problem)
+    left_out = (
+        OMITTED_MESSAGES_TEXT.format(_format_message_count(earlier.omitted_count)) if earlier.omitted_count else ""
     )
-    return _note(
+    if not earlier.messages:
+        return _to_note_block(left_out) if left_out else None
+    lines = "\n".join(
+        f"{namer.format_name(one.author)}: {_collapse_whitespace(f'{one.text}{_format_files(one)}')}"
+        for one in earlier.messages
+    )
+    return _to_note_block(
         f"What was written in this thread before, for you to know; oldest first:\n{lines}\nEnd of what was before."
         f"{left_out and ' '}{left_out}"
     )
@@ -116,7 +121,7 @@ def render_history(earlier: ThreadHistory, namer: NameFormatter) -> dict[str, Js
 def render_stop_note(halt: StopRecord, namer: NameFormatter) -> dict[str, JsonValue]:
     """Return a note that someone stopped a turn, so that the model does not resume that work on its own."""
     by = "Whoever runs you" if halt.by is None else namer.format_name(halt.by)
-    return _note(f"{by} stopped you here. What was asked before is off, unless they ask for it again.")
+    return _to_note_block(f"{by} stopped you here. What was asked before is off, unless they ask for it again.")
 
 
 def count_rounds_alone(history: tuple[Message, ...]) -> int:
@@ -130,17 +135,21 @@ def count_rounds_alone(history: tuple[Message, ...]) -> int:
     return rounds
 
 
-def _note(text: str) -> dict[str, JsonValue]:
+def _to_note_block(text: str) -> dict[str, JsonValue]:
     return {"type": "text", "text": f"[{text}]"}
 
 
-def _files(written: InboxMessage | HistoryMessage) -> str:
-    return f" [attached, and not readable here: {', '.join(map(_line, written.files))}]" if written.files else ""
+def _format_files(written: InboxMessage | HistoryMessage) -> str:
+    return (
+        f" [attached, and not readable here: {', '.join(map(_collapse_whitespace, written.files))}]"
+        if written.files
+        else ""
+    )
 
 
-def _messages(count: int) -> str:
+def _format_message_count(count: int) -> str:
     return "1 message" if count == 1 else f"{count} messages"
 
 
-def _line(text: str) -> str:
+def _collapse_whitespace(text: str) -> str:
     return " ".join(text.split())

@@ -8,7 +8,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from askback.domain.conversation import OutgoingMessage, Turn
+from askback.agent.queued_text import EarlierTextPending
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import Turn
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, RetryableError, TextStream
 from askback.store.errors import StoreError, TurnTakenOver
 from askback.store.leases import LeaseLost, keep_lease
@@ -91,14 +93,11 @@ class TurnText:
         else:
             await self._prose.abandon("nothing")
 
-    async def finish(self, say: OutgoingMessage | None, taken_at: float) -> None:
+    async def finish(self, say: OutgoingMessage, taken_at: float) -> None:
         """Post the complete text under the lease taken at `taken_at`, a time of the running loop.
 
         The outbox delivers what cannot be posted now. Raises `LeaseLost`.
         """
-        if say is None:
-            await self._prose.abandon()
-            return
         try:
             async with keep_lease(self._store, say.target, taken_at):
                 messages = await self._prose.finish(say.text)
@@ -106,7 +105,9 @@ class TurnText:
             await self._prose.abandon()
             raise
         except (MessageNotFound, RetryableError, DeliveryError) as error:
-            log.warning("A text is left to the outbox: %s", error, extra={"action": "prose_left"})
+            # To wait for an earlier text is no failure.
+            level = logging.INFO if isinstance(error, EarlierTextPending) else logging.WARNING
+            log.log(level, "A text is left to the outbox: %s", error, extra={"action": "prose_left"})
             await self._store.release_lease(say.target)
         except asyncio.CancelledError:
             await asyncio.shield(self._store.release_lease(say.target))

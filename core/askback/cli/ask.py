@@ -27,12 +27,12 @@ TERMINATED = 143
 DETAILS_LIMIT = 1_000_000
 
 
-def _lines(*lines: str) -> str:
+def _join_lines(*lines: str) -> str:
     return "\n".join(lines)
 
 
 @commands.command(
-    epilog=_lines(
+    epilog=_join_lines(
         "Examples:",
         '  [bold]askback ask "Deploy 1.4.2?" --to slack:#deploys[/]',
         "  [bold]    --option Yes --option No --approvers @release --quorum 2[/]",
@@ -123,12 +123,14 @@ def ask(
     from askback.client.progress_output import Telling
     from askback.observability.logs import configure_logging
     from askback.settings.core import Settings
-    from askback.settings.loader import given, load
+    from askback.settings.loader import list_set_fields, load
 
     try:
         tell_unread("askback ask")
         settings = load(Settings)
-        configure_logging(settings.log_level if "log_level" in given(Settings) else "ERROR", settings.log_format)
+        configure_logging(
+            settings.log_level if "log_level" in list_set_fields(Settings) else "ERROR", settings.log_format
+        )
         telling = Telling(_say)
         asking = ask_async(
             question,
@@ -144,20 +146,20 @@ def ask(
             own=own,
             wait=wait,
             remind=remind or (),
-            escalate=_escalations(escalate or ()),
-            details=None if details is None else _details(details),
+            escalate=_parse_escalations(escalate or ()),
+            details=None if details is None else _read_details(details),
             key=key,
             progress=telling,
         )
-        code = run_to_end(_told(asking, telling), terminated_code=TERMINATED)
+        code = run_to_end(_report_outcome(asking, telling), terminated_code=TERMINATED)
     except AskbackError as error:
         for line in str(error).splitlines():
             _say(line)
-        code = _code_of(error)
+        code = _get_error_exit_code(error)
     raise typer.Exit(code)
 
 
-async def _told(asking: Coroutine[object, object, AskOutcome], telling: Telling) -> int:
+async def _report_outcome(asking: Coroutine[object, object, AskOutcome], telling: Telling) -> int:
     import asyncio
 
     from askback.client.result import exit_code
@@ -165,7 +167,7 @@ async def _told(asking: Coroutine[object, object, AskOutcome], telling: Telling)
     try:
         outcome = await asking
     except asyncio.CancelledError:
-        _say(telling.farewell())
+        _say(telling.format_farewell())
         raise
     _say(telling.end(outcome))
     _print(outcome)
@@ -188,7 +190,7 @@ def _say(sentence: str) -> None:
         return  # standard error is closed, but the outcome counts
 
 
-def _code_of(error: AskbackError) -> int:
+def _get_error_exit_code(error: AskbackError) -> int:
     from askback.ports.directory import UnknownName
     from askback.ports.platform import DeliveryError, RetryableError
 
@@ -197,7 +199,7 @@ def _code_of(error: AskbackError) -> int:
     return 5 if isinstance(error, RetryableError | DeliveryError) else 1
 
 
-def _escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
+def _parse_escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
     found: dict[str | float, list[str]] = {}
     for one in given:
         after, equals, name = one.partition("=")
@@ -207,7 +209,7 @@ def _escalations(given: Sequence[str]) -> dict[str | float, list[str]]:
     return found
 
 
-def _details(file: Path) -> str:
+def _read_details(file: Path) -> str:
     if str(file) == "-" and cast("object", sys.stdin) is None:
         raise CallerError("Nothing is piped in, which --details - reads: name a file, or leave it out.")
     try:

@@ -60,7 +60,7 @@ class Services(Protocol):
         ...
 
 
-class Local(Protocol):
+class SandboxFactory(Protocol):
     def __call__(self, *, port: int) -> AbstractAsyncContextManager[Services]: ...
 
 
@@ -80,7 +80,7 @@ async def run_demo(
     real_model = bool(os.environ.get("ANTHROPIC_API_KEY")) and not (scripted or play)
     with tempfile.TemporaryDirectory(prefix="askback-demo-", ignore_cleanup_errors=True) as folder:
         async with AsyncExitStack() as stack:
-            services = await _listening(stack, port if port is not None else 0 if play else PORT)
+            services = await _start_services(stack, port if port is not None else 0 if play else PORT)
             trouble = None if file is None else services.trouble(file)
             if trouble is not None:
                 raise OperatorError(trouble)
@@ -91,7 +91,7 @@ async def run_demo(
             os.environ["ASKBACK_DATABASE_URL"] = str(database or Path(folder) / "demo.db")
             chosen = load_bots()
             if play:
-                chosen = _playing(services, file, platform)
+                chosen = _select_bots(services, file, platform)
                 if named := [known[name] for name in services.tools(file) if name in known]:
                     os.environ["ASKBACK_TOOLS"] = ",".join(named)
                 os.environ.update(services.approvals(file))
@@ -106,12 +106,12 @@ async def run_demo(
                 if play:
                     return await _play(services, file, chosen, console)
                 names = [name.title() for name in chosen]
-                _welcome(console, services.url, names, settings.model if real_model else None)
+                _print_welcome(console, services.url, names, settings.model if real_model else None)
                 await asyncio.Event().wait()
     return 0
 
 
-def _playing(services: Services, file: Path | None, platform: str | None) -> dict[str, Bot]:
+def _select_bots(services: Services, file: Path | None, platform: str | None) -> dict[str, Bot]:
     """Return the bots for a scenario. Raises `OperatorError` if there is none."""
     wanted = [name for name in services.platforms(file) if platform in (None, name)]
     if not wanted:
@@ -124,9 +124,9 @@ def _playing(services: Services, file: Path | None, platform: str | None) -> dic
     return found
 
 
-async def _listening(stack: AsyncExitStack, port: int) -> Services:
+async def _start_services(stack: AsyncExitStack, port: int) -> Services:
     for entry in entry_points(group="askback.sandbox"):
-        local = cast("Local", entry.load())(port=port)
+        local = cast("SandboxFactory", entry.load())(port=port)
         try:
             return await stack.enter_async_context(local)
         except OSError as error:
@@ -140,7 +140,7 @@ async def _listening(stack: AsyncExitStack, port: int) -> Services:
     raise OperatorError("The services for the demo are not installed. Install askback again.")
 
 
-def _welcome(console: Console, url: str, platforms: Sequence[str], model: str | None) -> None:
+def _print_welcome(console: Console, url: str, platforms: Sequence[str], model: str | None) -> None:
     console.print()
     console.print(f"  {' and '.join(platforms)} in small, on this machine: [bold link={url}]{url}[/]")
     if model is None:
@@ -153,14 +153,14 @@ def _welcome(console: Console, url: str, platforms: Sequence[str], model: str | 
 
 
 async def _play(services: Services, file: Path | None, platforms: Collection[str], console: Console) -> int:
-    def out(line: str) -> None:
+    def print_line(line: str) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
-    problems = await services.play(file, out, platforms)
+    problems = await services.play(file, print_line, platforms)
     if not problems:
         return 0
-    out("")
-    out(f"{len(problems)} thing{'s' if len(problems) > 1 else ''} went wrong:")
+    print_line("")
+    print_line(f"{len(problems)} thing{'s' if len(problems) > 1 else ''} went wrong:")
     for problem in problems:
-        out(f"  ✗ {problem}")
+        print_line(f"  ✗ {problem}")
     return 1

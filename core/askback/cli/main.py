@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["app", "command_line", "main"]
+__all__ = ["app", "build_command_line", "main"]
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ from askback.cli.admin.cli import commands
 from askback.cli.ask import commands as asking
 from askback.errors import AskbackError
 from askback.ports.installed_bots import list_bot_names
-from askback.runtime.process import quiet_interrupt, run_to_end
+from askback.runtime.process import end_quietly_on_interrupt, run_to_end
 from askback.settings.config_option import Config, tell_unread
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ app = typer.Typer(
 )
 
 
-def _lines(*lines: str) -> str:
+def _join_lines(*lines: str) -> str:
     return "\n".join(lines)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from askback import __version__
 
@@ -52,7 +52,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog=_lines(
+    epilog=_join_lines(
         "Try it, without any account:",
         "  [bold]askback demo[/]",
         "",
@@ -63,13 +63,13 @@ def _version(wanted: bool) -> None:
 )
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None: ...
 
 
 @app.command(
-    epilog=_lines(
+    epilog=_join_lines(
         "Examples:",
         "  [bold]askback demo[/]                            open the page, write: @askback hello",
         "  [bold]askback demo --database my.db[/]           keep the conversations",
@@ -124,7 +124,7 @@ def demo(
 
 
 @app.command(
-    epilog=_lines(
+    epilog=_join_lines(
         "Examples:",
         "  [bold]askback preview call.json[/]",
         "  [bold]askback preview --all-steps calls.jsonl > messages.jsonl[/]",
@@ -148,15 +148,15 @@ def preview(
 
     Paste them into Slack's Block Kit Builder, or test with them. For an input that cannot be understood, the line is {"error": …}, and the exit code is 1.
     """  # noqa: E501 - typer keeps line breaks
-    from askback.cli.preview import preview_lines
+    from askback.cli.preview import format_preview
 
-    text = _stdin() if file is None or str(file) == "-" else _read(file)
+    text = _read_stdin() if file is None or str(file) == "-" else _read(file)
     out = cast("TextIOWrapper", sys.stdout)
     out.reconfigure(encoding="utf-8")  # the output is JSON, whatever the terminal's encoding
-    raise typer.Exit(preview_lines(text, platform, tool, all_steps=all_steps, out=out))
+    raise typer.Exit(format_preview(text, platform, tool, all_steps=all_steps, out=out))
 
 
-def _stdin() -> str:
+def _read_stdin() -> str:
     if cast("TextIOWrapper | None", sys.stdin) is None or sys.stdin.isatty():
         raise typer.BadParameter("Name a FILE, or pipe JSON in: askback preview < call.json")
     try:
@@ -175,7 +175,9 @@ def _read(file: Path) -> str:
 
 
 @app.command(
-    epilog=_lines("Example:", "  [bold]SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run[/]")
+    epilog=_join_lines(
+        "Example:", "  [bold]SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… DISCORD_TOKEN=… askback run[/]"
+    )
 )
 def run(config: Config = None) -> None:
     """Run the bots of every platform that has a token, in one process.
@@ -191,7 +193,7 @@ def run(config: Config = None) -> None:
     raise typer.Exit(run_to_end(serve(load_configured_bots())))
 
 
-def _chosen(name: str, http: str | None, shard: str | None) -> Bot:
+def _get_bot(name: str, http: str | None, shard: str | None) -> Bot:
     from askback.ports.bot import BotOptions
     from askback.ports.installed_bots import get_bot
     from askback.settings.address import Address
@@ -211,10 +213,10 @@ def _serve(bot: Bot) -> None:
     raise typer.Exit(run_to_end(serve([bot])))
 
 
-async def _invite(name: str) -> int:
+async def _print_invitation(name: str) -> int:
     from askback.ports.installed_bots import get_bot
 
-    invitation = await get_bot(name).setup.invite()
+    invitation = await get_bot(name).setup.get_invitation()
     typer.echo(invitation.address)
     if invitation.remark:
         typer.echo(invitation.remark, err=True)  # a script reads only the address
@@ -225,7 +227,7 @@ app.add_typer(asking)
 app.add_typer(commands)
 
 
-def command_line() -> typer.Typer:
+def build_command_line() -> typer.Typer:
     """Return the whole command line, with one command for each installed bot."""
     known = {command.name for command in app.registered_commands}
     # Use only the names: loading every platform's library would slow each command down.
@@ -239,8 +241,8 @@ def command_line() -> typer.Typer:
             "Settings come from the environment and from the settings file; what is missing is said, with where to get "
             "it. SIGINT, SIGTERM and SIGHUP end it; open questions are kept.",
             short_help=f"Run the bot in {title}.",
-            epilog=_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {name}[/]"),
-        )(_command(name))
+            epilog=_join_lines("Example:", f"  [bold]ASKBACK_DATABASE_URL=team.db askback {name}[/]"),
+        )(_build_command(name))
     return app
 
 
@@ -250,9 +252,9 @@ def main() -> None:
         if getattr(sys, name) is None:
             # The caller closed it, as `2>&-` does. Otherwise `print` would write to the other stream.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-    quiet_interrupt()
+    end_quietly_on_interrupt()
     try:
-        command_line()()
+        build_command_line()()
     except AskbackError as error:
         _complain(*str(error).splitlines())
         sys.exit(2)
@@ -281,7 +283,7 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | None], None]:
+def _build_command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | None], None]:
     def command(
         invite: Annotated[
             bool, typer.Option("--invite", help="Print the address where the bot is let in, and end.")
@@ -309,10 +311,10 @@ def _command(name: str) -> Callable[[bool, bool, str | None, str | None, Path | 
     ) -> None:
         if invite:
             tell_unread(f"askback {name} --invite")
-            raise typer.Exit(run_to_end(_invite(name)))
+            raise typer.Exit(run_to_end(_print_invitation(name)))
         if manifest:
-            typer.echo(_chosen(name, http, shard).setup.manifest(), nl=False)
+            typer.echo(_get_bot(name, http, shard).setup.get_manifest(), nl=False)
             return
-        _serve(_chosen(name, http, shard))
+        _serve(_get_bot(name, http, shard))
 
     return command

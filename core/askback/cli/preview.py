@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["preview_lines"]
+__all__ = ["format_preview"]
 
 import json
 from collections.abc import Iterator
@@ -26,17 +26,17 @@ ASK_ID = "preview-preview-previe"
 """Replaces the random id of a real ask, and has the same length."""
 
 
-def preview_lines(text: str, platform: str, tool_name: str, *, all_steps: bool, out: TextIO) -> int:
+def format_preview(text: str, platform: str, tool_name: str, *, all_steps: bool, out: TextIO) -> int:
     """Write one line for each input. Return the exit code."""
     bot, tool = get_bot(platform), get_tool(tool_name)
     code = 0
-    for data in _inputs(text):
+    for data in _parse_inputs(text):
         line: JsonValue
         try:
             if isinstance(data, _NoJson):
                 raise ModelError(data.reason)
             interview = start_interview(tool.parse(data))
-            line = [message for one in _steps(interview, all_steps) for message in _messages(bot, one)]
+            line = [message for one in _iter_steps(interview, all_steps) for message in _render_messages(bot, one)]
         except ModelError as error:
             line = {"error": str(error)}
             code = 1
@@ -50,7 +50,7 @@ class _NoJson:
         self.reason = reason
 
 
-def _inputs(text: str) -> Iterator[object]:
+def _parse_inputs(text: str) -> Iterator[object]:
     """Yield one JSON document, or one for each line."""
     try:
         whole = cast("object", json.loads(text))
@@ -63,12 +63,12 @@ def _inputs(text: str) -> Iterator[object]:
     if not lines:
         yield _NoJson("There is no input: give one JSON document, or one a line.")
     elif _is_begun(lines[0]):
-        yield _parsed(text)
+        yield _parse_json(text)
     else:
-        yield from map(_parsed, lines)
+        yield from map(_parse_json, lines)
 
 
-def _parsed(text: str) -> object:
+def _parse_json(text: str) -> object:
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError) as error:
@@ -86,13 +86,13 @@ def _is_begun(line: str) -> bool:
     return False
 
 
-def _messages(bot: Bot, interview: Interview) -> list[JsonValue]:
+def _render_messages(bot: Bot, interview: Interview) -> list[JsonValue]:
     who = Who(people=(Actor(platform=bot.name, id="U0PREVIEW", name="you"),), open_to="participants")
     policy = Policy(who=who)
     return list(bot.setup.preview(build_card(ASK_ID, interview, policy)))
 
 
-def _steps(interview: Interview, all_steps: bool) -> Iterator[Interview]:
+def _iter_steps(interview: Interview, all_steps: bool) -> Iterator[Interview]:
     yield interview
     if not all_steps or interview.form.is_single:
         return

@@ -16,7 +16,7 @@ from askback.client.result import AskOutcome
 from askback.domain.ask import check_key
 from askback.domain.ask_policy import LONGEST_WAIT, Reasons
 from askback.errors import CallerError
-from askback.settings.durations import seconds_of
+from askback.settings.durations import parse_duration
 
 Names = str | Sequence[str]
 Duration = str | float
@@ -64,21 +64,23 @@ async def ask_async(
         request = AskRequest(
             question=question,
             to=to,
-            options=_names(options),
-            yes=None if yes is None else _names(yes),
-            no=None if no is None else _names(no),
-            approvers=_names(approvers),
+            options=_to_tuple(options),
+            yes=None if yes is None else _to_tuple(yes),
+            no=None if no is None else _to_tuple(no),
+            approvers=_to_tuple(approvers),
             quorum=quorum,
             refusals=refusals,
             reasons=reasons,
-            requested_by=_names(requested_by),
+            requested_by=_to_tuple(requested_by),
             own=own,
-            wait=_wait(wait, terms),
+            wait=_parse_wait(wait, terms),
             remind=tuple(
-                _some("remind", after, terms)
+                _parse_duration("remind", after, terms)
                 for after in ((remind,) if isinstance(remind, str | int | float) else remind)
             ),
-            escalate={_some("escalate", after, terms): _names(names) for after, names in (escalate or {}).items()},
+            escalate={
+                _parse_duration("escalate", after, terms): _to_tuple(names) for after, names in (escalate or {}).items()
+            },
             details=details,
             terms=terms,
         )
@@ -87,7 +89,7 @@ async def ask_async(
     return await ask_people(request, key, progress)
 
 
-def _blocking(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> Callable[P, AskOutcome]:
+def _to_sync(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> Callable[P, AskOutcome]:
     @wraps(function, assigned=("__module__", "__doc__"))
     def ask(*args: P.args, **kwargs: P.kwargs) -> AskOutcome:
         try:
@@ -99,21 +101,21 @@ def _blocking(function: Callable[P, Coroutine[object, object, AskOutcome]]) -> C
     return ask
 
 
-ask = _blocking(ask_async)
+ask = _to_sync(ask_async)
 """Ask and wait as `ask_async` does, outside an event loop. Raises `CallerError` inside one."""
 
 
-def _wait(duration: Duration | None, terms: Terms) -> float | None:
+def _parse_wait(duration: Duration | None, terms: Terms) -> float | None:
     """Return the wait in seconds; None means no deadline. Raises `CallerError`."""
     if duration is None or (isinstance(duration, str) and duration.strip().casefold() in {"forever", "never"}):
         return None
-    return _some("wait", duration, terms)
+    return _parse_duration("wait", duration, terms)
 
 
-def _some(parameter: str, duration: Duration, terms: Terms) -> float:
-    given = terms.given(parameter, duration)
+def _parse_duration(parameter: str, duration: Duration, terms: Terms) -> float:
+    given = terms.format_parameter(parameter, duration)
     try:
-        length = seconds_of(duration) if isinstance(duration, str) else float(duration)
+        length = parse_duration(duration) if isinstance(duration, str) else float(duration)
     except ValueError as error:
         raise CallerError(f"{given} {error}.") from None
     if not 0 < length <= LONGEST_WAIT:
@@ -122,5 +124,5 @@ def _some(parameter: str, duration: Duration, terms: Terms) -> float:
     return length
 
 
-def _names(given: Names) -> tuple[str, ...]:
+def _to_tuple(given: Names) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)

@@ -12,10 +12,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from askback.client.key_check import check_names, check_question, other_wait, waits_otherwise
+from askback.client.key_check import check_names, check_question, format_other_wait, has_other_wait
 from askback.client.parameter_names import PYTHON, Terms
-from askback.client.request import AskRequest, Prepared, address, prepare
-from askback.client.result import AskOutcome, outcome_of
+from askback.client.request import AskRequest, Prepared, parse_address, prepare
+from askback.client.result import AskOutcome, get_outcome
 from askback.domain.ask import Ask
 from askback.errors import AskbackError, CallerError, OperatorError
 from askback.manager import QuestionManager
@@ -25,7 +25,7 @@ from askback.runtime.app import running
 from askback.runtime.wakeup import wake_worker
 from askback.settings.core import Settings
 from askback.settings.loader import load
-from askback.settings.untrusted_files import unread_database, unread_file
+from askback.settings.untrusted_files import describe_unread_database, describe_unread_file
 from askback.store.events import AskSettled, Event
 from askback.store.external_access import (
     DatabaseLocation,
@@ -33,16 +33,16 @@ from askback.store.external_access import (
     DatabaseNotReady,
     OutdatedDatabase,
     find_worker_pid,
+    list_worker_platforms,
     open_for_writing,
     read_snapshot,
-    worker_platforms,
 )
 from askback.store.notifications import LISTENING_BESIDE, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.sqlite.lockfile import ASKING, DatabaseInUse
 from askback.store.store import Store
 from askback.store.tables import asks
-from askback.store.url import database_of
+from askback.store.url import parse_database_url
 
 log = logging.getLogger("askback.ask")
 
@@ -68,10 +68,10 @@ class Progress:
     terms: Terms = PYTHON
     """The caller's names for the parameters of a question."""
 
-    def begun(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
+    def on_begin(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
         """The ask is stored. `prepared` has the looked-up names; `again` means that the key was used before."""
 
-    def changed(self, ask: Ask) -> None:
+    def on_change(self, ask: Ask) -> None:
         """The ask may be posted now, or someone may have voted."""
 
     def note(self, sentence: str) -> None:
@@ -86,57 +86,58 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
     """
     form = approval = None
     if request is not None:
-        form, approval = request.form(), request.approval()  # raise errors in the request before anything is opened
+        # Raise errors in the request before anything is opened.
+        form, approval = request.build_form(), request.build_approval()
     settings = load(Settings)
     if not progress.terms.is_shell:  # the command reports this itself
-        for unread in filter(None, (unread_file(), unread_database(settings))):
+        for unread in filter(None, (describe_unread_file(), describe_unread_database(settings))):
             log.warning("%s", unread, extra={"action": "unread_file"})
-    where = database_of(settings.database_url)
-    known = None if key is None else await asyncio.to_thread(_by_key, where, key, alone=request is None)
+    where = parse_database_url(settings.database_url)
+    known = None if key is None else await asyncio.to_thread(_find_by_key, where, key, alone=request is None)
     if known is not None:
         if request is not None and form is not None:
             check_question(known, form, approval, request.terms)
             await _check_names(known, request, progress)
-        if (outcome := outcome_of(known)) is not None:
+        if (outcome := get_outcome(known)) is not None:
             return outcome
-        if request is not None and waits_otherwise(known, request.wait):
-            progress.note(other_wait(progress.terms))
+        if request is not None and has_other_wait(known, request.wait):
+            progress.note(format_other_wait(progress.terms))
         return await _Waiting(settings, where, known, progress).run()
     if request is None:
         raise UnknownKey(
             f"Nothing was asked by the key {key!r} in this database: write the question, and "
             f"{progress.terms.name('to')}."
         )
-    prepared = await _prepared(request, key or secrets.token_hex(8))
+    prepared = await _prepare_request(request, key or secrets.token_hex(8))
     return await _Waiting(settings, where, prepared, progress).run()
 
 
 async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> None:
     """Raise `CallerError` if the names mean others than when it was asked. Also raises what `_prepared` raises."""
     try:
-        prepared = await _prepared(request, known.key or "", again=True)
+        prepared = await _prepare_request(request, known.key or "", again=True)
     except AskbackError:
         progress.note("This was asked before. Its key alone leads back to it, and looks no names up.")
         raise
     check_names(known, prepared, request.terms)
 
 
-async def _prepared(request: AskRequest, key: str, *, again: bool = False) -> Prepared:
-    platform, place = address(request.to, list_bot_names(), request.terms)
-    bot = _only_bot(request.terms) if platform is None else get_bot(platform)
-    async with bot.directory() as directory:
+async def _prepare_request(request: AskRequest, key: str, *, again: bool = False) -> Prepared:
+    platform, place = parse_address(request.to, list_bot_names(), request.terms)
+    bot = _get_only_bot(request.terms) if platform is None else get_bot(platform)
+    async with bot.open_directory() as directory:
         return await prepare(request, place, directory, key, again=again)
 
 
-def _only_bot(terms: Terms) -> Bot:
+def _get_only_bot(terms: Terms) -> Bot:
     configured = [bot for bot in load_bots().values() if bot.is_configured()]
     if len(configured) != 1:
-        names = " or ".join(terms.given("to", f"{name}:#channel") for name in list_bot_names())
+        names = " or ".join(terms.format_parameter("to", f"{name}:#channel") for name in list_bot_names())
         raise CallerError(f"Say on which platform: {names}.")
     return configured[0]
 
 
-def _by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | None:
+def _find_by_key(where: DatabaseLocation, key: str, *, alone: bool) -> Ask | None:
     """Return the ask with this key, or None. `alone` means that the request has no question to ask instead.
 
     If `alone`, this raises `OutdatedDatabase` for a database of an earlier release, since the ask may be in it.
@@ -173,7 +174,7 @@ class _Waiting:
     async def run(self) -> AskOutcome:
         beside = await asyncio.to_thread(self._is_served)
         while True:
-            outcome = await (self._beside() if beside else self._alone())
+            outcome = await (self._wait_for_other_process() if beside else self._run_bot())
             if outcome is not None:
                 return outcome
             beside = not beside
@@ -191,17 +192,17 @@ class _Waiting:
         platforms.
         """
         if not isinstance(self._where, PostgresAddress):
-            return find_worker_pid(self._where) is not None and self._serves_it(self._where)
-        from askback.store.postgres.external_access import processes
+            return find_worker_pid(self._where) is not None and self._is_platform_served(self._where)
+        from askback.store.postgres.external_access import list_processes
 
         try:
-            there = read_snapshot(self._where, processes)
+            there = read_snapshot(self._where, list_processes)
         except OperatorError:
             return False  # nothing exists yet, or opening the database reports the error
         return there.serve(self._platform) if surely else there.may_serve(self._platform)
 
-    def _serves_it(self, path: Path) -> bool:
-        served = worker_platforms(path)
+    def _is_platform_served(self, path: Path) -> bool:
+        served = list_worker_platforms(path)
         if served is None or self._platform in served:
             return True
         if not served:
@@ -218,25 +219,25 @@ class _Waiting:
         """Store the ask, or return the one that was asked with the same key."""
         subject = self._subject
         if isinstance(subject, Prepared):
-            wanted = subject.new_ask()
+            wanted = subject.build_ask()
             stored = await manager.submit(wanted)
             again, prepared = stored.id != wanted.id, subject
             if again:
                 check_question(stored, wanted.interview.form, wanted.policy.approval, self._progress.terms)
                 check_names(stored, subject, self._progress.terms)
-                if waits_otherwise(stored, subject.wait) and stored.outcome is None:
-                    self._progress.note(other_wait(self._progress.terms))
+                if has_other_wait(stored, subject.wait) and stored.outcome is None:
+                    self._progress.note(format_other_wait(self._progress.terms))
         else:
             again, prepared, stored = True, None, subject
         self._subject = stored
         if not self._has_begun:
             self._has_begun = True
-            self._progress.begun(stored, prepared, again=again)
+            self._progress.on_begin(stored, prepared, again=again)
         return stored
 
     # Alone
 
-    async def _alone(self) -> AskOutcome | None:
+    async def _run_bot(self) -> AskOutcome | None:
         """Run the bot here until the question is settled. Return None if another process takes over."""
         bot = get_bot(self._platform)
         bot.check()
@@ -252,8 +253,8 @@ class _Waiting:
                 if newest is None:
                     self._progress.note("A bot runs here now: it goes on with this.")
                     return None
-                await self._drawn(newest, host.manager.get)
-                return outcome_of(newest)
+                await self._wait_until_drawn(newest, host.manager.get)
+                return get_outcome(newest)
         except DatabaseInUse:
             return None  # another process was faster
 
@@ -265,7 +266,7 @@ class _Waiting:
         """Return True if a bot has started meanwhile (PostgreSQL only): two would share the messages of people."""
         return isinstance(self._where, PostgresAddress) and await asyncio.to_thread(self._is_served, surely=True)
 
-    async def _drawn(self, ask: Ask, get: Callable[[str], Awaitable[Ask | None]]) -> None:
+    async def _wait_until_drawn(self, ask: Ask, get: Callable[[str], Awaitable[Ask | None]]) -> None:
         """Wait until the card shows the outcome, up to `DRAW_SECONDS`."""
         until = time.monotonic() + DRAW_SECONDS
         newest: Ask | None = ask
@@ -278,16 +279,16 @@ class _Waiting:
 
     # Next to others
 
-    async def _beside(self) -> AskOutcome | None:
+    async def _wait_for_other_process(self) -> AskOutcome | None:
         """Wait while another process serves the question. Return None if none does any more."""
-        await self._ready()
+        await self._wait_until_ready()
         async with open_for_writing(self._where) as database:
             ask = await self._put(QuestionManager(Store(database), self._settings.limits))
         if not isinstance(self._where, PostgresAddress):
             wake_worker(self._where)
         alone_since: float | None = None
 
-        async def deserted() -> bool:
+        async def is_unserved() -> bool:
             nonlocal alone_since
             if await asyncio.to_thread(self._is_served):
                 alone_since = None
@@ -300,26 +301,26 @@ class _Waiting:
         async def get(ask_id: str) -> Ask | None:
             return await asyncio.to_thread(read_snapshot, self._where, lambda connection: asks.get(connection, ask_id))
 
-        async with self._hearing(ask.id):
-            newest = await self._watch(ask.id, get, deserted)
-        return None if newest is None else outcome_of(newest)
+        async with self._listen_for_signals(ask.id):
+            newest = await self._watch(ask.id, get, is_unserved)
+        return None if newest is None else get_outcome(newest)
 
     @asynccontextmanager
-    async def _hearing(self, ask_id: str) -> AsyncGenerator[None]:
+    async def _listen_for_signals(self, ask_id: str) -> AsyncGenerator[None]:
         """Receive signals about the answer until the block ends, if the database sends any."""
         if not isinstance(self._where, PostgresAddress):
             yield
             return
-        from askback.runtime.postgres_backend import hearing
+        from askback.runtime.postgres_backend import listen
 
-        def recheck(signal: Signal) -> None:
+        def on_signal(signal: Signal) -> None:
             if signal.kind == "look" or signal.id == ask_id:
                 self._told.set()
 
-        async with hearing(self._where, recheck, LISTENING_BESIDE):
+        async with listen(self._where, on_signal, LISTENING_BESIDE):
             yield
 
-    async def _ready(self) -> None:
+    async def _wait_until_ready(self) -> None:
         """Wait until the database can be read: another process may just be creating it."""
         until = time.monotonic() + READY_SECONDS
         while True:
@@ -341,7 +342,7 @@ class _Waiting:
             if ask is None:
                 raise OperatorError(f"The question {ask_id} is not in the database any more.")
             self._subject = ask
-            self._progress.changed(ask)
+            self._progress.on_change(ask)
             if ask.outcome is not None:
                 return ask
             if time.monotonic() - looked >= WATCH_SECONDS:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["check_names", "check_question", "other_wait", "waits_otherwise"]
+__all__ = ["check_names", "check_question", "format_other_wait", "has_other_wait"]
 
 from askback.client.parameter_names import Terms
 from askback.client.request import Prepared
-from askback.client.summary import people, where
+from askback.client.summary import format_people, format_place
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Approval, Who
 from askback.domain.form import Form, Option
@@ -17,7 +17,7 @@ SECONDS = 1.0
 """Difference in seconds up to which two waits are equal: an ask is made a moment after its deadline was computed."""
 
 
-def other_wait(terms: Terms) -> str:
+def format_other_wait(terms: Terms) -> str:
     """Return the note that a different wait has no effect."""
     return (
         f"When this was first asked, its {terms.name('wait')} was another one, which stays: this one changes nothing."
@@ -32,10 +32,10 @@ def check_question(known: Ask, form: Form, approval: Approval | None, terms: Ter
             f"its options or details differ). {OWN_KEY}"
         )
     options = form.questions[0].options
-    if _rules(approval, options) != _rules(known.policy.approval, options):
+    if _normalize_rules(approval, options) != _normalize_rules(known.policy.approval, options):
         raise CallerError(
             f"By the key {known.key!r}, this question was asked under other rules "
-            f"({terms.names('quorum', 'refusals', 'yes', 'no', 'reasons')} or {terms.name('own')}). {OWN_KEY}"
+            f"({terms.format_names('quorum', 'refusals', 'yes', 'no', 'reasons')} or {terms.name('own')}). {OWN_KEY}"
         )
 
 
@@ -47,21 +47,23 @@ def check_names(known: Ask, wanted: Prepared, terms: Terms) -> None:
     """
     asked = f"By the key {known.key!r}, this question was asked"
     if wanted.found.place != known.place:
-        raise CallerError(f"{asked} in another place than {terms.name('to')} names now ({where(known)}). {OWN_KEY}")
+        raise CallerError(
+            f"{asked} in another place than {terms.name('to')} names now ({format_place(known)}). {OWN_KEY}"
+        )
     now, before = wanted.who, known.policy.everybody
     for others in wanted.escalate.values():
         now = now.with_others(others)
-    if _ids(now) != _ids(before):
+    if _get_ids(now) != _get_ids(before):
         both = f"{terms.name('approvers')} and {terms.name('escalate')}"
-        raise CallerError(f"{asked} for others than {both} name now ({people(before)}). {OWN_KEY}")
-    requesters = _requesters(known.policy.approval)
-    if _ids(_requesters(wanted.approval)) != _ids(requesters):
-        named = "nobody" if requesters is None else people(requesters)
+        raise CallerError(f"{asked} for others than {both} name now ({format_people(before)}). {OWN_KEY}")
+    requesters = _get_requesters(known.policy.approval)
+    if _get_ids(_get_requesters(wanted.approval)) != _get_ids(requesters):
+        named = "nobody" if requesters is None else format_people(requesters)
         requested = terms.name("requested_by")
         raise CallerError(f"{asked} at the request of others than {requested} names now ({named}). {OWN_KEY}")
 
 
-def waits_otherwise(known: Ask, wait: float | None) -> bool:
+def has_other_wait(known: Ask, wait: float | None) -> bool:
     """Return True if the question was first asked with another wait. `wait` is in seconds."""
     deadline = known.policy.deadline
     if wait is None or deadline is None:
@@ -69,7 +71,7 @@ def waits_otherwise(known: Ask, wait: float | None) -> bool:
     return abs((deadline - known.counts_from).total_seconds() - wait) > SECONDS
 
 
-def _rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval | None:
+def _normalize_rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval | None:
     """Return the rules without the requesters, whose names are looked up later."""
     if approval is None:
         return None
@@ -78,11 +80,11 @@ def _rules(approval: Approval | None, options: tuple[Option, ...]) -> Approval |
     return approval.evolve(requesters=(), refusing=tuple(sorted(approval.refusing)), approving=approving)
 
 
-def _requesters(approval: Approval | None) -> Who | None:
+def _get_requesters(approval: Approval | None) -> Who | None:
     return Who.only(*approval.requesters) if approval is not None and approval.requesters else None
 
 
-def _ids(who: Who | None) -> tuple[frozenset[str], frozenset[str], bool]:
+def _get_ids(who: Who | None) -> tuple[frozenset[str], frozenset[str], bool]:
     if who is None:
         return frozenset(), frozenset(), False
     return frozenset(person.id for person in who.people), frozenset(who.groups), who.anyone

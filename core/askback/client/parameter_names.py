@@ -23,11 +23,11 @@ class Terms:
             return f"--{_SINGULAR.get(parameter, parameter).replace('_', '-')}"
         return f"`{parameter}`"
 
-    def names(self, *parameters: str) -> str:
+    def format_names(self, *parameters: str) -> str:
         """Return several names, separated by commas."""
         return ", ".join(map(self.name, parameters))
 
-    def given(self, parameter: str, value: object) -> str:
+    def format_parameter(self, parameter: str, value: object) -> str:
         """Return the parameter with a value, as the caller writes it: `--quorum 2`, or `quorum=2`."""
         return f"{self.name(parameter)} {value}" if self.is_shell else f"{parameter}={value!r}"
 

@@ -11,8 +11,8 @@ from shlex import quote
 from askback.client.ask_and_wait import Progress
 from askback.client.parameter_names import SHELL
 from askback.client.request import Prepared
-from askback.client.result import AskOutcome, approving, sentence
-from askback.client.summary import people, where
+from askback.client.result import AskOutcome, format_sentence, list_approving_labels
+from askback.client.summary import format_people, format_place
 from askback.domain.ask import Ask
 from askback.domain.form import Vote
 from askback.internal.clock import utc_now
@@ -31,21 +31,21 @@ class Telling(Progress):
         self._is_posted = False
         self._place = ""
 
-    def begun(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
+    def on_begin(self, ask: Ask, prepared: Prepared | None, *, again: bool) -> None:
         self._key = ask.key
         self._votes = ask.interview.votes
         self._is_posted = bool(ask.messages)
         was = "This was asked before, and is still open" if again else "Asked"
         self._say(f"{was}. To come back to it: askback ask --key {quote(ask.key or '')}")
         asked = None if prepared is None else prepared.asked
-        self._place = where(ask) if prepared is None else to_terminal_text(prepared.found.name)
-        self._say(f"Waiting for {_awaited(ask, asked)} {_until(ask.policy.deadline)}.")
+        self._place = format_place(ask) if prepared is None else to_terminal_text(prepared.found.name)
+        self._say(f"Waiting for {_format_approvers(ask, asked)} {_format_deadline(ask.policy.deadline)}.")
         approval, options = ask.policy.approval, ask.interview.form.questions[0].options
-        if approval is not None and approval.refusing and not approving(ask):
+        if approval is not None and approval.refusing and not list_approving_labels(ask):
             others = " and ".join(to_terminal_text(one.label) for one in options if not approval.refuses(one))
             self._say(f"Nothing says which is a “yes”: {others} end with 0 alike. --yes names those that approve.")
 
-    def changed(self, ask: Ask) -> None:
+    def on_change(self, ask: Ask) -> None:
         if ask.messages and not self._is_posted:
             self._is_posted = True
             self._say(f"The question stands in {self._place} now.")
@@ -62,22 +62,22 @@ class Telling(Progress):
         """Return the outcome in words. A timeout before the question was posted is reported as such."""
         if outcome.status == "timed_out" and self._key is not None and not self._is_posted:
             return "It could not be posted in time, so nobody was asked."
-        return sentence(outcome)
+        return format_sentence(outcome)
 
-    def farewell(self) -> str:
+    def format_farewell(self) -> str:
         """Return the sentence for a wait that is interrupted."""
         if self._key is None:
             return "Nothing was asked."
         return f"The question stays open. To come back to it: askback ask --key {quote(self._key)}"
 
 
-def _awaited(ask: Ask, asked: str | None) -> str:
-    who = people(ask.policy.who) if asked is None else to_terminal_text(asked)
+def _format_approvers(ask: Ask, asked: str | None) -> str:
+    who = format_people(ask.policy.who) if asked is None else to_terminal_text(asked)
     quorum = 1 if ask.policy.approval is None else ask.policy.approval.quorum
     return who if quorum == 1 else f"{quorum} of {who}"
 
 
-def _until(deadline: datetime | None) -> str:
+def _format_deadline(deadline: datetime | None) -> str:
     if deadline is None:
         return "for ever"
     local = deadline.astimezone()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NO", "AskRequest", "Prepared", "address", "prepare"]
+__all__ = ["NO", "AskRequest", "Prepared", "parse_address", "prepare"]
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.errors import CallerError
 from askback.internal.values import Value
-from askback.ports.directory import ANYONE, Directory, Found, Named, plain
+from askback.ports.directory import ANYONE, Directory, Found, Named, normalize_name
 from askback.ports.platform import DeliveryError, MessageNotFound, RetryableError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class AskRequest(Value):
     terms: Terms = PYTHON
     """The caller's names for these parameters, for error messages."""
 
-    def form(self) -> Form:
+    def build_form(self) -> Form:
         """Return the question's form. Raises `CallerError`."""
         if not self.question.strip():
             raise CallerError("The question is empty: write what people are asked.")
@@ -88,13 +88,13 @@ class AskRequest(Value):
         )
         return Form(questions=(question,))
 
-    def refusing(self) -> tuple[str, ...]:
+    def list_refusing_options(self) -> tuple[str, ...]:
         """Return the options that mean "no". Raises `CallerError` if other parameters need one and there is none."""
-        found = self._refusing()
+        found = self._find_refusing_options()
         if self.options and not found:
             for given, name in (
                 (self.refusals > 1, self.terms.name("refusals")),
-                (self.reasons == "no", self.terms.given("reasons", "no")),
+                (self.reasons == "no", self.terms.format_parameter("reasons", "no")),
             ):
                 if given:
                     raise CallerError(
@@ -103,45 +103,47 @@ class AskRequest(Value):
                     )
         return found
 
-    def _refusing(self) -> tuple[str, ...]:
+    def _find_refusing_options(self) -> tuple[str, ...]:
         if self.no is not None:
-            return self._named("no", self.no)
-        yes = () if self.yes is None else self._named("yes", self.yes)
-        return tuple(option for option in self._called(NO) if option not in yes)
+            return self._get_options("no", self.no)
+        yes = () if self.yes is None else self._get_options("yes", self.yes)
+        return tuple(option for option in self._match_options(NO) if option not in yes)
 
-    def approving(self) -> tuple[str, ...]:
+    def list_approving_options(self) -> tuple[str, ...]:
         """Return the options that mean "yes"; empty if there are none. Raises `CallerError`."""
-        refusing = self.refusing()
+        refusing = self.list_refusing_options()
         if self.yes is not None:
-            both = [option for option in self._named("yes", self.yes) if option in refusing]
+            both = [option for option in self._get_options("yes", self.yes) if option in refusing]
             if both:
                 yes, no = self.terms.name("yes"), self.terms.name("no")
                 raise CallerError(f"{both[0]} cannot be both: name it with {yes}, or with {no}, or with neither.")
-            return self._named("yes", self.yes)
+            return self._get_options("yes", self.yes)
         others = tuple(option for option in self.options if option not in refusing)
         if refusing and len(others) == 1:
             return others
-        return tuple(option for option in self._called(YES) if option in others)
+        return tuple(option for option in self._match_options(YES) if option in others)
 
-    def _called(self, words: frozenset[str]) -> tuple[str, ...]:
-        return tuple(option for option in self.options if plain(option).rstrip("!. ") in words)
+    def _match_options(self, words: frozenset[str]) -> tuple[str, ...]:
+        return tuple(option for option in self.options if normalize_name(option).rstrip("!. ") in words)
 
-    def _named(self, parameter: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        known = {plain(option): option for option in self.options} | {option: option for option in self.options}
-        strange = [name for name in names if name not in known and plain(name) not in known]
+    def _get_options(self, parameter: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        known = {normalize_name(option): option for option in self.options} | {
+            option: option for option in self.options
+        }
+        strange = [name for name in names if name not in known and normalize_name(name) not in known]
         if strange:
-            given = self.terms.given(parameter, strange[0])
+            given = self.terms.format_parameter(parameter, strange[0])
             raise CallerError(f"{given}: there is no such option. Name one of {', '.join(self.options)}.")
-        return tuple(known.get(name) or known[plain(name)] for name in names)
+        return tuple(known.get(name) or known[normalize_name(name)] for name in names)
 
-    def approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
+    def build_approval(self, requesters: tuple[Actor, ...] = ()) -> Approval | None:
         """Return the rules of the vote; None if people write their answer. Raises `CallerError`."""
         if not self.options:
             return None
         return Approval(
             quorum=self.quorum,
-            refusing=self.refusing(),
-            approving=self.approving(),
+            refusing=self.list_refusing_options(),
+            approving=self.list_approving_options(),
             refusals=self.refusals,
             reasons=self.reasons,
             requesters=requesters,
@@ -164,23 +166,23 @@ class Prepared:
     asked: str
     """The people and groups that are asked, in words."""
 
-    def new_ask(self) -> Ask:
+    def build_ask(self) -> Ask:
         """Return the ask; its times count from now. Raises `CallerError` if no one could decide it."""
         # Imported here because it loads the store, which a wrong argument does not need.
-        from askback.manager import new_ask, new_policy
+        from askback.manager import build_ask, build_policy
 
-        policy = new_policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
-        return new_ask(self.form, to=self.found.place, policy=policy, key=self.key)
+        policy = build_policy(self.who, self.wait, approval=self.approval, remind=self.remind, escalate=self.escalate)
+        return build_ask(self.form, to=self.found.place, policy=policy, key=self.key)
 
 
-def address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:
+def parse_address(to: str, platforms: Sequence[str], terms: Terms = PYTHON) -> tuple[str | None, str]:
     """Return the platform, or None if none is given, and the name of the place. Raises `CallerError`."""
     platform, colon, name = to.partition(":")
     if colon and platform.casefold() in platforms:
         platform = platform.casefold()
         if not name.strip():
             raise CallerError(
-                f"{terms.given('to', to)} names no place: write {platform}:#channel, or {platform}:@person."
+                f"{terms.format_parameter('to', to)} names no place: write {platform}:#channel, or {platform}:@person."
             )
         return platform, name.strip()
     if colon and platform.isalpha():
@@ -197,51 +199,51 @@ async def prepare(request: AskRequest, place: str, directory: Directory, key: st
 
     Raises `UnknownName`, `CallerError` if no one could decide it, `DeliveryError` and `RetryableError`.
     """
-    form = request.form()
-    with _looking_up(place):
-        found = await directory.place(place)
-    approvers = await _named(request.approvers, found, directory)
+    form = request.build_form()
+    with _add_name_to_errors(place):
+        found = await directory.find_place(place)
+    approvers = await _look_up_names(request.approvers, found, directory)
     if not request.approvers and found.person is not None:
         approvers = [Named(name=found.name, person=found.person)]
     elif not request.approvers:
-        examples = [request.terms.given("approvers", name) for name in ("@release", "@ada", "anyone")]
+        examples = [request.terms.format_parameter("approvers", name) for name in ("@release", "@ada", "anyone")]
         raise CallerError(f"Say who may answer: {examples[0]}, {examples[1]}, or {examples[2]}.")
-    requesters = await _named(request.requested_by, found, directory)
+    requesters = await _look_up_names(request.requested_by, found, directory)
     people = [one.person for one in requesters if one is not None and one.person is not None]
     if len(people) < len(requesters):
         raise CallerError(f"{request.terms.name('requested_by')} names people: a group requests nothing.")
-    later = {after: await _named(names, found, directory) for after, names in request.escalate.items()}
+    later = {after: await _look_up_names(names, found, directory) for after, names in request.escalate.items()}
     everybody = [*approvers, *(one for names in later.values() for one in names)]
-    approval = request.approval(tuple(people))
+    approval = request.build_approval(tuple(people))
     if not again:
         _check_possible(everybody, approval, found, request.terms)
     return Prepared(
         form=form,
         found=found,
-        who=_who(approvers),
+        who=_build_who(approvers),
         approval=approval,
         wait=request.wait,
         remind=request.remind,
-        escalate={after: _who(names) for after, names in later.items()},
+        escalate={after: _build_who(names) for after, names in later.items()},
         key=key,
-        asked=_listed(approvers),
+        asked=_format_names(approvers),
     )
 
 
-async def _named(names: Iterable[str], found: Found, directory: Directory) -> list[Named | None]:
+async def _look_up_names(names: Iterable[str], found: Found, directory: Directory) -> list[Named | None]:
     """Look up the names; None means anyone. A name may have the platform's prefix, as in settings."""
     named: list[Named | None] = []
     for given in names:
         name = given.strip().removeprefix(f"{found.place.platform}:").strip()
         if not name:
             raise CallerError("A name of a person or group is empty: write one such as @ada, or leave it out.")
-        with _looking_up(name):
-            named.append(None if plain(name) == ANYONE else await directory.who(name, found.place))
+        with _add_name_to_errors(name):
+            named.append(None if normalize_name(name) == ANYONE else await directory.find_addressee(name, found.place))
     return named
 
 
 @contextmanager
-def _looking_up(name: str) -> Generator[None]:
+def _add_name_to_errors(name: str) -> Generator[None]:
     """Add the name to the errors that its look-up raises."""
     try:
         yield
@@ -251,7 +253,7 @@ def _looking_up(name: str) -> Generator[None]:
         raise DeliveryError(f"{name} could not be looked up: {error}") from error
 
 
-def _who(named: Iterable[Named | None]) -> Who:
+def _build_who(named: Iterable[Named | None]) -> Who:
     listed = list(named)
     known = [one for one in listed if one is not None]
     return Who(
@@ -261,14 +263,14 @@ def _who(named: Iterable[Named | None]) -> Who:
     )
 
 
-def _listed(named: Iterable[Named | None]) -> str:
+def _format_names(named: Iterable[Named | None]) -> str:
     return ", ".join(ANYONE if one is None else one.name for one in named)
 
 
 def _check_possible(named: Sequence[Named | None], approval: Approval | None, found: Found, terms: Terms) -> None:
     """Raise `CallerError` if these people could never decide."""
-    if approval is None and _possible(named, ()) == 0:
-        raise CallerError(f"Nobody is in {_listed(named)}: name others who may answer.")
+    if approval is None and _count_possible_voters(named, ()) == 0:
+        raise CallerError(f"Nobody is in {_format_names(named)}: name others who may answer.")
     if approval is not None:
         _check_numbers(named, approval)
     if found.person is not None:
@@ -277,7 +279,7 @@ def _check_possible(named: Sequence[Named | None], approval: Approval | None, fo
 
 def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
     """Raise `CallerError` if too few could vote. Groups are counted here; the policy counts only people."""
-    count = _possible(named, () if approval.own else approval.requesters)
+    count = _count_possible_voters(named, () if approval.own else approval.requesters)
     if count is None:
         return
     own = "" if approval.own or not approval.requesters else " (whose request it is does not count)"
@@ -286,8 +288,8 @@ def _check_numbers(named: Sequence[Named | None], approval: Approval) -> None:
             only = "nobody is" if count == 0 else "only 1 person is" if count == 1 else f"only {count} people are"
             have = "person has" if number == 1 else "people have"
             raise CallerError(
-                f"{number} {have} to {what}, but {only} in {_listed(named)}{own}: name more approvers, or lower the "
-                "number."
+                f"{number} {have} to {what}, but {only} in {_format_names(named)}{own}: name more approvers, or lower "
+                "the number."
             )
 
 
@@ -297,7 +299,7 @@ def _check_alone(
     """Raise `CallerError` unless this person could decide alone: only they see the question."""
     groups = (one.group for one in named if one is not None and person.id in (one.members or ()))
     person = person.evolve(groups=tuple(group for group in groups if group is not None))
-    why = Policy(who=_who(named), approval=approval).refusal_alone(person)
+    why = Policy(who=_build_who(named), approval=approval).find_refusal_alone(person)
     if why is not None:
         raise CallerError(
             f"Nobody could decide this: {why}. Ask in a channel where they are, with {terms.name('to')}, or let {name} "
@@ -305,7 +307,7 @@ def _check_alone(
         )
 
 
-def _possible(named: Sequence[Named | None], requesters: Sequence[Actor]) -> int | None:
+def _count_possible_voters(named: Sequence[Named | None], requesters: Sequence[Actor]) -> int | None:
     """Return the maximum number of people who could decide; None if it is unknown."""
     people: set[str] = set()
     others = 0

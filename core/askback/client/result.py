@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AskOutcome", "AskVote", "approving", "exit_code", "outcome_of", "sentence"]
+__all__ = ["AskOutcome", "AskVote", "exit_code", "format_sentence", "get_outcome", "list_approving_labels"]
 
 from typing import Literal
 
@@ -52,7 +52,7 @@ class AskOutcome(Value):
     at: AwareDatetime
 
 
-def outcome_of(ask: Ask) -> AskOutcome | None:
+def get_outcome(ask: Ask) -> AskOutcome | None:
     """Return the outcome of an ask; None while it is open."""
     outcome = ask.outcome
     if outcome is None:
@@ -61,7 +61,7 @@ def outcome_of(ask: Ask) -> AskOutcome | None:
         id=ask.id,
         key=ask.key,
         status="refused" if outcome.refused else outcome.status,
-        approved=_approved(ask, outcome),
+        approved=_is_approved(ask, outcome),
         answer=", ".join(outcome.answers[0].labels) if outcome.answers else None,
         by=None if outcome.by is None else _name(outcome.by),
         by_id=None if outcome.by is None else outcome.by.id,
@@ -71,7 +71,7 @@ def outcome_of(ask: Ask) -> AskOutcome | None:
     )
 
 
-def approving(ask: Ask) -> tuple[str, ...]:
+def list_approving_labels(ask: Ask) -> tuple[str, ...]:
     """Return the labels of the options that mean "yes"."""
     approval, options = ask.policy.approval, ask.interview.form.questions[0].options
     return () if approval is None else tuple(one.label for one in options if approval.approves(one, options))
@@ -84,7 +84,7 @@ def exit_code(outcome: AskOutcome) -> int:
     return _CODES[outcome.status]
 
 
-def sentence(outcome: AskOutcome) -> str:
+def format_sentence(outcome: AskOutcome) -> str:
     """Return the outcome in words, for a person at a terminal."""
     by = "" if outcome.by is None else f" by {to_terminal_text(outcome.by)}"
     why = "" if not outcome.reason else f": {to_terminal_text(outcome.reason)}"
@@ -101,10 +101,10 @@ def sentence(outcome: AskOutcome) -> str:
             return f"{other.capitalize()}{by}{why}"
 
 
-def _approved(ask: Ask, outcome: Outcome) -> bool | None:
+def _is_approved(ask: Ask, outcome: Outcome) -> bool | None:
     if outcome.status != "answered" or outcome.refused:
         return False
-    yes = approving(ask)
+    yes = list_approving_labels(ask)
     return any(choice.label in yes for choice in outcome.answers[0].choices) if yes else None
 
 

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 __all__ = [
-    "ago", "deciding", "gist", "name_of", "one_beginning", "people", "standing", "summary", "until", "when", "where",
+    "find_by_prefix",
+    "format_age",
+    "format_people",
+    "format_person",
+    "format_place",
+    "format_question",
+    "format_time",
+    "format_time_left",
+    "format_vote_state",
+    "get_tally",
+    "to_json",
 ]  # fmt: skip
 
 from datetime import datetime, timedelta
@@ -25,7 +35,7 @@ GIST = 70
 LONGEST_ID = 22
 
 
-def one_beginning(connection: Connection, prefix: str) -> Ask:
+def find_by_prefix(connection: Connection, prefix: str) -> Ask:
     """Return the ask whose id begins with `prefix`. Raises `OperatorError` if there is none, or more than one."""
     found = audit.find_ids_by_prefix(connection, prefix) if prefix else ()
     ask = asks.get(connection, found[0]) if len(found) == 1 else None
@@ -42,14 +52,14 @@ def one_beginning(connection: Connection, prefix: str) -> Ask:
     )
 
 
-def gist(ask: Ask) -> str:
+def format_question(ask: Ask) -> str:
     """Return the question in one line."""
     first, *others = ask.interview.form.questions
     more = f" (and {len(others)} more)" if others else ""
     return to_terminal_text(fit_line(first.prompt, GIST)) + more
 
 
-def where(ask: Ask) -> str:
+def format_place(ask: Ask) -> str:
     """Return the place of the ask, with the platform's names."""
     place = ask.place
     parts = [place.platform, place.channel]
@@ -60,40 +70,40 @@ def where(ask: Ask) -> str:
     return to_terminal_text(" ".join(parts))
 
 
-def people(who: Who) -> str:
+def format_people(who: Who) -> str:
     """Return the people and groups that are asked, in words."""
     if who.anyone:
         return "anyone"
-    named = [name_of(person) for person in who.people]
+    named = [format_person(person) for person in who.people]
     others = [] if who.open_to is None else [f"or {OPEN_TO[who.open_to]}"]
     return ", ".join([*named, *(f"group {to_terminal_text(group)}" for group in who.groups), *others])
 
 
-def name_of(person: Actor) -> str:
+def format_person(person: Actor) -> str:
     """Return a person's name and id: the name alone proves nothing."""
     return to_terminal_text(f"{person.name} ({person.id})" if person.name else person.id)
 
 
-def when(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """Return a time in the time zone of this machine."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def ago(moment: datetime, now: datetime) -> str:
+def format_age(moment: datetime, now: datetime) -> str:
     """Return the time since `moment`, in words."""
-    return f"for {_span(now - moment)}"
+    return f"for {_format_span(now - moment)}"
 
 
-def until(deadline: datetime | None, now: datetime) -> str:
+def format_time_left(deadline: datetime | None, now: datetime) -> str:
     """Return the time left until the deadline, in words."""
     if deadline is None:
         return "no deadline"
     if deadline <= now:
-        return f"deadline passed {_span(now - deadline)} ago"
-    return f"deadline in {_span(deadline - now)}"
+        return f"deadline passed {_format_span(now - deadline)} ago"
+    return f"deadline in {_format_span(deadline - now)}"
 
 
-def _span(span: timedelta) -> str:
+def _format_span(span: timedelta) -> str:
     seconds = max(int(span.total_seconds()), 0)
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
@@ -101,24 +111,24 @@ def _span(span: timedelta) -> str:
     return f"{seconds} s"
 
 
-def standing(ask: Ask) -> VoteCount | None:
+def get_tally(ask: Ask) -> VoteCount | None:
     """Return the tally of the votes. None means that the first answer decides."""
     approval = ask.policy.approval
     return None if approval is None else count_votes(ask.interview, ask.policy, approval)
 
 
-def deciding(tally: VoteCount) -> str:
+def format_vote_state(tally: VoteCount) -> str:
     """Return the state of the vote in one line."""
-    refused = tally.votes_for(*tally.refusing)
+    refused = tally.list_votes_for(*tally.refusing)
     agreed = max(
-        (tally.votes_for(vote.choice.index) for vote in tally.votes if vote.choice.index not in tally.refusing),
+        (tally.list_votes_for(vote.choice.index) for vote in tally.votes if vote.choice.index not in tally.refusing),
         default=0,
     )
     return f"{agreed} of {tally.quorum} agreed" + (f", {refused} of {tally.refusals} refused" if tally.refusing else "")
 
 
-def _decision(ask: Ask) -> dict[str, JsonValue] | None:
-    found, approval = standing(ask), ask.policy.approval
+def _summarize_decision(ask: Ask) -> dict[str, JsonValue] | None:
+    found, approval = get_tally(ask), ask.policy.approval
     if found is None or approval is None:
         return None
     return {
@@ -130,7 +140,7 @@ def _decision(ask: Ask) -> dict[str, JsonValue] | None:
     }
 
 
-def summary(ask: Ask) -> dict[str, JsonValue]:
+def to_json(ask: Ask) -> dict[str, JsonValue]:
     """Return the ask as `pending --json` prints it; `show --json` begins with the same fields."""
     deadline = ask.policy.deadline
     return {
@@ -147,5 +157,5 @@ def summary(ask: Ask) -> dict[str, JsonValue]:
         "deadline": None if deadline is None else deadline.isoformat(),
         "conversation": ask.conversation_id,
         "key": ask.key,
-        "decision": _decision(ask),
+        "decision": _summarize_decision(ask),
     }

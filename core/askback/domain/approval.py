@@ -11,8 +11,8 @@ __all__ = [
     "APPROVE",
     "DENY",
     "build_form",
+    "compute_digest",
     "describe_refusal",
-    "digest",
     "is_allowed",
     "is_approval",
     "is_approved",
@@ -78,7 +78,7 @@ def build_form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
     return Form(questions=(question,))
 
 
-def digest(tool: str, data: JsonValue) -> str:
+def compute_digest(tool: str, data: JsonValue) -> str:
     """Return a digest of 64 characters that identifies the call: another tool or input has another digest."""
     canonical = json.dumps([tool, data], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
@@ -103,7 +103,7 @@ def is_allowed(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
     approval = ask.policy.approval
     if approval is None or not is_approved(ask) or ask.interview.form.questions[0].id != tool:
         return False
-    return approval.subject == digest(tool, data) if own else _chosen(ask) == ALWAYS
+    return approval.subject == compute_digest(tool, data) if own else _chosen(ask) == ALWAYS
 
 
 def list_approvers(ask: Ask) -> tuple[Actor, ...]:

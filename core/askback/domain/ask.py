@@ -65,15 +65,15 @@ class Ask(Value):
     participants: tuple[Actor, ...] = ()
     """Everyone who has written in its conversation, if the policy needs them. Loaded with the ask, not stored."""
 
-    def refusal(self, actor: Actor, admits: Admits) -> str | None:
+    def find_refusal(self, actor: Actor, admits: Admits) -> str | None:
         """Return the reason why this person may not act on it, in words for them. None means they may."""
-        denied = self.denial(actor, admits)
-        return None if denied is None else self.policy.words(denied)
+        denied = self.find_denial(actor, admits)
+        return None if denied is None else self.policy.format_denial(denied)
 
-    def denial(self, actor: Actor, admits: Admits) -> Denied | None:
+    def find_denial(self, actor: Actor, admits: Admits) -> Denied | None:
         """Return the reason why this person may not act on it, for programs. None means they may."""
         admitted = self.policy.is_admission_needed and admits(actor, self.place)
-        return self.policy.denial(actor, self.participants, admitted=admitted)
+        return self.policy.find_denial(actor, self.participants, admitted=admitted)
 
     def with_participant(self, author: Actor) -> Ask:
         """Return the same ask after this person wrote in its conversation."""
@@ -127,6 +127,6 @@ class Ask(Value):
         policy = self.policy
         return policy.next_due_at if self.messages or not policy.reminders else policy.evolve(reminders=()).next_due_at
 
-    def card(self) -> Card:
+    def to_card(self) -> Card:
         """Return its card in the current state."""
         return build_card(self.id, self.interview, self.policy)

@@ -14,7 +14,7 @@ from typing import Literal, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 from askback.domain.form import Form, Option
-from askback.domain.identity import Actor, Id, unique_accounts
+from askback.domain.identity import Actor, Id, deduplicate_accounts
 from askback.errors import CallerError
 from askback.internal.values import Value
 
@@ -86,7 +86,7 @@ class Who(Value):
     @property
     def distinct(self) -> tuple[Actor, ...]:
         """The named people, each account once."""
-        return unique_accounts(self.people)
+        return deduplicate_accounts(self.people)
 
     def with_others(self, others: Who) -> Who:
         """Return these people and the others together."""
@@ -147,7 +147,7 @@ class Approval(Value):
         others = [other for other in options if not self.refuses(other)]
         return others == [option]
 
-    def counted_options(self, value: str) -> tuple[str, ...]:
+    def list_counted_options(self, value: str) -> tuple[str, ...]:
         """Return the option values that a vote for this option counts for, that option first."""
         return (value, *(narrower for wider, narrower in self.wider if wider == value))
 
@@ -178,16 +178,16 @@ class Policy(Value):
     within: Who | None = Field(default=None, exclude_if=lambda value: value is None)
     """A further limit: only people in here may act, even if `who` includes others. None means no such limit."""
 
-    def refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
+    def find_refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
         """Return the reason why this person may not act on the ask, in words for them. None means they may.
 
         No other check exists: every code path uses this method or `denial`. `participants` and `admitted` are as in
         `Who.includes`.
         """
-        denied = self.denial(actor, participants, admitted=admitted)
-        return None if denied is None else self.words(denied)
+        denied = self.find_denial(actor, participants, admitted=admitted)
+        return None if denied is None else self.format_denial(denied)
 
-    def words(self, denied: Denied) -> str:
+    def format_denial(self, denied: Denied) -> str:
         """Return the sentence for a person who may not act on the ask."""
         match denied:
             case "own_request":
@@ -199,7 +199,9 @@ class Policy(Value):
             case _:
                 return _only(self.deciders)
 
-    def denial(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> Denied | None:
+    def find_denial(
+        self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
+    ) -> Denied | None:
         """Return the reason why this person may not act on the ask, for programs; `words` returns it for people."""
         if self._is_own(actor):
             return "own_request"
@@ -223,7 +225,7 @@ class Policy(Value):
         """True if it matters who has written in the thread."""
         return any(who.open_to == "participants" for who in self._bounds)
 
-    def refusal_alone(self, person: Actor) -> str | None:
+    def find_refusal_alone(self, person: Actor) -> str | None:
         """Return the reason, as half a sentence, why an ask that only this person sees can never be decided.
 
         None means it can be decided.

@@ -26,7 +26,7 @@ class Opening(Value):
     why: str
     """The reason why no person may talk to the bot, as a sentence."""
 
-    def settings_for(self, *tenants: str) -> str:
+    def format_setting(self, *tenants: str) -> str:
         """Return the settings line that allows these teams or guilds."""
         return f"{self.tenants}={','.join(tenants)}"
 
@@ -62,7 +62,7 @@ class Access(Value):
         """True if no person at all may talk to the bot."""
         return not self.is_restricted and not self.open
 
-    def line(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
+    def suggest_setting(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
         """Return the settings line that would let this person talk here; None unless the bot is closed to everyone.
 
         Also None if there is no `opening`.
@@ -71,17 +71,17 @@ class Access(Value):
             return None
         if direct or place.tenant is None:
             return f"{self.opening.people}={actor.id}"
-        return self.opening.settings_for(place.tenant)
+        return self.opening.format_setting(place.tenant)
 
     @property
     def wanted_groups(self) -> tuple[str, ...]:
         """The ids of the groups whose members the caller must look up."""
         return (*self.groups, *self.admin_groups)
 
-    def refusal(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
+    def find_refusal(self, actor: Actor, place: Place, *, direct: bool) -> str | None:
         """Return the reason why this person may not talk to the bot here, in words for them. None means they may."""
         if self.is_closed:
-            line = self.line(actor, place, direct=direct)
+            line = self.suggest_setting(actor, place, direct=direct)
             if line is None or self.opening is None:
                 return "I do not talk with anybody here yet. Whoever runs me has to say who may talk to me."
             if actor.id in self.owners:

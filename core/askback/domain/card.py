@@ -220,7 +220,9 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         who=policy.deciders,
         deadline=policy.deadline,
         view="ended" if outcome is not None else "question" if asking else "review",
-        header=(interview.form.header(interview.current) if several_questions else question.header) if shown else None,
+        header=(interview.form.get_header(interview.current) if several_questions else question.header)
+        if shown
+        else None,
         prompt=question.prompt if shown else "",
         excerpt=_excerpt(question) if shown else "",
         items=_items(question, draft.chosen) if shown else (),
@@ -231,7 +233,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         tabs=tuple(
             Tab(
                 index=index,
-                header=interview.form.header(index),
+                header=interview.form.get_header(index),
                 answered=interview.drafts[index].is_answer,
                 current=asking and index == interview.current,
             )
@@ -261,7 +263,9 @@ def build_text_field(ask_id: str, interview: Interview) -> TextField:
     return TextField(
         ask_id=ask_id,
         turn=interview.turn,
-        header=interview.form.header(interview.current) if not interview.form.is_single else (question.header or ""),
+        header=interview.form.get_header(interview.current)
+        if not interview.form.is_single
+        else (question.header or ""),
         prompt=question.prompt,
         placeholder=question.placeholder,
         value=draft.unsent if draft.unsent and draft.unsent.strip() else draft.text or "",
@@ -337,7 +341,7 @@ def _lines(interview: Interview) -> tuple[ReviewLine, ...]:
     return tuple(
         ReviewLine(
             index=index,
-            header=interview.form.header(index),
+            header=interview.form.get_header(index),
             prompt=interview.form.questions[index].prompt,
             answer=interview.answer(index).labels if interview.drafts[index].is_answer else (),
         )

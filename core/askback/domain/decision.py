@@ -59,10 +59,10 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
             text=late_answers.get_late_text_notice(ask)
             if late_answers.get_text(action)
             else late_answers.get_closed_notice(ask),
-            card=ask.card(),
+            card=ask.to_card(),
         )
     except PersonError as error:
-        return adopted, Notice(text=str(error), card=ask.card())
+        return adopted, Notice(text=str(error), card=ask.to_card())
     after = adopted.evolve(interview=interview)
     if isinstance(action.operation, OpenTextField):
         return after, AskText(field=build_text_field(ask.id, interview))
@@ -70,14 +70,14 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
         return after, AskText(field=build_reason_field(ask.id, interview))
     stayed = interview.turn == ask.interview.turn
     if stayed and isinstance(action.operation, SubmitText) and interview.draft.unsent is not None:
-        message = interview.question.rules.problem(interview.draft.unsent) or ""
+        message = interview.question.rules.find_problem(interview.draft.unsent) or ""
         return after, FieldErrors(message=message, field=build_text_field(ask.id, interview))
     return after, Redraw()
 
 
 def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Notice | None:
     """Return a notice that says why this person may not do this. None means they may."""
-    denied = ask.denial(action.actor, admits)
+    denied = ask.find_denial(action.actor, admits)
     approval = ask.policy.approval
     askers = (*(() if ask.asked_by is None else (ask.asked_by,)), *(() if approval is None else approval.requesters))
     asker = any(one.is_same_person(action.actor) for one in askers)
@@ -92,7 +92,7 @@ def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Not
         case _ if denied is None:
             return None
         case _:
-            return Notice(text=ask.policy.words(denied), denied=denied)
+            return Notice(text=ask.policy.format_denial(denied), denied=denied)
 
 
 def _whole(ask: Ask) -> Response:

@@ -116,7 +116,7 @@ class TextRules(Value):
             raise ValueError(f"is not a regular expression ({error}): correct it") from error
         return value
 
-    def problem(self, text: str) -> str | None:
+    def find_problem(self, text: str) -> str | None:
         """Return the reason why this text is not a valid answer, in words for the person. None means it is valid."""
         size = len(text.strip())
         if size < self.min_length:
@@ -213,7 +213,7 @@ class Form(Value):
         """True if it has one question only: choosing an option settles it, without a review."""
         return len(self.questions) == 1
 
-    def header(self, index: int) -> str:
+    def get_header(self, index: int) -> str:
         """Return the short name of a question for tabs and reviews: its header, or Q1, Q2 …"""
         return self.questions[index].header or f"Q{index + 1}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Actor", "Id", "MessageRef", "Place", "unique_accounts"]
+__all__ = ["Actor", "Id", "MessageRef", "Place", "deduplicate_accounts"]
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -89,7 +89,7 @@ class MessageRef(Value):
     id: Id
 
 
-def unique_accounts(people: Iterable[Actor]) -> tuple[Actor, ...]:
+def deduplicate_accounts(people: Iterable[Actor]) -> tuple[Actor, ...]:
     """Return each account once, in order of first appearance."""
     found: dict[tuple[str, str], Actor] = {}
     for person in people:

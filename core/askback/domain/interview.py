@@ -312,7 +312,7 @@ def _elsewhere(interview: Interview, operation: Operation) -> Interview:
 def _write(interview: Interview, text: str, action: Action) -> Interview:
     question, draft = interview.question, interview.draft
     _must(question.allow_custom, "Please choose one of the options: a written answer is not asked for here.")
-    if question.rules.problem(text) is not None:
+    if question.rules.find_problem(text) is not None:
         return _put(interview, draft.evolve(unsent=text))
     kept = draft.chosen if question.multi_select else ()
     written = _put(interview, draft.evolve(chosen=kept, text=text.strip(), unsent=None))
@@ -352,7 +352,7 @@ def _submit(interview: Interview, action: Action) -> Interview:
         also = ", or write an answer" if interview.question.allow_custom else ""
         raise Incomplete(f"Please choose at least one option{also}, then submit.")
     if missing:
-        names = ", ".join(interview.form.header(index) for index in missing)
+        names = ", ".join(interview.form.get_header(index) for index in missing)
         raise Incomplete(f"Not answered yet: {names}. Please answer, then submit.")
     return settle(interview, Outcome(status="answered", at=action.at, by=action.actor, answers=interview.answers))
 

@@ -8,7 +8,7 @@ import hashlib
 
 from askback.domain.actions import Action, Choose, Decline, SubmitText
 from askback.domain.ask import Admits, Ask
-from askback.domain.conversation import IncomingMessage
+from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import is_click_recorded
 from askback.text.literal import quote_line
 
@@ -35,7 +35,7 @@ def to_message(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | No
     written = get_text(action)
     if is_click_recorded(ask.interview, action):
         return None  # the click was applied as the answer, or as a part of it
-    if ask.outcome is None or ask.conversation_id is None or not written or ask.refusal(action.actor, admits):
+    if ask.outcome is None or ask.conversation_id is None or not written or ask.find_refusal(action.actor, admits):
         return None
     interview = ask.interview
     prompt = quote_line(interview.question.prompt) if interview.form.is_single else "your questions"

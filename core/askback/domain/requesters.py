@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.identity import Actor, unique_accounts
+from askback.domain.identity import Actor, deduplicate_accounts
 from askback.internal.values import Value
 
 
@@ -49,7 +49,7 @@ def find_requesters(
     `starter` began the conversation, and comes first.
     """
     settled = _settled(tool, past)
-    return unique_accounts(
+    return deduplicate_accounts(
         (starter, *(author for message in words if message.seq > settled for author in message.authors))
     )
 
@@ -78,14 +78,14 @@ def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
         return () if outcome.by is None or not _said(outcome.reason) else (outcome.by,)
     if approval.is_approval(ask):
         # The model reads the reasons of a refusal. Reasons to approve stay among people.
-        return unique_accounts(
+        return deduplicate_accounts(
             vote.by
             for vote in outcome.votes
             if outcome.refused and vote.choice.value == approval.DENY and _said(vote.reason)
         )
     if not any(_said(answer.text) for answer in outcome.answers):
         return ()
-    return unique_accounts((*(() if outcome.by is None else (outcome.by,)), *writers))
+    return deduplicate_accounts((*(() if outcome.by is None else (outcome.by,)), *writers))
 
 
 def _said(text: str | None) -> bool:

@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Policy, Who
-from askback.domain.conversation import REMINDER, OutgoingMessage
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
 from askback.domain.interview import settle
+from askback.domain.outgoing_message import REMINDER, OutgoingMessage
 from askback.domain.voting import find_missing_voters, list_done
 from askback.text.literal import quote_line
 

@@ -95,15 +95,15 @@ def describe_progress(card: Card, tally: VoteCount) -> str | None:
         return None
     others = _others(card, tally)
     if len(others) == 1:
-        count = tally.votes_for(*others)
+        count = tally.list_votes_for(*others)
         said = [f"{count} of {tally.quorum} agree{'' if card.ending is None else 'd'}"]
     else:
         said = [
-            f"{tally.votes_for(index)} of {tally.quorum} {_labels(card, (index,))}"
+            f"{tally.list_votes_for(index)} of {tally.quorum} {_labels(card, (index,))}"
             for index in others
-            if tally.votes_for(index)
+            if tally.list_votes_for(index)
         ]
-    against = tally.votes_for(*tally.refusing)
+    against = tally.list_votes_for(*tally.refusing)
     if against:
         said.append(f"{against} of {tally.refusals} {_labels(card, tally.refusing)}")
     return ", ".join(said)
@@ -129,7 +129,7 @@ def describe_result(card: Card, tally: VoteCount) -> str:
         chosen = tuple(item.number - 1 for item in card.items if item.chosen)
         possible = {"approved": _narrow(tally, tally.approving), "refused": tally.refusing, "decided": ()}[found]
         said = word if possible == chosen else f"{word}: {_labels(card, chosen)}"
-        beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.votes_for(wider)]
+        beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.list_votes_for(wider)]
         return f"{said}, but not {_labels(card, beyond)}" if beyond else said
     status = None if card.ending is None else card.ending.status
     so_far = describe_progress(card, tally)

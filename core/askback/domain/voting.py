@@ -57,7 +57,7 @@ class VoteCount(Value):
     """The requesters, if they may not decide about it; else empty."""
     decided: bool
 
-    def votes_for(self, *options: int) -> int:
+    def list_votes_for(self, *options: int) -> int:
         """Return the number of votes that count for any of these options."""
         counted = {*options, *(wider for wider, narrower in self.wider if narrower in options)}
         return sum(vote.choice.index in counted for vote in self.votes)
@@ -163,7 +163,7 @@ def _decided(votes: tuple[Vote, ...], approval: Approval, question: Question, ch
     """
     by_value = {option.value: option for option in question.options}
     wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
-    possible = (by_value[value] for value in approval.counted_options(chosen.value))
+    possible = (by_value[value] for value in approval.list_counted_options(chosen.value))
     return next((option for option in possible if _count(votes, approval, question, option) >= wanted), None)
 
 
@@ -171,12 +171,14 @@ def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, opti
     """Return the number of votes for this option. A vote for any "no" counts for every "no"."""
     if approval.refuses(option):
         return sum(approval.refuses(question.options[vote.choice.index]) for vote in votes)
-    return sum(option.value in approval.counted_options(vote.choice.value) for vote in votes)
+    return sum(option.value in approval.list_counted_options(vote.choice.value) for vote in votes)
 
 
 def _needed(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> str:
     by_value = {option.value: option for option in question.options}
     wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
-    counts = (_count(votes, approval, question, by_value[value]) for value in approval.counted_options(chosen.value))
+    counts = (
+        _count(votes, approval, question, by_value[value]) for value in approval.list_counted_options(chosen.value)
+    )
     more = wanted - max(counts)
     return f"{more} more {'is' if more == 1 else 'are'} needed."

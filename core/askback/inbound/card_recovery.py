@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import IncomingMessage, OutgoingMessage
 from askback.domain.identity import Place
+from askback.domain.incoming_message import IncomingMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.manager import QuestionManager
 from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Platform, RetryableError
 from askback.store.store import Store
@@ -85,8 +86,8 @@ class CardRecovery:
             return CardCheck()
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                missing = await platform.missing(ask.place, ask.messages)
-                link = None if missing else await platform.link(ask.messages[0])
+                missing = await platform.find_missing(ask.place, ask.messages)
+                link = None if missing else await platform.get_permalink(ask.messages[0])
         except MessageNotFound:
             missing, link = ask.messages[:1], None
         except (DeliveryError, RetryableError, TimeoutError) as error:

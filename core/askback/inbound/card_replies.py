@@ -12,7 +12,7 @@ from cachetools import FIFOCache
 from askback.domain.actions import Action, Operation
 from askback.domain.ask import Ask
 from askback.domain.card import Notice, Redraw
-from askback.domain.conversation import NO_TEXT, IncomingMessage, MessageResult
+from askback.domain.incoming_message import NO_TEXT, IncomingMessage, MessageResult
 from askback.inbound import answer_parser
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.commands import parse_command
@@ -69,7 +69,7 @@ class CardTextAnswers:
             return await self._count(*exact[0], heard)
         if conversation is not None or (self._agent and begin) or not under:
             return None
-        may_answer = any(ask.refusal(heard.author, self._manager.access.admits) is None for ask in under)
+        may_answer = any(ask.find_refusal(heard.author, self._manager.access.admits) is None for ask in under)
         if (
             may_answer
             and not heard.files
@@ -84,7 +84,7 @@ class CardTextAnswers:
         """Return the operations with which a message answers. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return ()
-        if ask.refusal(heard.author, self._manager.access.admits) is not None:
+        if ask.find_refusal(heard.author, self._manager.access.admits) is not None:
             return ()
         return answer_parser.parse_answer(ask.interview, heard.text)
 
@@ -110,7 +110,7 @@ class CardTextAnswers:
         return MessageResult(new=False)
 
     def _how(self, ask: Ask, heard: IncomingMessage) -> str:
-        refusal = ask.refusal(heard.author, self._manager.access.admits)
+        refusal = ask.find_refusal(heard.author, self._manager.access.admits)
         if refusal is not None:
             return refusal
         options = ask.interview.question.options if ask.interview.phase == "asking" else ()

@@ -7,8 +7,8 @@ __all__ = ["EditRouter"]
 import logging
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import DeletedMessages, EditedMessage, EditResult, MessageResult
 from askback.domain.identity import Place
+from askback.domain.incoming_message import DeletedMessages, EditedMessage, EditResult, MessageResult
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.message_router import MessageRouter
 from askback.internal.throttle import Throttle
@@ -53,7 +53,7 @@ class EditRouter:
         if reception is None:
             return MessageResult(new=False)
         heard = heard.evolve(author=await self._manager.access.identify_author(heard.author, heard.place))
-        if reception.refusal(heard) is not None:
+        if reception.find_refusal(heard) is not None:
             return MessageResult(new=False)
         edited = edited.evolve(heard=heard)
         revised = await reception.replies.edit(edited)

@@ -8,15 +8,10 @@ import logging
 from collections.abc import Mapping
 
 from askback.agent.loop import Agent
-from askback.domain.conversation import (
-    Conversation,
-    IncomingMessage,
-    MessageResult,
-    OutgoingMessage,
-    Received,
-    StopRefusal,
-)
+from askback.domain.conversation import Conversation, StopRefusal
 from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import IncomingMessage, MessageResult, Received
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.commands import parse_command
@@ -70,7 +65,7 @@ class MessageRouter:
     async def receive(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
         """Take a message from a person. Its effect is committed when this returns. `begin` permits a new
         conversation."""
-        refusal = self.refusal(heard)
+        refusal = self.find_refusal(heard)
         if refusal is not None:
             return MessageResult(new=False, notice=self._once(heard, refusal) if begin else None)
         hearing = telemetry.MessageSpan(heard.place.platform)
@@ -142,20 +137,20 @@ class MessageRouter:
     def _may_stop(self, conversation: Conversation, by: Actor) -> bool:
         return conversation.starter.is_same_person(by) or self._access.is_admin(by)
 
-    def refusal(self, heard: IncomingMessage) -> str | None:
+    def find_refusal(self, heard: IncomingMessage) -> str | None:
         """Return the reason this person may not talk to the bot there; None if they may.
 
         On a platform without access rules, anyone may talk to the bot.
         """
-        rules = self._access.rules(heard.place.platform)
-        return None if rules is None else rules.refusal(heard.author, heard.place, direct=heard.direct)
+        rules = self._access.get_rules(heard.place.platform)
+        return None if rules is None else rules.find_refusal(heard.author, heard.place, direct=heard.direct)
 
     def _once(self, heard: IncomingMessage, refusal: str) -> str | None:
         """Return the refusal, or None if this person has received it lately."""
-        author, rules = heard.author, self._access.rules(heard.place.platform)
+        author, rules = heard.author, self._access.get_rules(heard.place.platform)
         if not self._refused.try_allow((author.platform, author.id)):
             return None
-        line = None if rules is None else rules.line(author, heard.place, direct=heard.direct)
+        line = None if rules is None else rules.suggest_setting(author, heard.place, direct=heard.direct)
         extra = {"action": "stranger_refused", "platform": author.platform, "set": line}
         if line is not None:
             log.warning("Somebody was refused, since nobody may talk to the bot yet: set %s", line, extra=extra)

@@ -11,22 +11,19 @@ from typing import Literal
 from askback.domain.actions import Action, Choose, Operation
 from askback.domain.ask import Admits, Ask
 from askback.domain.card import FieldErrors, Notice, Redraw
-from askback.domain.conversation import (
+from askback.domain.decision import decide
+from askback.domain.identity import Actor
+from askback.domain.incoming_message import (
     NO_TEXT,
-    OFFER,
     EditedMessage,
     EditResult,
     IncomingMessage,
-    Offer,
-    OfferResult,
-    OutgoingMessage,
     Received,
     Step,
     TextReading,
 )
-from askback.domain.decision import decide
-from askback.domain.identity import Actor
 from askback.domain.interview import Interview
+from askback.domain.outgoing_message import OFFER, Offer, OfferResult, OutgoingMessage
 from askback.inbound import answer_parser
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.quoting import quote_question
@@ -190,7 +187,7 @@ def decide_offer(
 
 def _may_answer(ask: Ask, author: Actor, admits: Admits) -> bool:
     """Return True if this person may answer and the card is posted or due. An unseen card cannot be answered."""
-    return ask.refusal(author, admits) is None and (bool(ask.messages) or ask.post_after <= utc_now())
+    return ask.find_refusal(author, admits) is None and (bool(ask.messages) or ask.post_after <= utc_now())
 
 
 def _may_mean(ask: Ask, author: Actor) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["extra", "require"]
+__all__ = ["import_extra", "require"]
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from askback.errors import OperatorError
 
 
 @contextmanager
-def extra(name: str, part: str) -> Generator[None]:
+def import_extra(name: str, part: str) -> Generator[None]:
     """Import the modules of an extra inside this block. Raises `OperatorError` if their libraries are missing.
 
     `part` names the part of askback that needs the extra, as it begins the error's sentence.
@@ -28,6 +28,6 @@ def extra(name: str, part: str) -> Generator[None]:
 
 def require(module: str, name: str, part: str) -> None:
     """Look for a module of an extra without importing it. Raises `OperatorError` if it is missing; see `extra`."""
-    with extra(name, part):
+    with import_extra(name, part):
         if find_spec(module) is None:
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)

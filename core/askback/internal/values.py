@@ -27,7 +27,7 @@ else:
             try:
                 return super().__call__(*args, **kwargs)
             except ValidationError as error:
-                raise InvalidValue.of(cls.__name__, error) from None
+                raise InvalidValue.from_validation_error(cls.__name__, error) from None
 
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Value(_Base):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise InvalidValue.of(cls.__name__, error) from None
+            raise InvalidValue.from_validation_error(cls.__name__, error) from None
 
     def evolve(self, **changes: Any) -> Self:
         """Return the same value with some fields changed, validated again. Raises `InvalidValue`."""

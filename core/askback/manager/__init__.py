@@ -2,7 +2,7 @@
 
 from askback.manager.access_control import AccessControl
 from askback.manager.cards import Paint
-from askback.manager.new_asks import new_ask, new_policy
+from askback.manager.new_asks import build_ask, build_policy
 from askback.manager.questions import QuestionManager
 from askback.manager.refusals import TOLD_AGAIN_SECONDS, UNCERTAIN, describe_failure
 
@@ -12,7 +12,7 @@ __all__ = [
     "AccessControl",
     "Paint",
     "QuestionManager",
+    "build_ask",
+    "build_policy",
     "describe_failure",
-    "new_ask",
-    "new_policy",
 ]

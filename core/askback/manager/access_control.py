@@ -39,25 +39,25 @@ class AccessControl:
         self._rules[platform] = rules
         self._memberships[platform] = membership
 
-    def rules(self, platform: str) -> Access | None:
+    def get_rules(self, platform: str) -> Access | None:
         """Return the access rules of a platform. None if it was not added."""
         return self._rules.get(platform)
 
     def admits(self, actor: Actor, place: Place) -> bool:
         """Return True if the access rules admit a person to the bot in a place that others see, too."""
-        rules = self.rules(place.platform)
-        return rules is not None and rules.refusal(actor, place, direct=False) is None
+        rules = self.get_rules(place.platform)
+        return rules is not None and rules.find_refusal(actor, place, direct=False) is None
 
     def is_admin(self, actor: Actor) -> bool:
         """Return True if a person may end other people's conversations and questions."""
-        rules = self.rules(actor.platform)
+        rules = self.get_rules(actor.platform)
         return rules is not None and rules.is_admin(actor)
 
-    async def refusal(self, ask: Ask, actor: Actor) -> str | None:
+    async def find_refusal(self, ask: Ask, actor: Actor) -> str | None:
         """Return the reason why the sender of an event may not act on an ask, in words for them. None if they may."""
         self.remember(ask)
         resolved = await self.identify(actor, ask.id)
-        return ask.refusal(resolved.people[0], self.admits)
+        return ask.find_refusal(resolved.people[0], self.admits)
 
     async def identify(self, sender: Actor, ask_id: str, *, ends: bool = False) -> Resolved:
         """Return the sender of a click with those of the ask's groups that they are in.
@@ -65,24 +65,27 @@ class AccessControl:
         `ask_id` may also be the id of an offer, which has the groups of its ask. If `ends` is True, the groups of
         administrators count as well.
         """
-        membership = self._lookup(sender.platform)
+        membership = self._find_membership(sender.platform)
         if membership is None:
             return Resolved((sender,))
-        known = await self._groups_of_id(ask_id)
+        known = await self._load_groups(ask_id)
         if known is None:
             return Resolved((sender,))
-        rules = self.rules(sender.platform)
+        rules = self.get_rules(sender.platform)
         admins = rules.admin_groups if rules is not None and ends else ()
         return await membership.resolve(known.place, (sender,), (*known.groups, *admins))
 
     async def identify_author(self, author: Actor, place: Place) -> Actor:
         """Return the author of a message with those groups that decide here: the access rules' and the open asks'."""
-        membership = self._lookup(author.platform)
+        membership = self._find_membership(author.platform)
         if membership is None:
             return author
         asks = await self._store.list_open_near(place)
-        rules = self.rules(author.platform)
-        groups = (*(() if rules is None else rules.wanted_groups), *(group for ask in asks for group in self._of(ask)))
+        rules = self.get_rules(author.platform)
+        groups = (
+            *(() if rules is None else rules.wanted_groups),
+            *(group for ask in asks for group in self._list_groups(ask)),
+        )
         return (await membership.resolve(place, (author,), groups)).people[0]
 
     async def refresh(self, place: Place, people: tuple[Actor, ...], groups: tuple[str, ...]) -> tuple[Actor, ...]:
@@ -90,38 +93,38 @@ class AccessControl:
         membership = self._memberships.get(place.platform)
         return people if membership is None else (await membership.resolve(place, people, groups)).people
 
-    async def members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: tuple[str, ...]) -> Mapping[str, tuple[Actor, ...]]:
         """Return the members of these groups. Groups whose members are unknown are left out."""
         membership = self._memberships.get(place.platform)
-        return {} if membership is None or not groups else await membership.members(place, groups)
+        return {} if membership is None or not groups else await membership.list_members(place, groups)
 
-    async def sole_viewer(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
+    async def find_sole_viewer(self, place: Place, person: Actor, groups: tuple[str, ...]) -> Actor | None:
         """Return the person, with their groups, if they alone see the place. None means that others see it, too."""
         membership = self._memberships.get(place.platform)
-        return None if membership is None else await membership.sole_viewer(place, person, groups)
+        return None if membership is None else await membership.find_sole_viewer(place, person, groups)
 
     def remember(self, ask: Ask) -> None:
         """Cache the groups of an ask whose card is shown here, so that a click on it needs no query.
 
         They are fixed when the ask is made, those of escalations included.
         """
-        self._groups[ask.id] = _AskGroups(ask.place, self._of(ask))
+        self._groups[ask.id] = _AskGroups(ask.place, self._list_groups(ask))
 
-    def _lookup(self, platform: str) -> Membership | None:
+    def _find_membership(self, platform: str) -> Membership | None:
         """Return the groups of a platform whose events do not name those of their sender. None for any other."""
         membership = self._memberships.get(platform)
         return None if membership is None or membership.in_events else membership
 
-    async def _groups_of_id(self, ask_id: str) -> _AskGroups | None:
+    async def _load_groups(self, ask_id: str) -> _AskGroups | None:
         if ask_id not in self._groups:
             ask = await self._store.get(ask_id) or await self._store.get_offer_ask(ask_id)
             if ask is None:
                 return None
             self.remember(ask)
-            return _AskGroups(ask.place, self._of(ask))
+            return _AskGroups(ask.place, self._list_groups(ask))
         return self._groups[ask_id]
 
-    def _of(self, ask: Ask) -> tuple[str, ...]:
+    def _list_groups(self, ask: Ask) -> tuple[str, ...]:
         """Return the groups that decide who may act, with those of the access rules if these apply."""
-        rules = self.rules(ask.place.platform) if ask.policy.is_admission_needed else None
+        rules = self.get_rules(ask.place.platform) if ask.policy.is_admission_needed else None
         return (*ask.policy.groups, *(() if rules is None else rules.groups))

@@ -16,7 +16,7 @@ class Callers:
         self._waiting: dict[str, set[asyncio.Event]] = {}
 
     @contextmanager
-    def waiting(self, ask_id: str) -> Generator[asyncio.Event]:
+    def register(self, ask_id: str) -> Generator[asyncio.Event]:
         """Register a caller. The event is set whenever the ask may have changed."""
         event = asyncio.Event()
         self._waiting.setdefault(ask_id, set()).add(event)

@@ -37,7 +37,7 @@ class CardRenderer:
                 self._access.remember(ask)
                 # The time comes from the clock that judges the deadline. A card that was posted before does not need
                 # it.
-                at = None if ask.messages or ask.posted_at is not None else await self._store.current_time()
+                at = None if ask.messages or ask.posted_at is not None else await self._store.get_current_time()
                 messages = await paint(ask if at is None else ask.mark_posted(at))
                 await self._store.mark_rendered(ask_id, ask.interview.revision, messages, before=ask.messages, at=at)
 

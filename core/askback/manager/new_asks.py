@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["new_ask", "new_policy"]
+__all__ = ["build_ask", "build_policy"]
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -18,7 +18,7 @@ from askback.internal.clock import utc_now
 from askback.observability import telemetry
 
 
-def new_ask(
+def build_ask(
     form: Form,
     *,
     to: Place,
@@ -49,7 +49,7 @@ def new_ask(
     )
 
 
-def new_policy(
+def build_policy(
     who: Who,
     seconds: float | None,
     *,

@@ -24,7 +24,7 @@ from askback.manager.access_control import AccessControl
 from askback.manager.callers import Callers
 from askback.manager.cards import CardRenderer
 from askback.manager.deadlines import Deadlines
-from askback.manager.new_asks import new_ask, new_policy
+from askback.manager.new_asks import build_ask, build_policy
 from askback.manager.refusals import RefusalThrottle
 from askback.observability import telemetry
 from askback.store.events import AskSettled, AskUncertain, Event
@@ -85,8 +85,8 @@ class QuestionManager:
         the ask open. Raises `CallerError` if too many asks are open in this place, or if the form cannot be decided so.
         """
         seconds = self.limits.timeout if isinstance(timeout, Default) else timeout
-        policy = new_policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
-        ask = new_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
+        policy = build_policy(who, seconds, approval=approval, remind=remind, escalate=escalate)
+        ask = build_ask(form, to=to, policy=policy, key=key, asked_by=asked_by)
         return await self.outcome(await self.submit(ask))
 
     async def submit(self, ask: Ask) -> Ask:
@@ -101,7 +101,7 @@ class QuestionManager:
 
         Its deadline also takes effect if no process of its platform runs.
         """
-        with self.callers.waiting(ask.id) as changed:
+        with self.callers.register(ask.id) as changed:
             while True:
                 # Read after the caller was registered, so that a settlement in between is not missed.
                 newest = await self._store.get(ask.id)
@@ -110,7 +110,7 @@ class QuestionManager:
                 deadline = None if newest is None else newest.policy.deadline
                 late = None
                 if deadline is not None:
-                    late = (deadline - await self._store.current_time()).total_seconds() + LATE_SECONDS
+                    late = (deadline - await self._store.get_current_time()).total_seconds() + LATE_SECONDS
                 try:
                     async with asyncio.timeout(None if late is None else max(late, 0.0)):
                         await changed.wait()
@@ -152,7 +152,7 @@ class QuestionManager:
             "A text that came too late to be an answer is kept as a message.",
             extra={"action": "late_text", "ask_id": action.ask_id},
         )
-        return Notice(text=late.get_late_text_notice(acted.ask, kept=True), card=acted.ask.card(), kept=True)
+        return Notice(text=late.get_late_text_notice(acted.ask, kept=True), card=acted.ask.to_card(), kept=True)
 
     # Ending an ask from outside
 
@@ -167,12 +167,12 @@ class QuestionManager:
         return await self._end(ask_id, Outcome(status=status, at=utc_now(), by=by, reason=reason))
 
     async def _end(self, ask_id: str, outcome: Outcome) -> bool:
-        def decision(ask: Ask | None) -> tuple[Ask | None, None]:
+        def settle_if_open(ask: Ask | None) -> tuple[Ask | None, None]:
             if ask is None or ask.outcome is not None:
                 return None, None
             return ask.evolve(interview=settle(ask.interview, outcome)), None
 
-        return (await self._store.decide(ask_id, decision)).settled
+        return (await self._store.decide(ask_id, settle_if_open)).settled
 
     async def resolve_doubts(self) -> None:
         """Look up the results of commits that took too long to wait for, and notify callers that wait for these

@@ -44,7 +44,7 @@ class RefusalThrottle:
 
     def is_audited(self, action: Action, response: Response) -> bool:
         """Return True if the audit records the response. It records a refusal once an hour."""
-        refusal = _refusal(action, response)
+        refusal = _to_refusal(action, response)
         return refusal is None or not self._audited.is_recent(refusal)
 
     def limit(self, action: Action, response: Response, *, groups_unread: bool) -> Response:
@@ -52,7 +52,7 @@ class RefusalThrottle:
 
         If a group could not be read, a person who may be a member does not read that the question is for others.
         """
-        refusal = _refusal(action, response)
+        refusal = _to_refusal(action, response)
         if refusal is None or not isinstance(response, Notice):
             return response
         self._audited.try_allow(refusal)
@@ -64,7 +64,7 @@ class RefusalThrottle:
         return response
 
 
-def _refusal(action: Action, response: Response) -> _Refusal | None:
+def _to_refusal(action: Action, response: Response) -> _Refusal | None:
     if not isinstance(response, Notice) or response.denied is None:
         return None
     return action.ask_id, action.actor.platform, action.actor.id, response.denied

@@ -6,7 +6,7 @@ health answers and its own calls would then fail, too.
 
 from __future__ import annotations
 
-__all__ = ["ConnectionLimiter", "most_connections", "trusted", "watched"]
+__all__ = ["ConnectionLimiter", "compute_connection_limit", "mark_trusted", "track_requests"]
 
 import asyncio
 import resource
@@ -30,7 +30,7 @@ SHARE = 4
 FEWEST = 8
 
 
-def most_connections() -> int:
+def compute_connection_limit() -> int:
     """Return the number of connections that a listener of this process may keep."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else max(FEWEST, min(MOST, files // SHARE))
@@ -57,7 +57,7 @@ class ConnectionLimiter:
         """
         closed = False
         while len(self._open) >= self.most:
-            oldest = self._oldest()
+            oldest = self._find_oldest()
             wait = None if oldest is None else oldest[1] + PATIENCE_SECONDS - asyncio.get_running_loop().time()
             if oldest is not None and wait is not None and wait <= 0:
                 oldest[0].abort()
@@ -70,11 +70,11 @@ class ConnectionLimiter:
 
     def close_one(self) -> None:
         """Close the connection that has waited longest for a request, if there is one."""
-        oldest = self._oldest()
+        oldest = self._find_oldest()
         if oldest is not None:
             oldest[0].abort()
 
-    def _oldest(self) -> tuple[_Gated, float] | None:
+    def _find_oldest(self) -> tuple[_Gated, float] | None:
         return next((next(iter(waiting.items())) for waiting in (self._strangers, self._known) if waiting), None)
 
     def wrap(self, protocol: asyncio.Protocol) -> asyncio.Protocol:
@@ -83,20 +83,20 @@ class ConnectionLimiter:
 
     # Called by the connections
 
-    def entered(self, one: _Gated) -> None:
+    def add(self, one: _Gated) -> None:
         self._open.add(one)
 
-    def waits(self, one: _Gated, *, is_known: bool) -> None:
-        self.works(one)
+    def mark_waiting(self, one: _Gated, *, is_known: bool) -> None:
+        self.mark_working(one)
         (self._known if is_known else self._strangers)[one] = asyncio.get_running_loop().time()
         self._changed.set()  # one more that could be closed
 
-    def works(self, one: _Gated) -> None:
+    def mark_working(self, one: _Gated) -> None:
         self._strangers.pop(one, None)
         self._known.pop(one, None)
 
-    def left(self, one: _Gated) -> None:
-        self.works(one)
+    def remove(self, one: _Gated) -> None:
+        self.mark_working(one)
         self._open.discard(one)
         self._changed.set()
 
@@ -114,8 +114,8 @@ class _Gated(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._gate.entered(self)
-        self._gate.waits(self, is_known=False)
+        self._gate.add(self)
+        self._gate.mark_waiting(self, is_known=False)
         self._close_after(REQUEST_SECONDS, self.abort)
         self._inner.connection_made(transport)
 
@@ -136,32 +136,32 @@ class _Gated(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel()
-        self._gate.left(self)
+        self._gate.remove(self)
         self._inner.connection_lost(exc)
 
-    def arrived(self) -> None:
+    def on_request_received(self) -> None:
         """Note that the request has arrived whole. Answering it has no time limit."""
         self._cancel()
         self._is_idle = False
-        self._gate.works(self)
+        self._gate.mark_working(self)
 
-    def trusted(self) -> None:
+    def on_request_trusted(self) -> None:
         """Note that a whole request has arrived from the platform, with a good signature."""
         self._is_known = True
-        self.arrived()
+        self.on_request_received()
 
-    def answered(self) -> None:
+    def on_response_sent(self) -> None:
         """Note that the request has been answered. Another one may follow."""
         if self._transport is None or self._transport.is_closing():
             return
         self._is_idle = True
-        self._gate.waits(self, is_known=self._is_known)
+        self._gate.mark_waiting(self, is_known=self._is_known)
         self._close_after(KEEP_SECONDS, self._transport.close)
 
     def abort(self) -> None:
         """Close the connection at once and discard any unsent data."""
         self._cancel()
-        self._gate.works(self)
+        self._gate.mark_working(self)
         if self._transport is not None:
             self._transport.abort()
 
@@ -175,26 +175,26 @@ class _Gated(asyncio.Protocol):
             self._deadline = None
 
 
-def trusted(request: web.BaseRequest) -> None:
+def mark_trusted(request: web.BaseRequest) -> None:
     """Note that the whole request has arrived, and that its signature is good."""
-    if (one := _of(request)) is not None:
-        one.trusted()
+    if (one := _get_connection(request)) is not None:
+        one.on_request_trusted()
 
 
 @web.middleware
-async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def track_requests(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Notify the connection when a request without a body has arrived, and when any request is answered."""
-    one = _of(request)
+    one = _get_connection(request)
     if one is not None and not request.body_exists:
-        one.arrived()
+        one.on_request_received()
     try:
         return await handler(request)
     finally:
         if one is not None:
-            one.answered()
+            one.on_response_sent()
 
 
-def _of(request: web.BaseRequest) -> _Gated | None:
+def _get_connection(request: web.BaseRequest) -> _Gated | None:
     """Return the connection that a request came by. None means that it is closed or did not pass a `Gate`."""
     protocol = None if request.transport is None else request.transport.get_protocol()
     return protocol if isinstance(protocol, _Gated) else None

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from askback.errors import OperatorError
 from askback.internal.throttle import Throttle
-from askback.network.connection_limits import ConnectionLimiter, most_connections, watched
+from askback.network.connection_limits import ConnectionLimiter, compute_connection_limit, track_requests
 from askback.settings.address import Address
 
 log = logging.getLogger("askback.listen")
@@ -39,7 +39,7 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
     When the block ends, no further connection is accepted, and running requests are still answered.
     Raises `OperatorError` if nothing can listen there.
     """
-    application.middlewares.insert(0, watched)
+    application.middlewares.insert(0, track_requests)
     runner = web.AppRunner(
         application,
         access_log=None,
@@ -51,7 +51,7 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
     await runner.setup()
     try:
         with ExitStack() as stack:
-            gate = ConnectionLimiter(most_connections())
+            gate = ConnectionLimiter(compute_connection_limit())
             try:
                 sockets = [stack.enter_context(one) for one in await _bound(address, QUEUED * gate.most)]
             except OSError as error:

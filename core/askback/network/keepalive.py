@@ -49,11 +49,11 @@ class KeepAlive:
         """Seconds without an answer after which the other end counts as gone."""
         return min(max(ROUNDS_OF_PATIENCE * self.round_trip, LEAST_PATIENCE), LONGEST)
 
-    def measured(self, seconds: float) -> None:
+    def record_round_trip(self, seconds: float) -> None:
         """Record that a probe was answered after this many seconds."""
         self._measured.append(max(seconds, 0.0))
 
-    async def until_silent(self, ask: Callable[[], Awaitable[object]], heard: Callable[[], object]) -> None:
+    async def wait_until_silent(self, ask: Callable[[], Awaitable[object]], heard: Callable[[], object]) -> None:
         """Return when a probe was not answered. `heard` returns a different value whenever any data has arrived.
 
         A stall of this process does not count as silence of the other end, since no time passes here during a stall.
@@ -68,12 +68,12 @@ class KeepAlive:
                     await ask()
             except (TimeoutError, OSError, RuntimeError):
                 return
-            if not await self._anything(before, heard):
+            if not await self._wait_for_data(before, heard):
                 return
             await asyncio.sleep(min(self.interval, pause))
             pause = min(pause * 2, LONGEST)
 
-    async def _anything(self, before: object, heard: Callable[[], object]) -> bool:
+    async def _wait_for_data(self, before: object, heard: Callable[[], object]) -> bool:
         piece = self.patience / SLICES
         # Count slices instead of measuring time: data that arrived during a stall is read before the next slice ends.
         for _ in range(SLICES):

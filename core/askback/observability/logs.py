@@ -67,89 +67,92 @@ class _Shown:
         error: BaseException | None = event["exc_info"][1] if "exc_info" in event else None
         return {
             "_record": record,
-            "message": self._sentence(record, str(event["event"]), error),
-            "exception": self._error(error, event.get("stack_info")),
-            "fields": self._fields(record),
+            "message": self._format_message(record, str(event["event"]), error),
+            "exception": self._format_error(error, event.get("stack_info")),
+            "fields": self._collect_fields(record),
         }
 
-    def _sentence(self, record: logging.LogRecord, message: str, error: BaseException | None) -> str:
+    def _format_message(self, record: logging.LogRecord, message: str, error: BaseException | None) -> str:
         message = message.rstrip()
         if not self._texts and not _is_ours(record):
             # Libraries put payloads and the texts of errors into their messages.
             if error is not None and str(error) and not _may_be_shown(error):
                 message = message.replace(str(error), WITHHELD_TEXT)
             message = _PAYLOAD.sub("…", message)
-        return _safe(message)
+        return _redact_and_cut(message)
 
-    def _fields(self, record: logging.LogRecord) -> dict[str, object]:
+    def _collect_fields(self, record: logging.LogRecord) -> dict[str, object]:
         fields = {key: value for key, value in record.__dict__.items() if key not in _STANDARD and value is not None}
         span = trace.get_current_span().get_span_context()
         if span.is_valid:
             fields["trace_id"] = trace.format_trace_id(span.trace_id)
         if not _is_ours(record):
             fields["logger"] = record.name
-        return {key: _shown(value) for key, value in fields.items()}
+        return {key: _to_field_value(value) for key, value in fields.items()}
 
-    def _error(self, error: BaseException | None, stack: str | None) -> str:
+    def _format_error(self, error: BaseException | None, stack: str | None) -> str:
         """Return the traceback, similar to Python's own format."""
         lines: list[str] = []
         if isinstance(error, StoreError) and not self._texts:
             # The error's text is enough: the message says where it was caught, and the database is where it came from.
-            lines.append(self._words(error))
+            lines.append(self._describe_error(error))
         elif error is not None:
-            lines += self._chain(error, set())
+            lines += self._format_chain(error, set())
         if stack:
             lines += stack.splitlines()
-        return _safe("\n".join(lines))
+        return _redact_and_cut("\n".join(lines))
 
-    def _chain(self, error: BaseException, seen: set[int]) -> list[str]:
+    def _format_chain(self, error: BaseException, seen: set[int]) -> list[str]:
         if id(error) in seen or len(seen) >= DEEPEST:
             return ["…"]
         seen.add(id(error))
         lines: list[str] = []
         if error.__cause__ is not None:
-            lines += [*self._chain(error.__cause__, seen), "", "That was the cause of:", ""]
+            lines += [*self._format_chain(error.__cause__, seen), "", "That was the cause of:", ""]
         elif error.__context__ is not None and not error.__suppress_context__:
-            lines += [*self._chain(error.__context__, seen), "", "While that was handled, there was another:", ""]
+            lines += [
+                *self._format_chain(error.__context__, seen),
+                "",
+                "While that was handled, there was another:",
+                "",
+            ]
         lines.append("Traceback (most recent call last):")
         lines += "".join(traceback.format_tb(error.__traceback__)).splitlines()
-        lines.append(self._words(error))
+        lines.append(self._describe_error(error))
         if isinstance(error, BaseExceptionGroup):
             for number, part in enumerate(error.exceptions, 1):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType] - of anything
-                lines += [f"  {number}:", *(f"  {line}" for line in self._chain(part, seen))]  # pyright: ignore[reportUnknownArgumentType]
+                lines += [f"  {number}:", *(f"  {line}" for line in self._format_chain(part, seen))]  # pyright: ignore[reportUnknownArgumentType]
         return lines
 
-    def _words(self, error: BaseException) -> str:
+    def _describe_error(self, error: BaseException) -> str:
         kind = type(error)
         name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         words = str(error)
         if not words:
             return name
         # Escape the text: a line inside an error must not look like a line of the traceback or of the log.
-        return f"{name}: {_harmless(words) if self._texts or _may_be_shown(error) else WITHHELD_TEXT}"
+        return f"{name}: {_escape(words) if self._texts or _may_be_shown(error) else WITHHELD_TEXT}"
 
 
-def _formatter(*, texts: bool, form: str) -> logging.Formatter:
+def _build_formatter(*, texts: bool, form: str) -> logging.Formatter:
     # Most commands log nothing, and importing it would slow each of them down.
     from structlog.processors import JSONRenderer, LogfmtRenderer
     from structlog.stdlib import ProcessorFormatter
 
     rendered = LogfmtRenderer(bool_as_flag=False)
 
-    def line(logger: object, method: str, event: EventDict) -> str:
+    def format_line(logger: object, method: str, event: EventDict) -> str:
         """Return a sentence for people, then the fields for machines, then an indented traceback."""
         record: logging.LogRecord = event["_record"]
         moment = datetime.fromtimestamp(record.created).astimezone()
         time = f"{moment:%Y-%m-%d %H:%M:%S},{int(record.msecs):03d}"
-        fields = rendered(
-            logger, method, {_harmless(key).replace(" ", "_"): one for key, one in event["fields"].items()}
-        )
-        sentence = _harmless(f"{event['message']}{'  ' if fields else ''}{fields}")
-        error = (f"    {_harmless(one)}" for one in event["exception"].splitlines())
+        fields = rendered(logger, method, {_escape(key).replace(" ", "_"): one for key, one in event["fields"].items()})
+        sentence = _escape(f"{event['message']}{'  ' if fields else ''}{fields}")
+        error = (f"    {_escape(one)}" for one in event["exception"].splitlines())
         return "\n".join([f"{time} {record.levelname:<7} {sentence}", *error])
 
     # ASCII output, so that no reader sees a line end in it.
-    last: list[Processor] = [_as_object, JSONRenderer()] if form == "json" else [line]
+    last: list[Processor] = [_as_object, JSONRenderer()] if form == "json" else [format_line]
     return ProcessorFormatter(processors=[_Shown(texts=texts), *last])
 
 
@@ -200,7 +203,7 @@ class _Output(logging.Handler):
         """Report without the record's parts, which the standard handler would print unescaped."""
         kind = type(sys.exc_info()[1]).__name__
         try:
-            _write(f"A log record of {_harmless(record.name)} cannot be written ({kind}).")
+            _write(f"A log record of {_escape(record.name)} cannot be written ({kind}).")
         except (OSError, ValueError):
             return  # the reader closed the stream, so this cannot be reported anywhere
 
@@ -219,23 +222,23 @@ def configure_logging(level: str, log_format: str = "text") -> None:
     """
     texts = level == "DEBUG"
     root = logging.getLogger()
-    root.handlers = [_handler(texts=texts, form=log_format)]
+    root.handlers = [_build_handler(texts=texts, form=log_format)]
     root.setLevel(logging.DEBUG if texts else max(logging.WARNING, logging.getLevelNamesMapping()[level]))
     logging.getLogger("askback").setLevel(level)
     logging.captureWarnings(True)
     try:
-        asyncio.get_running_loop().set_exception_handler(_unawaited)
+        asyncio.get_running_loop().set_exception_handler(_on_loop_exception)
     except RuntimeError:
         return  # no loop yet
 
 
 def catch_crashes() -> None:
     """Log crashes of the process and of its threads with the same formatter."""
-    sys.excepthook = _crashed
-    threading.excepthook = _crashed_thread
+    sys.excepthook = _on_crash
+    threading.excepthook = _on_thread_crash
 
 
-def _follows_outage(record: logging.LogRecord) -> bool:
+def _is_outage_repeat(record: logging.LogRecord) -> bool:
     """Return True if a record only repeats that the database is down: everything that needs it fails meanwhile."""
     if not is_outage_logged() or record.levelno >= logging.CRITICAL or not _is_ours(record):
         return False
@@ -244,22 +247,22 @@ def _follows_outage(record: logging.LogRecord) -> bool:
     return isinstance(error, StoreError) or any(isinstance(one, StoreError) for one in told)
 
 
-def _handler(*, texts: bool, form: str) -> logging.Handler:
+def _build_handler(*, texts: bool, form: str) -> logging.Handler:
     handler = _Output(None if texts else RepeatFilter())
     if not texts:
-        handler.addFilter(lambda record: not _follows_outage(record))
-    handler.setFormatter(_formatter(texts=texts, form=form))
+        handler.addFilter(lambda record: not _is_outage_repeat(record))
+    handler.setFormatter(_build_formatter(texts=texts, form=form))
     return handler
 
 
-def _crashed(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+def _on_crash(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
     if not issubclass(kind, Exception):
         sys.__excepthook__(kind, error, where)  # Ctrl-C and the like
         return
     _report("Something in askback is broken: please report this.", error, "crashed")
 
 
-def _crashed_thread(args: threading.ExceptHookArgs) -> None:
+def _on_thread_crash(args: threading.ExceptHookArgs) -> None:
     if args.exc_value is not None:
         _report("A thread ended by an error.", args.exc_value, "thread_crashed")
 
@@ -268,10 +271,10 @@ def _report(sentence: str, error: BaseException, action: str) -> None:
     what = (type(error), error, error.__traceback__)
     record = log.makeRecord(log.name, logging.CRITICAL, "", 0, sentence, (), what, extra={"action": action})
     ours = next((one for one in logging.getLogger().handlers if isinstance(one, _Output)), None)
-    (ours or _handler(texts=False, form="text")).handle(record)
+    (ours or _build_handler(texts=False, form="text")).handle(record)
 
 
-def _unawaited(loop: asyncio.AbstractEventLoop, context: Mapping[str, object]) -> None:
+def _on_loop_exception(loop: asyncio.AbstractEventLoop, context: Mapping[str, object]) -> None:
     del loop
     error, task = context.get("exception"), context.get("task", context.get("future"))
     log.error(
@@ -294,14 +297,14 @@ def _may_be_shown(error: BaseException) -> bool:
     return isinstance(error, (*_WORDS_OF_CODE, BaseExceptionGroup))
 
 
-def _shown(value: object) -> object:
+def _to_field_value(value: object) -> object:
     """Return a field's value, as a number if it is one."""
     if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
         return value
-    return _safe(str(value))
+    return _redact_and_cut(str(value))
 
 
-def _safe(text: str) -> str:
+def _redact_and_cut(text: str) -> str:
     """Return the text without secrets, and cut to a maximum length."""
     shown = redact(text[:MAX_SCANNED_LENGTH])
     if len(text) > MAX_SCANNED_LENGTH:
@@ -312,15 +315,15 @@ def _safe(text: str) -> str:
     return f"{shown[:LONGEST]}… ({len(text)} characters)"
 
 
-def _harmless(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape everything that ends a line, moves a cursor or changes the direction of the text."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escaped(one) if unicodedata.category(one) in _UNSEEN else one for one in text)
+    return "".join(_escape_character(one) if unicodedata.category(one) in _UNSEEN else one for one in text)
 
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
-def _escaped(one: str) -> str:
+def _escape_character(one: str) -> str:
     return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(one) or f"\\u{ord(one):04x}"

@@ -64,7 +64,7 @@ class _Instruments:
     def __init__(self, tracer: trace.Tracer, meter: metrics.Meter) -> None:
         self.tracer = tracer
         meter.create_observable_up_down_counter(
-            "askback.asks.open", [_open_asks], unit="{ask}", description="Questions that wait for people."
+            "askback.asks.open", [_count_open_asks], unit="{ask}", description="Questions that wait for people."
         )
         self.ask_duration = meter.create_histogram(
             "askback.ask.duration",
@@ -116,7 +116,7 @@ class MessageSpan:
         self._began = time.time_ns()
         self._attributes: Attributes = {"askback.platform": platform}
         self._span = _begin("askback.message", SpanKind.SERVER, None, self._attributes, at=self._began)
-        self.trace = _traceparent(self._span)
+        self.trace = _format_traceparent(self._span)
         """The traceparent for a conversation that this message begins or continues, unless that has another trace."""
 
     def end(self, belongs_to: str | None) -> None:
@@ -133,7 +133,7 @@ def trace_turn(belongs_to: str | None, answers: Iterable[str | None], *, resumed
     """Trace a turn of the agent, which follows from the `answers` to questions, if there were any."""
     first, *more = [one for one in answers if one is not None] or [belongs_to]
     attributes: Attributes = {"askback.turn.resumed": resumed}
-    with _span("askback.turn", SpanKind.INTERNAL, first, attributes, links=more):
+    with _trace_block("askback.turn", SpanKind.INTERNAL, first, attributes, links=more):
         _to.turns.add(1)
         yield
 
@@ -152,14 +152,14 @@ class ModelCallSpan:
         for direction, count in (("input", read), ("cache", cached), ("output", written)):
             self._span.set_attribute(f"askback.model.tokens.{direction}", count)
             _to.model_tokens.add(count, {**self._attributes, "direction": direction})
-        self._took({**self._attributes, "result": stop_reason})
+        self._record_duration({**self._attributes, "result": stop_reason})
 
     def record_error(self, error: BaseException) -> None:
         """Record that the call failed."""
-        _failed(self._span, error)
-        self._took({**self._attributes, "result": "error"})
+        _record_error(self._span, error)
+        self._record_duration({**self._attributes, "result": "error"})
 
-    def _took(self, attributes: Attributes) -> None:
+    def _record_duration(self, attributes: Attributes) -> None:
         _to.model_duration.record(time.monotonic() - self._began, attributes)
 
 
@@ -167,7 +167,7 @@ class ModelCallSpan:
 def trace_model_call(model: str) -> Generator[ModelCallSpan]:
     """Trace a call of the model. The anthropic package adds its own span for the request below it."""
     attributes: Attributes = {"gen_ai.request.model": model}
-    with _span("askback.model", SpanKind.INTERNAL, None, attributes) as span:
+    with _trace_block("askback.model", SpanKind.INTERNAL, None, attributes) as span:
         yield ModelCallSpan(span, attributes)
 
 
@@ -184,14 +184,14 @@ def start_ask_trace(platform: str) -> str | None:
     """Begin the trace of a question, and return its traceparent; None if nothing is traced."""
     span = _begin("askback.ask", SpanKind.PRODUCER, None, {"askback.platform": platform})
     span.end()
-    return _traceparent(span)
+    return _format_traceparent(span)
 
 
 @contextmanager
 def trace_click(question: str | None, platform: str, operation: str, received_at: datetime) -> Generator[None]:
     """Trace the consequences of a click on this question. `received_at` is the time at which it arrived."""
     attributes: Attributes = {"askback.platform": platform, "askback.operation": operation}
-    with _span("askback.click", SpanKind.SERVER, question, attributes, at=_nanos(received_at)):
+    with _trace_block("askback.click", SpanKind.SERVER, question, attributes, at=_to_nanos(received_at)):
         yield
 
 
@@ -205,11 +205,16 @@ def record_settled(question: str | None, status: str, asked_at: datetime, settle
     _to.ask_duration.record(max((settled_at - asked_at).total_seconds(), 0.0), {"status": status})
     if question is None:
         return
-    cause = _traceparent(trace.get_current_span())
+    cause = _format_traceparent(trace.get_current_span())
     span = _begin(
-        "askback.wait", SpanKind.INTERNAL, question, {"askback.ask.status": status}, links=[cause], at=_nanos(asked_at)
+        "askback.wait",
+        SpanKind.INTERNAL,
+        question,
+        {"askback.ask.status": status},
+        links=[cause],
+        at=_to_nanos(asked_at),
     )
-    span.end(max(_nanos(settled_at), _nanos(asked_at)))
+    span.end(max(_to_nanos(settled_at), _to_nanos(asked_at)))
 
 
 # Deliveries
@@ -218,7 +223,7 @@ def record_settled(question: str | None, status: str, asked_at: datetime, settle
 @contextmanager
 def trace_delivery(belongs_to: str | None, platform: str) -> Generator[None]:
     """Trace the delivery of a card."""
-    with _span("askback.deliver", SpanKind.CLIENT, belongs_to, {"askback.platform": platform}):
+    with _trace_block("askback.deliver", SpanKind.CLIENT, belongs_to, {"askback.platform": platform}):
         yield
 
 
@@ -237,14 +242,14 @@ def observe_open_asks(count: Count) -> Generator[None]:
         _counts.remove(count)
 
 
-def _open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Observation]:
+def _count_open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Observation]:
     """Return the number of open questions. Exporters call this in any thread; the event loop may wait for them."""
     del options
     if not _counts:
         return []
     asking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="askback-telemetry")
     try:
-        return [metrics.Observation(asking.submit(asyncio.run, _sum([*_counts])).result())]
+        return [metrics.Observation(asking.submit(asyncio.run, _sum_counts([*_counts])).result())]
     except (StoreError, TimeoutError) as error:
         log.warning("Open questions could not be counted: %s", type(error).__name__, extra={"action": "count_failed"})
         return []
@@ -252,7 +257,7 @@ def _open_asks(options: metrics.CallbackOptions) -> Sequence[metrics.Observation
         asking.shutdown(wait=False)
 
 
-async def _sum(counts: Sequence[Count]) -> int:
+async def _sum_counts(counts: Sequence[Count]) -> int:
     async with asyncio.timeout(COUNT_TIMEOUT_SECONDS):
         return sum([await count() for count in counts])
 
@@ -272,16 +277,16 @@ def _begin(
     """Begin a span below a stored traceparent, or else below the current span."""
     return _to.tracer.start_span(
         name,
-        context=None if parent is None else _context(parent),
+        context=None if parent is None else _extract_context(parent),
         kind=kind,
         attributes=attributes,
-        links=[Link(_linked(one)) for one in links if one is not None],
+        links=[Link(_extract_span_context(one)) for one in links if one is not None],
         start_time=at,
     )
 
 
 @contextmanager
-def _span(
+def _trace_block(
     name: str,
     kind: SpanKind,
     parent: str | None,
@@ -296,35 +301,35 @@ def _span(
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):
             yield span
     except BaseException as error:
-        _failed(span, error)
+        _record_error(span, error)
         raise
     finally:
         span.end()
 
 
-def _failed(span: Span, error: BaseException) -> None:
+def _record_error(span: Span, error: BaseException) -> None:
     kind = type(error).__qualname__
     span.set_attribute("error.type", kind)
     if not isinstance(error, asyncio.CancelledError):  # someone stopped it, or the process ends
         span.set_status(Status(StatusCode.ERROR, kind))
 
 
-def _context(traceparent: str) -> Context:
+def _extract_context(traceparent: str) -> Context:
     return _traceparents.extract({"traceparent": traceparent}, Context())
 
 
-def _linked(traceparent: str) -> trace.SpanContext:
-    return trace.get_current_span(_context(traceparent)).get_span_context()
+def _extract_span_context(traceparent: str) -> trace.SpanContext:
+    return trace.get_current_span(_extract_context(traceparent)).get_span_context()
 
 
-def _traceparent(span: Span) -> str | None:
+def _format_traceparent(span: Span) -> str | None:
     """Return the span as a W3C traceparent; None if nothing is traced."""
     carrier: dict[str, str] = {}
     _traceparents.inject(carrier, trace.set_span_in_context(span, Context()))
     return carrier.get("traceparent")
 
 
-def _nanos(moment: datetime) -> int:
+def _to_nanos(moment: datetime) -> int:
     return to_micros(moment) * 1000
 
 

@@ -25,15 +25,10 @@ from pydantic import JsonValue
 
 from askback.domain.bot_access import Access
 from askback.domain.card import Card
-from askback.domain.conversation import (
-    DeletedMessages,
-    EditedMessage,
-    IncomingMessage,
-    MessageResult,
-    OfferResult,
-    StopRefusal,
-)
+from askback.domain.conversation import StopRefusal
 from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
+from askback.domain.outgoing_message import OfferResult
 from askback.ports.directory import Directory
 from askback.ports.findings import Finding, Scene
 from askback.ports.membership import Membership
@@ -140,11 +135,11 @@ class Invitation:
 class BotSetup(Protocol):
     """Helps an operator to create a bot on its platform, to let it in, and to see if all is well."""
 
-    def manifest(self) -> str:
+    def get_manifest(self) -> str:
         """Return the JSON manifest with which the bot is created or configured on its platform."""
         ...
 
-    async def invite(self) -> Invitation:
+    async def get_invitation(self) -> Invitation:
         """Return the address at which a person adds the bot. Raises `OperatorError`."""
         ...
 
@@ -185,7 +180,7 @@ class Bot(Protocol):
         """Connect with the bot's own settings. Raises `OperatorError` if they are missing or wrong."""
         ...
 
-    def directory(self) -> AbstractAsyncContextManager[Directory]:
+    def open_directory(self) -> AbstractAsyncContextManager[Directory]:
         """Look up names until the block ends. This needs only the token, and opens nothing that a running bot holds.
 
         Raises `OperatorError` if the settings are missing or wrong, or the platform rejects the token.

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["ANYONE", "Directory", "Found", "Named", "UnknownName", "ambiguous", "plain", "unknown"]
+__all__ = [
+    "ANYONE",
+    "Directory",
+    "Found",
+    "Named",
+    "UnknownName",
+    "ambiguous_name_error",
+    "normalize_name",
+    "unknown_name_error",
+]
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -56,33 +65,33 @@ class Directory(Protocol):
     `Platform` if the platform cannot be reached.
     """
 
-    async def place(self, name: str) -> Found:
+    async def find_place(self, name: str) -> Found:
         """Find a channel, such as `#deploys`, or a person's direct message, such as `@ada`; also by id."""
         ...
 
-    async def who(self, name: str, at: Place) -> Named:
+    async def find_addressee(self, name: str, at: Place) -> Named:
         """Find a person or a group, such as `@release`, among those who can be asked in that place; also by id."""
         ...
 
 
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a name for comparison: without its leading sign, and in lower case."""
     return name.strip().lstrip("#@").strip().casefold()
 
 
-def unknown(what: str, name: str, known: Iterable[str], advice: str = "") -> UnknownName:
+def unknown_name_error(what: str, name: str, known: Iterable[str], advice: str = "") -> UnknownName:
     """Return the error for a name that does not exist. `known` are the existing names, with their signs."""
-    by_plain = {plain(one): one for one in known}
-    near = [by_plain[one] for one in get_close_matches(plain(name), by_plain, n=SHOWN, cutoff=0.6)]
-    meant = f" Did you mean {_listed(near)}?" if near else ""
+    by_plain = {normalize_name(one): one for one in known}
+    near = [by_plain[one] for one in get_close_matches(normalize_name(name), by_plain, n=SHOWN, cutoff=0.6)]
+    meant = f" Did you mean {_format_names(near)}?" if near else ""
     return UnknownName(f"There is no {what} {to_terminal_text(name)!r} that I can see.{meant}{advice and ' '}{advice}")
 
 
-def ambiguous(what: str, name: str, those: Iterable[str]) -> UnknownName:
+def ambiguous_name_error(what: str, name: str, those: Iterable[str]) -> UnknownName:
     """Return the error for a name that several have. `those` are the names to write instead."""
-    return UnknownName(f"There is more than one {what} {to_terminal_text(name)!r}: write {_listed(list(those))}.")
+    return UnknownName(f"There is more than one {what} {to_terminal_text(name)!r}: write {_format_names(list(those))}.")
 
 
-def _listed(names: list[str]) -> str:
+def _format_names(names: list[str]) -> str:
     shown = [to_terminal_text(name) for name in names[:SHOWN]]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

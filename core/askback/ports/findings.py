@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Finding", "Grade", "Scene", "broken", "good", "told_by", "warning"]
+__all__ = ["Finding", "Grade", "Scene", "broken", "findings_from_error", "good", "warning"]
 
 import re
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ class Scene:
 _FIRST = re.compile(r"(.*?[.])\s+(?=[A-Z`])(.*)", re.DOTALL)
 
 
-def told_by(about: str, error: OperatorError, otherwise: str) -> list[Finding]:
+def findings_from_error(about: str, error: OperatorError, otherwise: str) -> list[Finding]:
     """Return one finding for each line of an error: first the problem, then the next step.
 
     A line without a next step gets `otherwise`.

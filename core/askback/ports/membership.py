@@ -35,11 +35,11 @@ class Membership(Protocol):
         """Return the same people, each with those of these groups that they are in now."""
         ...
 
-    async def members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
+    async def list_members(self, place: Place, groups: Iterable[str]) -> Mapping[str, tuple[Actor, ...]]:
         """Return the members of these groups. A group that the platform cannot list now is left out."""
         ...
 
-    async def sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
+    async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         """Return the person if they alone see the place, a direct message. None means that others see it, too.
 
         The result includes those of these groups that the person is known to be in.

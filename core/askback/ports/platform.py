@@ -18,8 +18,9 @@ from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import HistoryMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.incoming_message import HistoryMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.errors import AskbackError, OperatorError
 
 Messages: TypeAlias = tuple[MessageRef, ...]
@@ -120,11 +121,11 @@ class Platform(Protocol):
         """
         ...
 
-    async def missing(self, place: Place, messages: Messages) -> Messages:
+    async def find_missing(self, place: Place, messages: Messages) -> Messages:
         """Return those of the bot's own messages in a place that no longer exist."""
         ...
 
-    async def link(self, message: MessageRef) -> str | None:
+    async def get_permalink(self, message: MessageRef) -> str | None:
         """Return a permalink to the message; None if there is none."""
         ...
 

@@ -16,11 +16,14 @@ from typing import cast
 
 from askback.agent.anthropic_client import ModelClient, require_agent
 from askback.agent.budget import Budget
-from askback.agent.loop import Agent, AgentSettings
+from askback.agent.loop import Agent
+from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.ask_policy import Limits
-from askback.domain.conversation import IncomingMessage, MessageResult, OfferResult, StopRefusal
+from askback.domain.conversation import StopRefusal
 from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import IncomingMessage, MessageResult
+from askback.domain.outgoing_message import OfferResult
 from askback.inbound.card_recovery import CardRecovery
 from askback.inbound.card_replies import CardTextAnswers
 from askback.inbound.edits import EditRouter
@@ -87,17 +90,17 @@ async def running(
     cannot continue; the block is cancelled then.
     """
     try:
-        settings = settings or _loaded()
+        settings = settings or _load_settings()
         if agent:
             require_agent()
-        async with _running(bots, settings, agent=agent, limits=limits, holder=holder) as host:
+        async with _run_bots(bots, settings, agent=agent, limits=limits, holder=holder) as host:
             yield host
     except BaseExceptionGroup as group:
         # Task groups wrap each exception that passes through them: unwrap one that is alone in its group.
-        raise _alone(group) from None
+        raise _unwrap_group(group) from None
 
 
-def _loaded() -> Settings:
+def _load_settings() -> Settings:
     """Read the settings. Raises `OperatorError` when settings or the database of an earlier release would be lost."""
     check_file()
     settings = load(Settings)
@@ -105,15 +108,17 @@ def _loaded() -> Settings:
     return settings
 
 
-def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def _unwrap_group(group: BaseExceptionGroup[BaseException]) -> BaseException:
     only = group.exceptions[0]
     if len(group.exceptions) > 1:
         return group
-    return _alone(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
+    return (
+        _unwrap_group(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
+    )
 
 
 @asynccontextmanager
-async def _running(
+async def _run_bots(
     bots: Sequence[Bot], settings: Settings, *, agent: bool, limits: Limits | None, holder: str
 ) -> AsyncGenerator[Host]:
     async with AsyncExitStack() as stack:
@@ -121,9 +126,11 @@ async def _running(
         kept = await stack.enter_async_context(open_backend(settings.database_url, holder, served))
         store = Store(kept.database, served, frozenset(list_bot_names()) | served)
         health = Health(kept.database)
-        await stack.enter_async_context(health.ticking())
+        await stack.enter_async_context(health.track_event_loop())
         if settings.health is not None:
-            address = await stack.enter_async_context(serving(health.application(), Address.read(settings.health)))
+            address = await stack.enter_async_context(
+                serving(health.create_application(), Address.read(settings.health))
+            )
             log.info("Telling at http://%s/healthz and /readyz how it goes.", address, extra={"action": "health"})
         manager = QuestionManager(store, limits or settings.limits)
         stack.enter_context(telemetry.observe_open_asks(store.count_open))
@@ -137,9 +144,11 @@ async def _running(
                 store, tools.user_tools, timeout=settings.tool_timeout, result_limit=settings.tool_result_limit
             )
             await stack.enter_async_context(toolbox)
-            brain = Agent(model.get, store, manager, platforms, _agent_settings(settings, tools), toolbox, histories)
+            brain = Agent(
+                model.get, store, manager, platforms, _build_agent_settings(settings, tools), toolbox, histories
+            )
         retention = None if settings.retention is None else timedelta(seconds=settings.retention)
-        turns = None if brain is None else kept.turns(store, brain.advance, served)
+        turns = None if brain is None else kept.create_scheduler(store, brain.advance, served)
         worker = Worker(
             store,
             manager,
@@ -149,7 +158,7 @@ async def _running(
             look_again=kept.look_again,
             retention=retention,
         )
-        await stack.enter_async_context(kept.hearing(build_signal_handler(manager, worker, brain)))
+        await stack.enter_async_context(kept.listen(build_signal_handler(manager, worker, brain)))
 
         cards = CardRecovery(store, manager, platforms)
         reception = (
@@ -180,18 +189,18 @@ async def _running(
             sender = await manager.access.identify(by, offer_id)
             return await reception.replies.choose(offer_id, sender.people[0], use=use)
 
-        def services_for(name: str) -> BotServices:
+        def build_services(name: str) -> BotServices:
             return BotServices(
                 manager=manager,
                 hear=hear,
                 stop=stop,
                 choose=choose,
                 changes=changes,
-                missed=partial(sweep.missed, name),
-                routes=health.routes(),
+                missed=partial(sweep.schedule_check, name),
+                routes=health.list_routes(),
             )
 
-        connections = [await stack.enter_async_context(bot.connect(services_for(bot.name))) for bot in bots]
+        connections = [await stack.enter_async_context(bot.connect(build_services(bot.name))) for bot in bots]
         for connection in connections:
             name = connection.platform.name
             platforms[name], histories[name] = connection.platform, connection.history
@@ -208,7 +217,7 @@ async def _running(
         started.append(tasks.create_task(sweep.run(), name="askback sweep"))
         loading = [] if model is None else [tasks.create_task(model.load(), name="askback model")]
         by_name = {connection.platform.name: connection for connection in connections}
-        health.watch((*started, *kept.parts), by_name, None if toolbox is None else toolbox.state)
+        health.watch((*started, *kept.parts), by_name, None if toolbox is None else toolbox.check_state)
         leave_at: float | None = None
 
         async def drain() -> None:
@@ -238,7 +247,7 @@ async def _running(
                 await end_tasks((*started, *loading))
 
 
-def _agent_settings(settings: Settings, tools: LoadedTools) -> AgentSettings:
+def _build_agent_settings(settings: Settings, tools: LoadedTools) -> AgentSettings:
     return AgentSettings(
         model=settings.model,
         tools=tools.questions,

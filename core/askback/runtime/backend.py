@@ -11,8 +11,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from askback.internal.extras import extra
-from askback.runtime.turns import LOOK_AGAIN, Advance, LocalTurnScheduler, TurnScheduler
+from askback.internal.extras import import_extra
+from askback.runtime.periodic import LOOK_AGAIN
+from askback.runtime.turns import Advance, LocalTurnScheduler, TurnScheduler
 from askback.runtime.wakeup import listen_for_wakeups
 from askback.store.database import Database
 from askback.store.notifications import Signal
@@ -21,7 +22,7 @@ from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.lockfile import WorkerLock
 from askback.store.store import Store
 from askback.store.tables.platform_claims import ServedPlatforms
-from askback.store.url import database_of
+from askback.store.url import parse_database_url
 
 if TYPE_CHECKING:
     from askback.agent.loop import Agent
@@ -46,11 +47,11 @@ class Backend(ABC):
     """Tasks that run as long as signals from other processes are received."""
 
     @abstractmethod
-    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
+    def create_scheduler(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
         """Return the scheduler that advances the agent's turns on these platforms."""
 
     @abstractmethod
-    def hearing(self, recheck: SignalHandler) -> AbstractAsyncContextManager[None]:
+    def listen(self, recheck: SignalHandler) -> AbstractAsyncContextManager[None]:
         """Receive signals about other processes' changes until the block ends."""
 
 
@@ -64,11 +65,11 @@ class _File(Backend):
         self.database = database
         self._path = path
 
-    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
+    def create_scheduler(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
         return LocalTurnScheduler(store, advance)
 
     @asynccontextmanager
-    async def hearing(self, recheck: SignalHandler) -> AsyncGenerator[None]:
+    async def listen(self, recheck: SignalHandler) -> AsyncGenerator[None]:
         with listen_for_wakeups(self._path, lambda: recheck(Signal(kind="look"))):
             yield
 
@@ -100,21 +101,21 @@ async def open_backend(url: str, holder: str = "", served: ServedPlatforms = Non
     `holder` names this process and `served` its platforms, for other processes that try to open the same file.
     Raises `OperatorError`, such as `DatabaseInUse`.
     """
-    address = database_of(url)
+    address = parse_database_url(url)
     if isinstance(address, PostgresAddress):
-        with extra("postgres", "PostgreSQL"):
+        with import_extra("postgres", "PostgreSQL"):
             from askback.runtime.postgres_backend import PostgresBackend
             from askback.store.postgres.database import PostgresDatabase
-        async with _opened(lambda: PostgresDatabase(address)) as database:
+        async with _open_database(lambda: PostgresDatabase(address)) as database:
             yield PostgresBackend(address, database)
     else:
         with WorkerLock(address, holder, served):
-            async with _opened(lambda: SqliteDatabase(address)) as database:
+            async with _open_database(lambda: SqliteDatabase(address)) as database:
                 yield _File(address, database)
 
 
 @asynccontextmanager
-async def _opened(opening: Callable[[], DatabaseT]) -> AsyncGenerator[DatabaseT]:
+async def _open_database(opening: Callable[[], DatabaseT]) -> AsyncGenerator[DatabaseT]:
     # Opening continues in its thread after a cancellation. Wait for it, so that nothing stays open.
     opened = asyncio.create_task(asyncio.to_thread(opening))
     try:

@@ -34,17 +34,17 @@ class CircuitBreaker:
         """True if the platform counts as down."""
         return self._open_since is not None
 
-    def room(self, in_flight: int) -> int:
+    def count_free(self, in_flight: int) -> int:
         """Return the number of further deliveries that may begin now."""
         if not self.is_open:
             return AT_ONCE - in_flight
         return 1 if in_flight == 0 and clock.monotonic() >= self._probe_at else 0
 
-    def seconds_to_probe(self) -> float:
+    def get_seconds_to_probe(self) -> float:
         """Return the seconds until the next probe may begin."""
         return max(self._probe_at - clock.monotonic(), 0.0)
 
-    def failed(self, error: str) -> None:
+    def record_failure(self, error: str) -> None:
         """Count a delivery that the platform did not answer, or answered with an error of its server."""
         now = clock.monotonic()
         self._failures += 1
@@ -63,7 +63,7 @@ class CircuitBreaker:
             )
         self._probe_at = now + self._pause
 
-    def answered(self) -> bool:
+    def record_success(self) -> bool:
         """Note that the platform answered. Return True if it had been down."""
         was_down, since = self.is_open, self._open_since
         self._failures, self._open_since = 0, None

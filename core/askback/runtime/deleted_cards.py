@@ -42,7 +42,7 @@ class DeletedCardChecker:
         self._asked = asyncio.Event()
         self._looks: dict[str, asyncio.Task[None]] = {}
 
-    def missed(self, platform: str) -> None:
+    def schedule_check(self, platform: str) -> None:
         """Note that deletions on this platform may have been missed, and schedule a sweep."""
         now = time.monotonic()
         self._due.setdefault(platform, max(now, self._looked.get(platform, -math.inf) + AGAIN_SECONDS))
@@ -111,6 +111,6 @@ class DeletedCardChecker:
     async def _look(self, platform: Platform, ask_id: str) -> None:
         ask = await self._store.get(ask_id)
         if ask is not None and ask.outcome is None and ask.messages:
-            missing = await platform.missing(ask.place, ask.messages)
+            missing = await platform.find_missing(ask.place, ask.messages)
             if missing:
                 await self._cards.repost_missing(ask, missing)

@@ -54,7 +54,7 @@ class Health:
         self._parts, self._connections, self._tools = parts, connections, tools
 
     @asynccontextmanager
-    async def ticking(self) -> AsyncGenerator[None]:
+    async def track_event_loop(self) -> AsyncGenerator[None]:
         """Note until the block ends that the event loop is running."""
 
         async def tick() -> None:
@@ -68,37 +68,37 @@ class Health:
         finally:
             task.cancel()
 
-    def routes(self) -> list[web.RouteDef]:
+    def list_routes(self) -> list[web.RouteDef]:
         """Return the routes for a listener to serve."""
-        return [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
+        return [web.get("/healthz", self._handle_healthz), web.get("/readyz", self._handle_readyz)]
 
-    def application(self) -> web.Application:
+    def create_application(self) -> web.Application:
         application = web.Application()
-        application.add_routes(self.routes())
+        application.add_routes(self.list_routes())
         return application
 
-    async def _healthz(self, request: web.Request) -> web.Response:
+    async def _handle_healthz(self, request: web.Request) -> web.Response:
         del request
-        return _answer(self.alive())
+        return _answer(self.check_alive())
 
-    async def _readyz(self, request: web.Request) -> web.Response:
+    async def _handle_readyz(self, request: web.Request) -> web.Response:
         del request
-        return _answer(await self.ready(), () if self._tools is None else self._tools().blocked_loops)
+        return _answer(await self.check_ready(), () if self._tools is None else self._tools().blocked_loops)
 
-    def alive(self) -> dict[str, str]:
+    def check_alive(self) -> dict[str, str]:
         """Return the state of each part: "ok", or a description of the problem."""
         still = time.monotonic() - self._ticked
         found = {"event loop": "ok" if still < STILL_SECONDS else f"stood still for {still:.0f} s"}
-        found["database"] = self._database.defect() or "ok"
+        found["database"] = self._database.find_defect() or "ok"
         for task in self._parts:
             # During a drain, a bot may have finished as it should.
             ended = task.done() and not self.is_draining
             found[task.get_name().removeprefix("askback ")] = "has ended" if ended else "ok"
         return found
 
-    async def ready(self) -> dict[str, str]:
+    async def check_ready(self) -> dict[str, str]:
         """Return the state of everything that is needed to take work: "ok", or a description of the problem."""
-        found = {"database": "ok" if await self._commits() else "does not commit"}
+        found = {"database": "ok" if await self._can_commit() else "does not commit"}
         for name, connection in self._connections.items():
             found[name] = "ok" if connection.is_connected() else "is not connected"
         if not self._connections:
@@ -110,7 +110,7 @@ class Health:
             found["process"] = "is ending"
         return found
 
-    async def _commits(self) -> bool:
+    async def _can_commit(self) -> bool:
         async with self._commit:
             at, well = self._committed
             if time.monotonic() - at < FRESH_SECONDS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PostgresBackend", "hearing"]
+__all__ = ["PostgresBackend", "listen"]
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import psycopg
 
 from askback.runtime.backend import Backend, SignalHandler
-from askback.runtime.postgres_turns import JobTurnScheduler, unless_cancelled
+from askback.runtime.postgres_turns import JobTurnScheduler, raise_unless_cancelled
 from askback.runtime.shutdown import end_tasks
 from askback.runtime.turns import Advance, TurnScheduler
 from askback.store.notifications import LISTENING, Signal
@@ -21,8 +21,8 @@ from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.postgres.dead_connections import BoundedConnection
-from askback.store.postgres.error_mapping import reason
-from askback.store.postgres.link import conninfo
+from askback.store.postgres.error_mapping import format_reason
+from askback.store.postgres.link import build_conninfo
 from askback.store.store import Store
 
 log = logging.getLogger("askback.worker")
@@ -43,21 +43,21 @@ class PostgresBackend(Backend):
         self._address = address
         self._database = database
 
-    def turns(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
+    def create_scheduler(self, store: Store, advance: Advance, served: frozenset[str]) -> TurnScheduler:
         return JobTurnScheduler(self._address, self._database, store, advance, served)
 
     @asynccontextmanager
-    async def _hearing(self, recheck: SignalHandler) -> AsyncGenerator[None]:
-        async with hearing(self._address, recheck, LISTENING) as task:
+    async def _listen(self, recheck: SignalHandler) -> AsyncGenerator[None]:
+        async with listen(self._address, recheck, LISTENING) as task:
             self.parts = (task,)
             yield
 
-    def hearing(self, recheck: SignalHandler) -> AbstractAsyncContextManager[None]:
-        return self._hearing(recheck)
+    def listen(self, recheck: SignalHandler) -> AbstractAsyncContextManager[None]:
+        return self._listen(recheck)
 
 
 @asynccontextmanager
-async def hearing(
+async def listen(
     address: PostgresAddress, recheck: SignalHandler, listening: str
 ) -> AsyncGenerator[asyncio.Task[None]]:
     """Receive signals about other processes' commits until the block ends. `listening` is the SQL that subscribes."""
@@ -84,33 +84,33 @@ class _Hearing:
             try:
                 await self._hear()
             except (psycopg.Error, OSError, TimeoutError) as error:
-                self._failed(reason(error))
+                self._record_failure(format_reason(error))
             except Exception:
                 # This is a fault in askback. Without this task no signals would arrive, and no one would notice.
                 log.exception(
                     "What another process told could not be taken in; hearing again.",
                     extra={"action": "signals_failed"},
                 )
-            unless_cancelled()
+            raise_unless_cancelled()
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _hear(self) -> None:
-        told = conninfo(self._address)
+        told = build_conninfo(self._address)
         async with await BoundedConnection.connect(
             autocommit=True,
             **told,  # pyright: ignore[reportArgumentType] - any keyword of libpq
         ) as connection:
             await connection.execute(self._listening.encode())
-            self._succeeded()
+            self._record_success()
             # Catch up with everything that was signalled while this process was not connected.
             self._recheck(Signal(kind="look"))
             while True:
                 async for notify in connection.notifies():
-                    self._recheck(Signal.decoded(notify.payload))
+                    self._recheck(Signal.decode(notify.payload))
                 # Repeat the statement: the others see in a connection's last query that it listens.
                 await connection.execute(self._listening.encode())
 
-    def _failed(self, why: str) -> None:
+    def _record_failure(self, why: str) -> None:
         now = time.monotonic()
         self._deaf_since = now if self._deaf_since is None else self._deaf_since
         if now - self._logged < REPEAT_SECONDS or is_outage_logged():
@@ -123,7 +123,7 @@ class _Hearing:
             extra={"action": "no_signals"},
         )
 
-    def _succeeded(self) -> None:
+    def _record_success(self) -> None:
         if self._deaf_since is not None and self._logged >= self._deaf_since:
             log.info("Other processes are heard again.", extra={"action": "signals"})
         self._deaf_since = None

@@ -9,7 +9,7 @@ without it (`TurnEnd.after`).
 
 from __future__ import annotations
 
-__all__ = ["JobTurnScheduler", "unless_cancelled"]
+__all__ = ["JobTurnScheduler", "raise_unless_cancelled"]
 
 import asyncio
 import logging
@@ -37,8 +37,8 @@ from askback.store.errors import StoreError
 from askback.store.outage_log import REPEAT_SECONDS, is_outage_logged
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.dead_connections import BoundedConnection
-from askback.store.postgres.jobs import TURN, beats, give_back, held, queue_of, sweep
-from askback.store.postgres.link import conninfo
+from askback.store.postgres.jobs import TURN, give_back, has_heartbeat, list_held_jobs, queue_of, sweep
+from askback.store.postgres.link import build_conninfo
 from askback.store.store import Store
 from askback.store.tables.platform_claims import STALLED_SECONDS, announce_platforms
 
@@ -136,7 +136,7 @@ def _log_newer(task: str) -> None:
     )
 
 
-async def _unknown(**arguments: object) -> None:
+async def _reject_unknown_job(**arguments: object) -> None:
     del arguments
     raise _NewerError
 
@@ -198,12 +198,12 @@ class JobTurnScheduler:
         if is_outage_logged() or time.monotonic() - self._logged < REPEAT_SECONDS:
             return
         self._logged = time.monotonic()
-        log.warning("The jobs cannot be read, trying again: %s", _said(error), extra={"action": "store_failed"})
+        log.warning("The jobs cannot be read, trying again: %s", _format_error(error), extra={"action": "store_failed"})
 
     async def _open_and_work(self) -> None:
         """Take jobs over new connections: those of the previous session may lead to another server."""
         pool = AsyncConnectionPool(
-            kwargs=conninfo(self._address),
+            kwargs=build_conninfo(self._address),
             connection_class=BoundedConnection,
             min_size=1,
             max_size=CONNECTIONS,
@@ -216,20 +216,20 @@ class JobTurnScheduler:
             connector = PsycopgConnector()
             app = App(connector=connector)
             app.job_manager = _Manager(connector)
-            app.task(name=TURN, retry=_Again())(self._turn)
+            app.task(name=TURN, retry=_Again())(self._run_turn)
             known: Any = app.tasks  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            app.tasks = _Tasks(known, app.task(name="askback.unknown", retry=_Again())(_unknown))
+            app.tasks = _Tasks(known, app.task(name="askback.unknown", retry=_Again())(_reject_unknown_job))
             async with app.open_async(pool):
-                await self._work(app)
+                await self._run_worker(app)
         finally:
             await pool.close()
 
-    async def _turn(self, conversation_id: str | None = None, **newer: object) -> None:
+    async def _run_turn(self, conversation_id: str | None = None, **newer: object) -> None:
         if conversation_id is None or newer:
             raise _NewerError
         await self._advancing.advance(conversation_id)
 
-    async def _work(self, app: App) -> None:
+    async def _run_worker(self, app: App) -> None:
         """Take jobs until the process is to rest, or the connection is lost."""
         self._worker = Worker(
             app,
@@ -258,12 +258,12 @@ class JobTurnScheduler:
         left: list[int] = []
         workers = [*self._former]
         for former in workers:
-            jobs = await self._held(former)
-            left += self._unworked(jobs)
+            jobs = await self._list_held_jobs(former)
+            left += self._find_unworked_jobs(jobs)
             if not jobs:
                 self._former.discard(former)
         worker_id = None if self._worker is None else self._worker.worker_id
-        unworked = () if worker_id is None else self._unworked(await self._held(worker_id))
+        unworked = () if worker_id is None else self._find_unworked_jobs(await self._list_held_jobs(worker_id))
         now = time.monotonic()
         self._left = {job_id: self._left.get(job_id, now) for job_id in unworked}
         # The current session may be about to begin a job, or to record its end. A former one does nothing any more.
@@ -278,10 +278,10 @@ class JobTurnScheduler:
                 extra={"action": "turns_left", "count": count},
             )
 
-    async def _held(self, worker_id: int) -> dict[int, str]:
-        return await self._database.read(lambda connection: held(connection, worker_id))
+    async def _list_held_jobs(self, worker_id: int) -> dict[int, str]:
+        return await self._database.read(lambda connection: list_held_jobs(connection, worker_id))
 
-    def _unworked(self, jobs: Mapping[int, str]) -> list[int]:
+    def _find_unworked_jobs(self, jobs: Mapping[int, str]) -> list[int]:
         """Return the ids of those jobs whose conversations do not run in this process."""
         return [job_id for job_id, conversation_id in jobs.items() if not self._advancing.is_under_way(conversation_id)]
 
@@ -318,7 +318,9 @@ class JobTurnScheduler:
             await self._database.run(lambda connection: announce_platforms(connection, worker_id, self._served))
             self._announced = worker_id
         else:
-            await self._see_to_heart(worker, await self._database.read(lambda connection: beats(connection, worker_id)))
+            await self._see_to_heart(
+                worker, await self._database.read(lambda connection: has_heartbeat(connection, worker_id))
+            )
         return True
 
     async def _see_to_heart(self, worker: Worker, beats: bool | None) -> None:
@@ -344,12 +346,12 @@ class JobTurnScheduler:
             session.cancel()
 
 
-def unless_cancelled() -> None:
+def raise_unless_cancelled() -> None:
     """Raise `CancelledError` if a library that was cancelled while connecting raised a different error instead."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
 
 
-def _said(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     return " ".join(str(error.__cause__ or error).split()) or type(error).__name__

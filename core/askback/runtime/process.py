@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["quiet_interrupt", "run_to_end"]
+__all__ = ["end_quietly_on_interrupt", "run_to_end"]
 
 import os
 import signal
@@ -25,7 +25,7 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
 
     signals: list[int] = []
 
-    async def ended_by_signals() -> int:
+    async def run_until_signal() -> int:
         task = asyncio.current_task()
         loop = asyncio.get_running_loop()
         cancelling = signal.getsignal(signal.SIGINT)
@@ -36,23 +36,23 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
                 task.cancel()
                 loop.call_later(LOST_SECONDS, end)
 
-        def terminated() -> None:
+        def on_sigterm() -> None:
             signals.append(signal.SIGTERM)
             end()
 
-        def interrupted(number: int, frame: FrameType | None) -> None:
+        def on_sigint(number: int, frame: FrameType | None) -> None:
             signals.append(number)
             loop.call_soon_threadsafe(loop.call_later, LOST_SECONDS, end)
             if callable(cancelling):
                 cancelling(number, frame)  # asyncio's own handler raises at once on the second signal
 
-        loop.add_signal_handler(signal.SIGTERM, terminated)
+        loop.add_signal_handler(signal.SIGTERM, on_sigterm)
         if callable(cancelling):
-            signal.signal(signal.SIGINT, interrupted)
+            signal.signal(signal.SIGINT, on_sigint)
         try:
             return await work
         finally:
-            if signal.getsignal(signal.SIGINT) is interrupted:
+            if signal.getsignal(signal.SIGINT) is on_sigint:
                 signal.signal(signal.SIGINT, cancelling)
 
     from askback.observability.logs import catch_crashes
@@ -61,7 +61,7 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
     if signal.getsignal(signal.SIGINT) is _quit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return asyncio.run(ended_by_signals())
+        return asyncio.run(run_until_signal())
     except KeyboardInterrupt:
         return 130
     except asyncio.CancelledError:
@@ -70,18 +70,18 @@ def run_to_end(work: Coroutine[object, object, int], *, terminated_code: int = 0
         known, rest = group.split(AskbackError)
         if rest is not None or known is None:
             raise
-        raise _leaf(known) from None
+        raise _get_first_error(known) from None
 
 
-def quiet_interrupt() -> None:
+def end_quietly_on_interrupt() -> None:
     """Make Ctrl-C end the process at once until `run_to_end` begins."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _quit)
 
 
-def _leaf(group: BaseExceptionGroup[AskbackError]) -> AskbackError:
+def _get_first_error(group: BaseExceptionGroup[AskbackError]) -> AskbackError:
     first = group.exceptions[0]
-    return _leaf(first) if isinstance(first, BaseExceptionGroup) else first
+    return _get_first_error(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _quit(number: int, frame: FrameType | None) -> None:

@@ -34,13 +34,13 @@ class ShutdownHandler:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             # `nohup` ignores SIGHUP, so that the process survives its terminal.
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-                loop.add_signal_handler(number, self._signalled, number)
+                loop.add_signal_handler(number, self._on_signal, number)
 
     async def wait(self) -> None:
         """Wait for the first signal."""
         await self._over.wait()
 
-    def _signalled(self, number: int) -> None:
+    def _on_signal(self, number: int) -> None:
         if self._over.is_set():
             _end(128 + number)
         self._over.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LOOK_AGAIN", "Advance", "LocalTurnScheduler", "TurnRunner", "TurnScheduler", "sleep"]
+__all__ = ["Advance", "LocalTurnScheduler", "TurnRunner", "TurnScheduler"]
 
 import asyncio
 import logging
@@ -12,8 +12,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol
 
-from askback.agent.concurrency_slots import Slot, SlotPool, SlotsClosed, person_key
+from askback.agent.concurrency_slots import Slot, SlotPool, SlotsClosed, get_person_key
 from askback.internal.clock import utc_now
+from askback.runtime.periodic import STORE_PAUSE, sleep
 from askback.store.errors import StoreError
 from askback.store.store import Store
 from askback.store.unreadable_rows import UnreadableRow
@@ -23,11 +24,8 @@ log = logging.getLogger("askback.worker")
 LATER_SECONDS = 1.0
 """Seconds until a conversation is tried again if its starter has too many others in this process."""
 LONGEST_PAUSE = 60.0
-STORE_PAUSE = 1.0
 LEFT_PAUSE = 5.0
 """Seconds for which this and other processes leave a conversation alone that only a newer release can read."""
-LOOK_AGAIN = 30.0
-"""Longest sleep in seconds: the clock may jump, and a late commit may have sent no nudge."""
 
 Advance = Callable[[str, Slot], Awaitable[None]]
 """Do a conversation's pending work until it waits or is done. It holds a slot, which it may lend to others."""
@@ -107,8 +105,8 @@ class TurnRunner:
                 self._calm.set()
 
     async def _advance_fairly(self, conversation_id: str) -> None:
-        starter = await self._store.starter(conversation_id)
-        person = "" if starter is None else person_key(starter)
+        starter = await self._store.get_starter(conversation_id)
+        person = "" if starter is None else get_person_key(starter)
         if self._most_each is not None and self._here[person] >= self._most_each:
             # The number of jobs held is limited. Leave space for those of other people.
             await self._put_off(conversation_id, LATER_SECONDS)
@@ -124,7 +122,7 @@ class TurnRunner:
 
     async def _put_off(self, conversation_id: str, pause: float) -> None:
         try:
-            await self._store.put_off(conversation_id, timedelta(seconds=pause))
+            await self._store.postpone(conversation_id, timedelta(seconds=pause))
         except StoreError:
             log.exception("It could not be put off.", extra={"action": "store_failed"})
             await asyncio.sleep(pause)
@@ -178,8 +176,8 @@ class LocalTurnScheduler:
                 pause: timedelta | None = None
                 try:
                     now = utc_now()
-                    runnable = await self._store.runnable(now)
-                    until = await self._store.next_turn(now)
+                    runnable = await self._store.list_runnable(now)
+                    until = await self._store.get_next_turn_at(now)
                     pause = None if until is None else until - now
                 except StoreError:
                     log.exception("The conversations could not be read.", extra={"action": "store_failed"})
@@ -189,16 +187,3 @@ class LocalTurnScheduler:
                         waiting.add(conversation_id)
                         tasks.create_task(advance(conversation_id), name=f"askback turn {conversation_id}")
                 await sleep(self._nudged, pause)
-
-
-async def sleep(nudged: asyncio.Event, pause: timedelta | None, longest: float = LOOK_AGAIN) -> None:
-    """Sleep for `pause` or until a nudge, at most `longest` seconds. A `pause` of None means `longest`."""
-    seconds = longest if pause is None else pause.total_seconds()
-    if seconds <= 0:
-        await asyncio.sleep(0)
-        return
-    try:
-        async with asyncio.timeout(min(seconds, longest)):
-            await nudged.wait()
-    except TimeoutError:
-        return

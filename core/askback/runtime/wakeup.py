@@ -35,7 +35,7 @@ def listen_for_wakeups(database: Path, look: Callable[[], None]) -> Generator[No
     Only for the holder of the database's lock: a socket that a dead process left behind is replaced.
     If no socket can be bound, that is logged, and the worker finds changes when it next looks.
     """
-    path = _path(database)
+    path = _get_socket_path(database)
     try:
         listener = _bind(path)
     except OSError as error:
@@ -58,7 +58,7 @@ def listen_for_wakeups(database: Path, look: Callable[[], None]) -> Generator[No
 
 def wake_worker(database: Path) -> bool:
     """Ask the process that works on this database to look again. Return False if none listens."""
-    path = _path(database)
+    path = _get_socket_path(database)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
         try:
@@ -77,7 +77,7 @@ def wake_worker(database: Path) -> bool:
     return True
 
 
-def _path(database: Path) -> Path:
+def _get_socket_path(database: Path) -> Path:
     name = f"{database.name}.sock"
     if len(os.fsencode(name)) > LONGEST_NAME:
         name = f".{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}.sock"

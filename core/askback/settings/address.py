@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Address", "checked_address", "is_address"]
+__all__ = ["Address", "check_address", "is_address"]
 
 import re
 from urllib.parse import urlsplit
@@ -31,7 +31,7 @@ class Address(Value):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def checked_address(value: str | None) -> str | None:
+def check_address(value: str | None) -> str | None:
     """Return HOST:PORT in full; None for None. Raises `ValueError` if the text is not an address."""
     return None if value is None else str(Address.read(value))
 

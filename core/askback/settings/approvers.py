@@ -6,7 +6,7 @@ change them.
 
 from __future__ import annotations
 
-__all__ = ["approver", "approvers"]
+__all__ = ["parse_approver", "parse_approvers"]
 
 import re
 from collections.abc import Collection, Iterable
@@ -20,7 +20,7 @@ _GROUP: Final = re.compile(r"S[A-Z0-9]{2,}|@&[0-9]{5,20}")
 FORMS: Final = "a person (PLATFORM:U… or PLATFORM:NUMBER) nor a group (PLATFORM:S… or PLATFORM:@&NUMBER)"
 
 
-def approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
+def parse_approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
     """Return one entry's platform, and its person or group. Raises a `ValueError` that continues "an entry that"."""
     platform, _, name = entry.strip().partition(":")
     if _PERSON.fullmatch(name):
@@ -34,10 +34,10 @@ def approver(entry: str, platforms: Collection[str]) -> tuple[str, Who]:
     return platform, who
 
 
-def approvers(entries: Iterable[str], platforms: Collection[str]) -> dict[str, Who]:
+def parse_approvers(entries: Iterable[str], platforms: Collection[str]) -> dict[str, Who]:
     """Return the people and groups of several entries, by platform. Raises `ValueError`."""
     found: dict[str, Who] = {}
     for entry in entries:
-        platform, who = approver(entry, platforms)
+        platform, who = parse_approver(entry, platforms)
         found[platform] = found[platform].with_others(who) if platform in found else who
     return found

@@ -35,11 +35,11 @@ def tell_unread(command: str) -> None:
     from askback.errors import OperatorError
     from askback.settings.core import Settings
     from askback.settings.loader import load
-    from askback.settings.untrusted_files import unread_database, unread_file
+    from askback.settings.untrusted_files import describe_unread_database, describe_unread_file
 
-    sentences = [unread_file(command)]
+    sentences = [describe_unread_file(command)]
     with contextlib.suppress(OperatorError):  # the command itself reports wrong settings
-        sentences.append(unread_database(load(Settings)))
+        sentences.append(describe_unread_database(load(Settings)))
     for sentence in filter(None, sentences):
         with contextlib.suppress(OSError):  # standard error is closed
             print(f"askback: {sentence}", file=sys.stderr)  # noqa: T201 - this is the command line

@@ -19,12 +19,12 @@ from askback.domain.ask_policy import LONGEST_WAIT, Limits, Reasons
 from askback.errors import OperatorError
 from askback.inbound.answer_parser import TypedReplies
 from askback.ports.installed_bots import list_bot_names
-from askback.settings.address import checked_address
-from askback.settings.approvers import approver, approvers
-from askback.settings.durations import seconds_of
-from askback.settings.loader import TomlSettings, file
-from askback.settings.paths import default_database
-from askback.store.url import anchored
+from askback.settings.address import check_address
+from askback.settings.approvers import parse_approver, parse_approvers
+from askback.settings.durations import parse_duration
+from askback.settings.loader import TomlSettings, find_file
+from askback.settings.paths import find_default_database
+from askback.store.url import resolve_url
 from askback.tools import TOOLS, is_import_path
 
 _APPROVERS = (
@@ -179,7 +179,7 @@ class Settings(TomlSettings):
     system_prompt: str = Field(default=SYSTEM_PROMPT, description="Give what the model is told about its task.")
     """The instructions to the model. The default says when to ask and when not to."""
     database_url: str = Field(
-        default_factory=default_database,
+        default_factory=find_default_database,
         min_length=1,
         # The URL may contain a password.
         repr=False,
@@ -199,13 +199,13 @@ class Settings(TomlSettings):
     @property
     def folder(self) -> Path | None:
         """The settings file's folder, for importing the operator's tools; None if the file does not exist."""
-        path = file()
+        path = find_file()
         return path.parent if path is not None and path.exists() else None
 
     @classmethod
-    def anchored(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
+    def resolve_paths(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
         url = values.get("database_url")
-        return {**values, "database_url": anchored(url, folder)} if isinstance(url, str) else values
+        return {**values, "database_url": resolve_url(url, folder)} if isinstance(url, str) else values
 
     @property
     def limits(self) -> Limits:
@@ -217,7 +217,7 @@ class Settings(TomlSettings):
     def approvals(self) -> ApprovalRules:
         """The rules for approving tool calls."""
         return ApprovalRules(
-            approvers=approvers(self.approvers, list_bot_names()),
+            approvers=parse_approvers(self.approvers, list_bot_names()),
             quorum=self.approval_quorum,
             refusals=self.approval_refusals,
             reasons=self.approval_reasons,
@@ -226,7 +226,7 @@ class Settings(TomlSettings):
             timeout=self.approval_timeout,
             reminder_delays=self.approval_remind,
             escalate_after=self.approval_escalate_after,
-            escalate_to=approvers(self.approval_escalate_to, list_bot_names()),
+            escalate_to=parse_approvers(self.approval_escalate_to, list_bot_names()),
         )
 
     @property
@@ -235,7 +235,7 @@ class Settings(TomlSettings):
         for word in ANSWERER_KINDS:
             if self.answerers == (word,):
                 return Answerers(kind=word)
-        return Answerers(kind="given", by_platform=approvers(self.answerers, list_bot_names()))
+        return Answerers(kind="given", by_platform=parse_approvers(self.answerers, list_bot_names()))
 
     @property
     def model_key(self) -> str:
@@ -248,7 +248,7 @@ class Settings(TomlSettings):
 
     @field_validator("tools", mode="before")
     @classmethod
-    def _names(cls, value: object) -> object:
+    def _parse_tools(cls, value: object) -> object:
         if isinstance(value, str):
             value = value.split(",")
         if not isinstance(value, (list, tuple)):
@@ -261,51 +261,51 @@ class Settings(TomlSettings):
 
     @field_validator("approval_tools", mode="before")
     @classmethod
-    def _patterns(cls, value: object) -> object:
-        entries = _listed(value)
+    def _parse_approval_tools(cls, value: object) -> object:
+        entries = _parse_list(value)
         return value if entries is None else entries
 
     @field_validator("approvers", "approval_escalate_to", mode="before")
     @classmethod
-    def _approvers(cls, value: object) -> object:
-        entries = _listed(value)
+    def _parse_approver_list(cls, value: object) -> object:
+        entries = _parse_list(value)
         if entries is None:
             return value
         for number, entry in enumerate(entries, 1):
             try:
-                approver(entry, list_bot_names())
+                parse_approver(entry, list_bot_names())
             except ValueError as error:
                 raise ValueError(f"has an entry (number {number}) that {error}") from None
         return entries
 
     @field_validator("answerers", mode="before")
     @classmethod
-    def _answerers(cls, value: object) -> object:
-        entries = _listed(value)
+    def _parse_answerers(cls, value: object) -> object:
+        entries = _parse_list(value)
         if entries is None:
             return value
         if not entries:
             raise ValueError("names nobody")
         if len(entries) == 1 and entries[0].lower() in ANSWERER_KINDS:
             return (entries[0].lower(),)
-        return cls._approvers(entries)
+        return cls._parse_approver_list(entries)
 
     @field_validator("approval_quorum", "approval_refusals")
     @classmethod
-    def _many(cls, value: int, info: ValidationInfo) -> int:
+    def _check_vote_counts(cls, value: int, info: ValidationInfo) -> int:
         if value > 1 and info.data.get("approvers") == ():
             raise ValueError(f"is {value}, but `approvers` names nobody: name them there")
         return value
 
     @field_validator("approval_remind", mode="before")
     @classmethod
-    def _times(cls, value: object) -> object:
-        entries = _listed((value,) if isinstance(value, int | float) and not isinstance(value, bool) else value)
-        return value if entries is None else tuple(map(seconds_of, entries))
+    def _parse_reminder_delays(cls, value: object) -> object:
+        entries = _parse_list((value,) if isinstance(value, int | float) and not isinstance(value, bool) else value)
+        return value if entries is None else tuple(map(parse_duration, entries))
 
     @field_validator("approval_remind")
     @classmethod
-    def _in_time(cls, value: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
+    def _check_reminder_delays(cls, value: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
         timeout: float | None = info.data.get("approval_timeout")
         if any(not 0 < one <= LONGEST_WAIT or (timeout is not None and one >= timeout) for one in value):
             raise ValueError("has a time that is not before approval_timeout")
@@ -313,7 +313,7 @@ class Settings(TomlSettings):
 
     @field_validator("approval_escalate_after")
     @classmethod
-    def _further(cls, value: float | None, info: ValidationInfo) -> float | None:
+    def _check_escalation(cls, value: float | None, info: ValidationInfo) -> float | None:
         to, timeout = info.data.get("approval_escalate_to"), info.data.get("approval_timeout")
         if value is None and to:
             raise ValueError("is missing, since approval_escalate_to is set")
@@ -333,37 +333,37 @@ class Settings(TomlSettings):
         mode="before",
     )
     @classmethod
-    def _kept(cls, value: object) -> object:
-        value = _ending(value)
-        return seconds_of(value) if isinstance(value, str) else value
+    def _parse_duration_or_never(cls, value: object) -> object:
+        value = _replace_never(value)
+        return parse_duration(value) if isinstance(value, str) else value
 
     @field_validator("compact_at", mode="before")
     @classmethod
-    def _never(cls, value: object) -> object:
-        return _ending(value)
+    def _parse_compact_at(cls, value: object) -> object:
+        return _replace_never(value)
 
     @field_validator("health")
     @classmethod
-    def _health(cls, value: str | None) -> str | None:
-        return checked_address(value)
+    def _parse_health_address(cls, value: str | None) -> str | None:
+        return check_address(value)
 
     @field_validator("log_level")
     @classmethod
-    def _level(cls, value: str) -> str:
+    def _parse_log_level(cls, value: str) -> str:
         level = value.strip().upper()
         if level not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
             raise ValueError("is not a level")
         return level
 
 
-def _ending(value: object) -> object:
+def _replace_never(value: object) -> object:
     """Return None for "never" and "none". Raises `ValueError` for a bool, which pydantic would accept as a number."""
     if isinstance(value, bool):
         raise ValueError("is not a number")
     return None if isinstance(value, str) and value.strip().lower() in {"never", "none"} else value
 
 
-def _listed(value: object) -> tuple[str, ...] | None:
+def _parse_list(value: object) -> tuple[str, ...] | None:
     """Return the entries of a list, or of a text with commas, without duplicates. None means that it is neither."""
     if isinstance(value, str):
         value = value.split(",")

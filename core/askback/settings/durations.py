@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["seconds_of"]
+__all__ = ["parse_duration"]
 
 import re
 from typing import Final
@@ -11,7 +11,7 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _ONE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 
 
-def seconds_of(text: str) -> float:
+def parse_duration(text: str) -> float:
     """Return the seconds of `1d 12h`, or of a bare number. Raises a `ValueError` that says how to write one."""
     wanted = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", wanted):

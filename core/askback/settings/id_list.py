@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["EVERYBODY", "id_list"]
+__all__ = ["EVERYBODY", "parse_ids"]
 
 import re
 from collections.abc import Collection
@@ -12,7 +12,7 @@ EVERYBODY: Final = "*"
 """The entry that means everyone in a list of people."""
 
 
-def id_list(value: object, shape: re.Pattern[str], what: str, *, also: Collection[str] = ()) -> tuple[str, ...]:
+def parse_ids(value: object, shape: re.Pattern[str], what: str, *, also: Collection[str] = ()) -> tuple[str, ...]:
     """Return the ids without duplicates. Names are refused, because their owners can change them.
 
     `also` are words that are allowed as entries. Raises `ValueError` with the number of an invalid entry, not its text.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 __all__ = [
     "TomlSettings",
-    "file",
-    "given",
+    "find_file",
+    "get_environment_variable",
+    "get_file_key",
     "is_configured",
+    "list_set_fields",
     "load",
-    "name_in_environment",
-    "name_in_file",
 ]
 
 import difflib
@@ -34,7 +34,7 @@ from pydantic_settings import (
 
 from askback.errors import OperatorError
 from askback.ports.installed_bots import list_bot_names
-from askback.settings.paths import FILE, config_folder
+from askback.settings.paths import FILE, find_config_folder
 from askback.text.redaction import register_secrets
 
 S = TypeVar("S", bound="TomlSettings")
@@ -60,7 +60,7 @@ class TomlSettings(BaseSettings):
         return init_settings, env_settings, InitSettingsSource(settings_cls, _read(cls))
 
     @classmethod
-    def anchored(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
+    def resolve_paths(cls, values: dict[str, object], folder: Path) -> dict[str, object]:
         """Return the values of the file in `folder`, with relative paths resolved from that folder."""
         del folder
         return values
@@ -83,7 +83,7 @@ def is_configured(kind: type[TomlSettings]) -> bool:
     return True
 
 
-def given(kind: type[TomlSettings]) -> frozenset[str]:
+def list_set_fields(kind: type[TomlSettings]) -> frozenset[str]:
     """Return the fields that are set anywhere, even to a wrong value."""
     there = {name.lower() for name, value in os.environ.items() if value}
     in_file = _read(kind)
@@ -91,7 +91,7 @@ def given(kind: type[TomlSettings]) -> frozenset[str]:
         name
         for name, field in kind.model_fields.items()
         if name in in_file
-        or not there.isdisjoint(map(str.lower, (name_in_environment(kind, name, field), *_aliases(field))))
+        or not there.isdisjoint(map(str.lower, (get_environment_variable(kind, name, field), *_list_aliases(field))))
     )
 
 
@@ -103,22 +103,22 @@ def load(kind: type[S], **fixed: str | None) -> S:
     try:
         return cast("Callable[..., S]", kind)(**{name: value for name, value in fixed.items() if value is not None})
     except ValidationError as error:
-        lines = [_sentence(kind, entry["loc"], entry["type"], entry["msg"]) for entry in error.errors()]
+        lines = [_describe_problem(kind, entry["loc"], entry["type"], entry["msg"]) for entry in error.errors()]
         raise OperatorError("\n".join(dict.fromkeys(lines))) from None
 
 
-def file() -> Path | None:
+def find_file() -> Path | None:
     """Return the path of the file that all parts share, which may not exist; None if there can be none."""
     named = os.environ.get("ASKBACK_CONFIG")
     if named:
         return None if named == os.devnull else Path(named)
-    folder = config_folder()
+    folder = find_config_folder()
     return None if folder is None else folder / FILE
 
 
 def _read(kind: type[TomlSettings]) -> dict[str, object]:
     """Return this part's values in the file. Raises `OperatorError`."""
-    path = file()
+    path = find_file()
     if path is None:
         return {}
     try:
@@ -133,33 +133,33 @@ def _read(kind: type[TomlSettings]) -> dict[str, object]:
     except ValueError as error:
         # The parser's message contains line and column, never the text.
         raise OperatorError(f"{path} is not valid TOML: {str(error).rstrip('.')}.") from None
-    known = {name_in_file(kind, name, field): name for name, field in kind.model_fields.items()}
-    part = _part_of(next(iter(known)))
+    known = {get_file_key(kind, name, field): name for name, field in kind.model_fields.items()}
+    part = _find_bot_name(next(iter(known)))
     for key in values:
-        if _part_of(key) == part and key not in known:
+        if _find_bot_name(key) == part and key not in known:
             near = difflib.get_close_matches(key.lower(), known, n=1)
             hint = f"Is it meant to be `{near[0]}`?" if near else f"There are: {', '.join(known)}."
             raise OperatorError(f"{path} sets `{key}`, which is not a setting. {hint}")
-    return kind.anchored({known[key]: value for key, value in values.items() if key in known}, path.parent)
+    return kind.resolve_paths({known[key]: value for key, value in values.items() if key in known}, path.parent)
 
 
-def _part_of(key: str) -> str:
+def _find_bot_name(key: str) -> str:
     """Return the bot whose name begins this name in the file; empty for askback's own settings."""
     return next((name for name in list_bot_names() if key.startswith(f"{name}_")), "")
 
 
-def _aliases(field: FieldInfo) -> Iterator[str]:
+def _list_aliases(field: FieldInfo) -> Iterator[str]:
     if isinstance(field.validation_alias, AliasChoices):
         yield from (str(choice) for choice in field.validation_alias.choices)
 
 
-def name_in_file(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
-    return next((alias for alias in _aliases(field) if alias.islower()), name)
+def get_file_key(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
+    return next((alias for alias in _list_aliases(field) if alias.islower()), name)
 
 
-def name_in_environment(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
+def get_environment_variable(kind: type[TomlSettings], name: str, field: FieldInfo) -> str:
     """Return the environment variable that sets a field."""
-    variable = next((alias for alias in _aliases(field) if alias.isupper()), "")
+    variable = next((alias for alias in _list_aliases(field) if alias.isupper()), "")
     return variable or f"{kind.model_config.get('env_prefix', '')}{name}".upper()
 
 
@@ -177,16 +177,16 @@ _WORDS = {
 }
 
 
-def _sentence(kind: type[TomlSettings], loc: tuple[int | str, ...], problem: str, message: str) -> str:
+def _describe_problem(kind: type[TomlSettings], loc: tuple[int | str, ...], problem: str, message: str) -> str:
     """Describe a wrong setting and its fix, without the value: it may be a secret."""
     given = str(loc[0]) if loc else ""
     name, field = next(
-        (name, field) for name, field in kind.model_fields.items() if given == name or given in _aliases(field)
+        (name, field) for name, field in kind.model_fields.items() if given == name or given in _list_aliases(field)
     )
-    variable = name_in_environment(kind, name, field)
+    variable = get_environment_variable(kind, name, field)
     if problem == "missing" or os.environ.get(variable):
         shown = variable
     else:
-        shown = f"{name_in_file(kind, name, field)} in {file()}"
+        shown = f"{get_file_key(kind, name, field)} in {find_file()}"
     what = _WORDS.get(problem) or message.removeprefix("Value error, ").replace("Input should", "must")
     return f"{shown} {what}. {field.description or ''}".rstrip()

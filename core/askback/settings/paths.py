@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DATABASE", "FILE", "config_folder", "default_database"]
+__all__ = ["DATABASE", "FILE", "find_config_folder", "find_default_database"]
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +16,14 @@ DATABASE = "askback.db"
 _APP = "askback"
 
 
-def config_folder() -> Path | None:
+def find_config_folder() -> Path | None:
     """Return the folder of the default settings file; None if the user has no home directory."""
-    return _absolute(user_config_dir)
+    return _get_absolute_folder(user_config_dir)
 
 
-def default_database() -> str:
+def find_default_database() -> str:
     """Return the path of the default database. Raises `OperatorError` if the user has no home directory."""
-    folder = _absolute(user_state_dir)
+    folder = _get_absolute_folder(user_state_dir)
     if folder is None:
         raise OperatorError(
             "This user has no home directory to keep the database in. Set ASKBACK_DATABASE_URL to a file or a "
@@ -32,7 +32,7 @@ def default_database() -> str:
     return str(folder / DATABASE)
 
 
-def _absolute(folder: Callable[[str], str]) -> Path | None:
+def _get_absolute_folder(folder: Callable[[str], str]) -> Path | None:
     """Return the folder. None for a relative one, such as an unresolved ~: it would be in the working directory."""
     try:
         path = Path(folder(_APP))

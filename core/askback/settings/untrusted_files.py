@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["check_database", "check_file", "unread_database", "unread_file"]
+__all__ = ["check_database", "check_file", "describe_unread_database", "describe_unread_file"]
 
 import os
 from pathlib import Path
@@ -10,22 +10,22 @@ from shlex import quote
 
 from askback.errors import OperatorError
 from askback.settings.core import Settings
-from askback.settings.loader import file
-from askback.settings.paths import DATABASE, FILE, config_folder, default_database
+from askback.settings.loader import find_file
+from askback.settings.paths import DATABASE, FILE, find_config_folder, find_default_database
 
 
-def unread_file(command: str = "") -> str | None:
+def describe_unread_file(command: str = "") -> str | None:
     """Say that `askback.toml` of the working directory is not read, and how `command` would read it.
 
     None means that the file does not exist, that it is read, or that --config or ASKBACK_CONFIG names a file.
     """
-    read = file()
+    read = find_file()
     if os.environ.get("ASKBACK_CONFIG") or not os.path.lexists(FILE) or (read is not None and _is_same(read, FILE)):
         return None
     ways = [f"set ASKBACK_CONFIG={FILE}"]
     if command:
         ways.insert(0, f"name it: {command} --config {FILE}")
-    folder = config_folder()
+    folder = find_config_folder()
     if folder is not None and not os.path.lexists(folder / FILE):
         ways.append(f"move it to {folder / FILE}")
     return (
@@ -33,13 +33,13 @@ def unread_file(command: str = "") -> str | None:
     )
 
 
-def unread_database(settings: Settings) -> str | None:
+def describe_unread_database(settings: Settings) -> str | None:
     """Say that `askback.db` of the working directory is not used, and how to keep using it.
 
     None means that the file does not exist, that it is empty or in use already, or that a setting names the database.
     """
     try:
-        if settings.database_url != default_database() or os.lstat(DATABASE).st_size == 0:
+        if settings.database_url != find_default_database() or os.lstat(DATABASE).st_size == 0:
             return None
     except (OSError, OperatorError):
         return None
@@ -58,14 +58,14 @@ def check_file(command: str = "") -> None:
 
     Without its allow lists, the bot would talk to everyone.
     """
-    unread, read = unread_file(command), file()
+    unread, read = describe_unread_file(command), find_file()
     if unread is not None and (read is None or not read.exists()):
         raise OperatorError(f"{unread} To start without it: ASKBACK_CONFIG={os.devnull}")
 
 
 def check_database(settings: Settings) -> None:
     """Raise `OperatorError` if a bot would start an empty database despite the one in the working directory."""
-    unread = unread_database(settings)
+    unread = describe_unread_database(settings)
     if unread is not None:
         raise OperatorError(f"{unread}\nTo start without it, move {DATABASE} to another folder.")
 

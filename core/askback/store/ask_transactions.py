@@ -14,8 +14,9 @@ from sqlalchemy import Connection
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Limits
-from askback.domain.conversation import IncomingMessage, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.incoming_message import IncomingMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.errors import CallerError
 from askback.internal.clock import from_micros, utc_now
 from askback.store.database_clock import read_now
@@ -202,16 +203,16 @@ class AskTransactions(Transactions):
         """Return the ids of at most 100 open asks whose deadline, reminder or escalation is due."""
         return await self._database.read(lambda connection: asks.list_due(connection, 100, self._served, self._left))
 
-    async def time_until_ask_due(self, within: timedelta) -> timedelta | None:
+    async def get_time_until_ask_due(self, within: timedelta) -> timedelta | None:
         """Return the time until the next deadline, reminder or escalation of an open ask.
 
         None if there is none `within` that time.
         """
         return await self._database.read(
-            lambda connection: asks.time_until_due(connection, within, self._served, self._left)
+            lambda connection: asks.get_time_until_due(connection, within, self._served, self._left)
         )
 
-    async def current_time(self) -> datetime:
+    async def get_current_time(self) -> datetime:
         """Return the current time of the clock that decides about deadlines."""
         return await self._database.read(lambda connection: from_micros(read_now(connection)))
 
@@ -280,7 +281,7 @@ class AskTransactions(Transactions):
             if ask.outcome is not None and set(ask.messages) <= set(messages):
                 return False
             now = from_micros(read_now(connection))
-            pause = card_messages.repost_delay(connection, ask_id, now)
+            pause = card_messages.compute_repost_delay(connection, ask_id, now)
             news = card_messages.mark_deleted(connection, ask_id, messages, now)
             # A late click on a message that was deleted earlier leads here too. The card itself is intact then.
             _draw_in(connection, ask, ask.messages, frozenset(messages), now + pause if news else None)
@@ -364,7 +365,7 @@ def store_asks(connection: Connection, new: tuple[Ask, ...], limits: Limits) -> 
     if abs(skew) >= SKEW:
         # Deadlines are compared with the database's clock.
         new = tuple(ask.shift(skew) for ask in new)
-    latest = asks.latest_post_time(connection, place)
+    latest = asks.get_latest_post_time(connection, place)
     post_after = new[0].created_at
     if latest is not None:
         pause = limits.pause(agent=new[0].conversation_id is not None)

@@ -10,19 +10,24 @@ from typing import Literal, TypeVar
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import (
-    Conversation,
-    IncomingMessage,
-    OutgoingMessage,
-    Received,
-    StartedOver,
-    Step,
-    TextReading,
-)
+from askback.domain.conversation import Conversation, StartedOver
 from askback.domain.identity import MessageRef, Place
+from askback.domain.incoming_message import IncomingMessage, Received, Step, TextReading
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
-from askback.store.stop_transactions import end_all, goes_on
-from askback.store.tables import asks, conversations, decisions, locks, offers, outbox, participants
+from askback.store.stop_transactions import end_all, is_working
+from askback.store.tables import (
+    asks,
+    conversations,
+    decisions,
+    inbox,
+    locks,
+    offers,
+    outbox,
+    participants,
+    tool_calls,
+    transcript,
+)
 from askback.store.tables.offers import StoredOffer
 from askback.store.tables.turns import request_turn
 from askback.store.transactions import CLICK_SECONDS, Transactions
@@ -62,16 +67,16 @@ class ConversationTransactions(Transactions):
                 conversation = conversations.start(
                     connection, heard.place, heard.author, midway=heard.midway, trace=heard.trace
                 )
-            if conversations.is_received(connection, heard.place, heard.dedupe_key):
+            if inbox.is_received(connection, heard.place, heard.dedupe_key):
                 return Received(conversation=conversation, duplicate=True)
             reading = TextReading() if read is None else read(_open_in(connection, heard.place, self._left))
             if reading.steps:
                 answered = reading.steps[-1].after
-                conversations.add_to_inbox(connection, conversation.id, heard, taken=True, ask_id=answered.id)
+                inbox.add(connection, conversation.id, heard, taken=True, ask_id=answered.id)
                 decisions.save_steps(connection, reading.steps)
                 return Received(conversation=conversation, answered=answered)
-            inbox_id = conversations.add_to_inbox(connection, conversation.id, heard)
-            if heard.trace is not None and not goes_on(connection, conversation):
+            inbox_id = inbox.add(connection, conversation.id, heard)
+            if heard.trace is not None and not is_working(connection, conversation):
                 conversations.set_trace(connection, conversation.id, heard.trace)
                 conversation = conversation.evolve(trace=heard.trace)
             request_turn(connection, conversation.id, conversation.place)
@@ -133,7 +138,7 @@ class ConversationTransactions(Transactions):
 
         def work(connection: Connection) -> None:
             locks.lock_conversation(connection, conversation_id)
-            last = conversations.last_message(connection, conversation_id)
+            last = transcript.get_last(connection, conversation_id)
             if last is not None and conversations.get_notified_seq(connection, conversation_id) != last.seq:
                 conversations.set_notified_seq(connection, conversation_id, last.seq)
                 outbox.enqueue_message(connection, say, conversation_id, ask_id=ask_id)
@@ -151,14 +156,14 @@ class ConversationTransactions(Transactions):
             before = conversations.find(connection, heard.place)
             if before is None and not begin:
                 return None
-            if before is not None and conversations.is_received(connection, heard.place, heard.dedupe_key):
+            if before is not None and inbox.is_received(connection, heard.place, heard.dedupe_key):
                 return StartedOver(conversation=before, duplicate=True)
             asks_ended: tuple[Ask, ...] = ()
             if before is not None:
                 asks_ended = end_all(connection, before, heard.author, utc_now())
                 conversations.close(connection, before)
             conversation = conversations.start(connection, heard.place, heard.author, trace=heard.trace)
-            conversations.add_to_inbox(connection, conversation.id, heard, taken=True)
+            inbox.add(connection, conversation.id, heard, taken=True)
             say = OutgoingMessage(target=f"new:{conversation.id}", text=welcome, markdown=False)
             outbox.enqueue_message(connection, say, conversation.id)
             return StartedOver(conversation=conversation, ended=before, asks=asks_ended)
@@ -184,10 +189,10 @@ def _open_in(connection: Connection, place: Place, left: SkippedRows) -> tuple[A
 
 def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
     """Return the open asks that the conversation waits for, and True if people were notified of that."""
-    last = conversations.last_message(connection, conversation.id)
+    last = transcript.get_last(connection, conversation.id)
     if last is None or last.role != "assistant":
         return (), True
-    calls = conversations.list_calls(connection, conversation.id, last.seq)
+    calls = tool_calls.list_of_message(connection, conversation.id, last.seq)
     waiting = tuple(ask for call in calls if call.ask_id and (ask := asks.get(connection, call.ask_id)) is not None)
     told = conversations.get_notified_seq(connection, conversation.id) == last.seq
     return tuple(ask for ask in waiting if ask.outcome is None), told

@@ -37,7 +37,7 @@ class Database(Protocol):
         """Run a work that only reads, on one snapshot. Raises `StoreError`."""
         ...
 
-    def defect(self) -> str | None:
+    def find_defect(self) -> str | None:
         """Return a short description of a defect that only a restart of this process fixes.
 
         None if all is well, or if the problem may resolve automatically, such as a server that is away.

@@ -6,7 +6,7 @@ clock is passed as a parameter.
 
 from __future__ import annotations
 
-__all__ = ["NOW", "given_now", "read_now"]
+__all__ = ["NOW", "get_now_parameter", "read_now"]
 
 from typing import Any
 
@@ -43,12 +43,12 @@ returns."""
 _READ = select(NOW)
 
 
-def given_now(connection: Connection) -> int | None:
+def get_now_parameter(connection: Connection) -> int | None:
     """Return the value of the parameter `now`. None means that the database reads its own clock."""
     return None if connection.dialect.name == "postgresql" else clock.now()
 
 
 def read_now(connection: Connection) -> int:
     """Return the store's time, in microseconds since the epoch."""
-    given = given_now(connection)
+    given = get_now_parameter(connection)
     return connection.execute(_READ, {"now": None}).scalar_one() if given is None else given

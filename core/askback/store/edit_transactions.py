@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Conversation, DeletedMessages, EditedMessage, EditResult, TextReading
+from askback.domain.conversation import Conversation
 from askback.domain.identity import MessageRef
+from askback.domain.incoming_message import DeletedMessages, EditedMessage, EditResult, TextReading
 from askback.internal.clock import from_micros, to_micros
 from askback.store.conversation_transactions import AnswerMatcher
 from askback.store.database_clock import read_now
-from askback.store.tables import asks, card_messages, conversations, decisions, edits, locks, offers, outbox
+from askback.store.tables import asks, card_messages, conversations, decisions, edits, inbox, locks, offers, outbox
 from askback.store.tables.edits import StoredMessage
 from askback.store.tables.turns import request_turn
 from askback.store.transactions import Transactions
@@ -54,7 +55,7 @@ class EditTransactions(Transactions):
             kept = None if conversation is None else edits.find(connection, conversation.id, heard.dedupe_key)
             if conversation is None or kept is None or not kept.author.is_same_person(heard.author):
                 return EditResult()
-            newest = edits.newest_version(connection, conversation.id, kept)
+            newest = edits.get_newest_version(connection, conversation.id, kept)
             late = kept.edited_at is not None and to_micros(edited.at) <= kept.edited_at
             if late or _says_the_same(newest.text, heard.text):
                 return EditResult()
@@ -67,7 +68,7 @@ class EditTransactions(Transactions):
                 return EditResult() if ask is None else EditResult(how="too late", ask=ask)
             if newest.is_unread:
                 # The agent gets only the newest edit, and none if that equals the version it has read.
-                if _says_the_same(edits.last_read_text(connection, kept.id), heard.text):
+                if _says_the_same(edits.get_last_read_text(connection, kept.id), heard.text):
                     edits.mark_skipped(connection, newest)
                 else:
                     edits.replace_text(connection, newest, heard.text)
@@ -75,7 +76,7 @@ class EditTransactions(Transactions):
             version = heard.evolve(
                 author=kept.author, dedupe_key=f"edit:{to_micros(edited.at)}:{heard.dedupe_key}", at=edited.at, files=()
             )
-            conversations.add_to_inbox(connection, conversation.id, version, edit_of=kept.id)
+            inbox.add(connection, conversation.id, version, edit_of=kept.id)
             request_turn(connection, conversation.id, conversation.place)
             return EditResult(how="heard")
 
@@ -88,7 +89,7 @@ class EditTransactions(Transactions):
 
         def work(connection: Connection) -> DeletionTargets:
             known = card_messages.find_asks_by_messages(connection, deleted.messages)
-            candidates = () if known else outbox.asks_being_posted(connection)
+            candidates = () if known else outbox.list_asks_being_posted(connection)
             posting = (ask for ask_id in candidates if (ask := asks.get(connection, ask_id)) is not None)
             return DeletionTargets(
                 asks=known,

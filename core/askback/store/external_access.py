@@ -11,11 +11,11 @@ __all__ = [
     "check_version",
     "find_worker_pid",
     "is_older",
+    "list_worker_platforms",
     "open_file",
     "open_for_writing",
     "read_snapshot",
-    "stored_version",
-    "worker_platforms",
+    "read_version",
 ]  # fmt: skip
 
 import fcntl
@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from askback.errors import OperatorError
-from askback.internal.extras import extra
+from askback.internal.extras import import_extra
 from askback.store.database import Database
 from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.postgres.address import PostgresAddress
@@ -88,7 +88,7 @@ ELSEWHERE = "If another one is meant, set ASKBACK_DATABASE_URL."
 def read_snapshot(where: DatabaseLocation, work: Callable[[Connection], T]) -> T:
     """Run `work` on one read-only snapshot of the database. Raises `OperatorError`."""
     if isinstance(where, PostgresAddress):
-        with extra("postgres", "PostgreSQL"):
+        with import_extra("postgres", "PostgreSQL"):
             from askback.store.postgres.external_access import look as look_there
         return look_there(where, work)
     try:
@@ -111,7 +111,7 @@ async def open_for_writing(where: DatabaseLocation) -> AsyncGenerator[Database]:
     """
     database: Database
     if isinstance(where, PostgresAddress):
-        with extra("postgres", "PostgreSQL"):
+        with import_extra("postgres", "PostgreSQL"):
             from askback.store.postgres.external_access import SignallingDatabase
         database = SignallingDatabase(where, prepare=check_version)
     else:
@@ -124,7 +124,7 @@ async def open_for_writing(where: DatabaseLocation) -> AsyncGenerator[Database]:
 
 def check_version(connection: Connection) -> None:
     """Raise `OperatorError` unless the database has this askback's version. Changes nothing."""
-    stored = stored_version(connection)
+    stored = read_version(connection)
     if stored == NEWEST:
         return
     if stored is None:
@@ -140,7 +140,7 @@ def check_version(connection: Connection) -> None:
     )
 
 
-def stored_version(connection: Connection) -> str | None:
+def read_version(connection: Connection) -> str | None:
     """Return the version that is stored in the database, or None if there is none."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
@@ -179,7 +179,7 @@ def find_worker_pid(path: Path) -> int | None:
     return None
 
 
-def worker_platforms(path: Path) -> ServedPlatforms:
+def list_worker_platforms(path: Path) -> ServedPlatforms:
     """Return the platforms of the process that works on a database, or last did. None if it did not state them."""
     found = read_lock(path)
     told = [] if found is None else found[0].split("\n")

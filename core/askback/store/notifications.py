@@ -28,11 +28,11 @@ class Signal(Value):
     """`ask`: an ask was settled. `stop`: somebody stopped a conversation. `look`: check everything."""
     id: str = ""
 
-    def encoded(self) -> str:
+    def encode(self) -> str:
         return f"{self.kind} {self.id}"
 
     @classmethod
-    def decoded(cls, text: str) -> Signal:
+    def decode(cls, text: str) -> Signal:
         """Parse a signal. Any unknown text, such as from a newer version, becomes `look`."""
         match text.partition(" "):
             case "ask" | "stop" as kind, _, id_ if id_:
@@ -47,4 +47,4 @@ _TELL = select(func.pg_notify(CHANNEL, bindparam("said")))
 def send_signal(connection: Connection, signal: Signal) -> None:
     """Signal the other processes once this transaction is committed."""
     if connection.dialect.name == "postgresql":
-        connection.execute(_TELL, {"said": signal.encoded()})
+        connection.execute(_TELL, {"said": signal.encode()})

@@ -8,10 +8,10 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from askback.domain.conversation import OutgoingMessage
 from askback.domain.identity import MessageRef
-from askback.store.tables import conversations, locks, outbox
-from askback.store.tables.outbox import LEASE_SECONDS, OutboxItem
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.store.tables import conversations, locks, outbox, outbox_leases
+from askback.store.tables.outbox_leases import LEASE_SECONDS, OutboxItem
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 
@@ -24,28 +24,30 @@ class OutboxTransactions(Transactions):
     async def lease(self, at_most: int, platform: str | None = None) -> tuple[OutboxItem, ...]:
         """Lease what is due now, on one platform or on all that this process serves."""
         served = self._served if platform is None else frozenset({platform})
-        return await self._run(lambda connection: outbox.lease(connection, _LEASE, at_most, served, self._left))
+        return await self._run(lambda connection: outbox_leases.lease(connection, _LEASE, at_most, served, self._left))
 
     async def renew_lease(self, target: str) -> None:
         """Renew the lease of a row, if it is leased."""
-        await self._run(lambda connection: outbox.renew_lease(connection, target, _LEASE))
+        await self._run(lambda connection: outbox_leases.renew_lease(connection, target, _LEASE))
 
     async def end_all_leases(self) -> None:
         """End every lease, since the process that held them has ended. Called once, by a worker that runs alone."""
-        await self._run(outbox.end_all_leases)
+        await self._run(outbox_leases.end_all_leases)
 
     async def repair_due_times(self) -> int:
         """Make rows due that were put off before the clock went back. Return the number of rows."""
-        return await self._run(outbox.repair_due_times)
+        return await self._run(outbox_leases.repair_due_times)
 
-    async def time_until_due(self, platform: str | None = None) -> timedelta | None:
+    async def get_time_until_due(self, platform: str | None = None) -> timedelta | None:
         """Return the time until the next row is due. None if nothing is queued."""
         served = self._served if platform is None else frozenset({platform})
-        return await self._database.read(lambda connection: outbox.time_until_due(connection, served, self._left))
+        return await self._database.read(
+            lambda connection: outbox_leases.get_time_until_due(connection, served, self._left)
+        )
 
     async def retry_failed_now(self, platform: str) -> None:
         """Make rows due that failed on a platform which now answers again."""
-        await self._run(lambda connection: outbox.retry_failed_now(connection, frozenset({platform})))
+        await self._run(lambda connection: outbox_leases.retry_failed_now(connection, frozenset({platform})))
 
     async def has_earlier_text(self, conversation_id: str, *, before: str) -> bool:
         """Return True if another text of this conversation must be posted before the named one."""
@@ -74,16 +76,16 @@ class OutboxTransactions(Transactions):
 
     async def release_lease(self, target: str) -> None:
         """Return a row that its holder could not deliver to the outbox. It is due at once."""
-        await self._run(lambda connection: outbox.release_lease(connection, target))
+        await self._run(lambda connection: outbox_leases.release_lease(connection, target))
 
     async def skip_unreadable(self, item: OutboxItem, error: UnreadableRow) -> None:
         """Leave a row to newer processes, because this release cannot read its ask or conversation."""
         self._left.add("outbox", item.id, error)
-        await self._run(lambda connection: outbox.undo_lease(connection, item))
+        await self._run(lambda connection: outbox_leases.undo_lease(connection, item))
 
     async def retry(self, item: OutboxItem, after: timedelta, error: str, *, failed: bool = True) -> None:
         """Schedule another try of a row. `failed` is False if the platform asked for a wait."""
-        await self._run(lambda connection: outbox.retry(connection, item, after, error, failed=failed))
+        await self._run(lambda connection: outbox_leases.retry(connection, item, after, error, failed=failed))
 
     async def enqueue_message(
         self, say: OutgoingMessage, conversation_id: str | None = None, *, ask_id: str | None = None

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["STOPPED", "StopTransactions", "end_all", "goes_on"]
+__all__ = ["STOPPED", "StopTransactions", "end_all", "is_working"]
 
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Conversation, IncomingMessage, OutgoingMessage, Stopped
+from askback.domain.conversation import Conversation, Stopped
 from askback.domain.form import Outcome
 from askback.domain.identity import Actor
+from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import settle
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
 from askback.store.events import AskSettled, ConversationStopped, record_event
 from askback.store.notifications import Signal, send_signal
-from askback.store.tables import approvals, asks, conversations, locks, offers, outbox
+from askback.store.tables import approvals, asks, conversations, inbox, locks, offers, outbox, tool_calls, transcript
 from askback.store.transactions import CLICK_SECONDS, Transactions
 
 STOPPED = "Somebody stopped this before it was done. If it had begun, its outcome is unknown."
@@ -26,7 +28,7 @@ STOPPED = "Somebody stopped this before it was done. If it had begun, its outcom
 class StopTransactions(Transactions):
     """Transactions that stop a conversation: its turn, its calls and its questions."""
 
-    async def stops(self, conversation_id: str) -> int:
+    async def count_stops(self, conversation_id: str) -> int:
         """Return the number of stops of a conversation, or -1 if the conversation does not exist."""
 
         def work(connection: Connection) -> int:
@@ -50,9 +52,9 @@ class StopTransactions(Transactions):
             if conversation is None:
                 return None
             if heard is not None:
-                if conversations.is_received(connection, heard.place, heard.dedupe_key):
+                if inbox.is_received(connection, heard.place, heard.dedupe_key):
                     return Stopped(conversation=conversation, duplicate=True)
-                conversations.add_to_inbox(connection, conversation_id, heard, taken=True)
+                inbox.add(connection, conversation_id, heard, taken=True)
             goes_on = conversations.wants_turn(connection, conversation_id)
             if not goes_on and not asks.list_open_of(connection, conversation_id):
                 return None
@@ -69,11 +71,11 @@ class StopTransactions(Transactions):
         return await self._run(work, within=CLICK_SECONDS)
 
 
-def goes_on(connection: Connection, conversation: Conversation) -> bool:
+def is_working(connection: Connection, conversation: Conversation) -> bool:
     """Return True if a turn runs or is due, or the model waits for people or tools. A new message does not end that."""
     if conversations.wants_turn(connection, conversation.id):
         return True
-    last = conversations.last_message(connection, conversation.id)
+    last = transcript.get_last(connection, conversation.id)
     if last is None or last.role != "assistant":
         return False
     calls = approvals.list_calls_with_asks(connection, conversation.id, last.seq)
@@ -97,11 +99,11 @@ def end_all(
         record_event(AskSettled(over))
         send_signal(connection, Signal(kind="ask", id=over.id))
         ended.append(over)
-    last = conversations.last_message(connection, conversation.id)
+    last = transcript.get_last(connection, conversation.id)
     if last is not None and last.role == "assistant":
         for call, _ in approvals.list_calls_with_asks(connection, conversation.id, last.seq):
             if call.is_to_run:
-                conversations.end_call(connection, conversation.id, last.seq, call.tool_use_id, STOPPED)
+                tool_calls.end(connection, conversation.id, last.seq, call.tool_use_id, STOPPED)
     conversations.record_stop(connection, conversation.id, by)
     record_event(ConversationStopped(conversation))
     send_signal(connection, Signal(kind="stop", id=conversation.id))

@@ -33,13 +33,15 @@ class Store(
     async def close(self) -> None:
         await self._database.close()
 
-    async def unserved(self, for_long: timedelta) -> frozenset[str]:
+    async def list_unserved_platforms(self, for_long: timedelta) -> frozenset[str]:
         """Return the platforms that have had work due `for_long` and that neither this process nor another one
         serves."""
         served = self._served
         if served is None:
             return frozenset()
-        return await self._database.read(lambda connection: unserved_work.unserved(connection, for_long, served))
+        return await self._database.read(
+            lambda connection: unserved_work.list_unserved_platforms(connection, for_long, served)
+        )
 
     async def prune(self, before: datetime, at_most: int) -> PruneCounts:
         """Delete up to `at_most` conversations, and as many asks, without activity since `before`.

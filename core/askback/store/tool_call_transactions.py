@@ -8,9 +8,10 @@ import logging
 
 from sqlalchemy import Connection
 
-from askback.domain.conversation import ApprovalContext, Blocks, CallsToRun, NextStep, OutgoingMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.requesters import find_requesters
-from askback.store.tables import approvals, asks, conversations, outbox
+from askback.domain.turn import ApprovalContext, Blocks, CallsToRun, NextStep
+from askback.store.tables import approvals, asks, conversations, outbox, tool_calls, transcript
 from askback.store.transactions import Transactions
 
 log = logging.getLogger("askback.store")
@@ -32,7 +33,7 @@ class ToolCallTransactions(Transactions):
             conversation = conversations.get(connection, conversation_id)
             if conversation is None:
                 return NextStep()
-            last = conversations.last_message(connection, conversation_id)
+            last = transcript.get_last(connection, conversation_id)
             if last is None:
                 return NextStep(history_place=conversation.place if conversation.midway else None)
             if last.role != "assistant":
@@ -81,9 +82,9 @@ class ToolCallTransactions(Transactions):
             if call is None or not call.is_to_run:
                 return False
             if call.ask_id is not None and not approvals.is_approved(connection, conversation_id, seq, call):
-                conversations.end_call(connection, conversation_id, seq, tool_use_id, NOT_APPROVED)
+                tool_calls.end(connection, conversation_id, seq, tool_use_id, NOT_APPROVED)
                 return None
-            return conversations.start_call(connection, conversation_id, seq, tool_use_id, again=again)
+            return tool_calls.start(connection, conversation_id, seq, tool_use_id, again=again)
 
         started = await self._run(work)
         if started is None:
@@ -107,7 +108,7 @@ class ToolCallTransactions(Transactions):
         """Store a call's result, and post the notice if there is one. Return False if the call has a result already."""
 
         def work(connection: Connection) -> bool:
-            ended = conversations.end_call(
+            ended = tool_calls.end(
                 connection, conversation_id, seq, tool_use_id, result, is_error=is_error, blocks=blocks
             )
             if ended and notice is not None:

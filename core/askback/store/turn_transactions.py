@@ -11,12 +11,14 @@ from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Limits
-from askback.domain.conversation import Call, Conversation, Message, OutgoingMessage, Turn, TurnEnd, TurnInput, get_text
-from askback.domain.identity import Actor, MessageRef, unique_accounts
+from askback.domain.conversation import Conversation
+from askback.domain.identity import Actor, MessageRef, deduplicate_accounts
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_text
 from askback.internal.clock import utc_now
 from askback.store.ask_transactions import store_asks
 from askback.store.errors import TurnTakenOver
-from askback.store.tables import approvals, conversations, locks, outbox, usage
+from askback.store.tables import approvals, conversations, inbox, locks, outbox, tool_calls, transcript, usage
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 
@@ -27,15 +29,17 @@ MessageBuilder = Callable[[TurnInput], Message]
 class TurnTransactions(Transactions):
     """Transactions that begin and end the turns of the model, and count their tokens."""
 
-    async def runnable(self, now: datetime) -> tuple[str, ...]:
+    async def list_runnable(self, now: datetime) -> tuple[str, ...]:
         """Return the ids of conversations that have something to do now."""
         return await self._database.read(lambda connection: conversations.list_runnable(connection, now, self._served))
 
-    async def next_turn(self, now: datetime) -> datetime | None:
+    async def get_next_turn_at(self, now: datetime) -> datetime | None:
         """Return the earliest time after `now` for which a turn was put off. None if there is none."""
-        return await self._database.read(lambda connection: conversations.next_turn_at(connection, now, self._served))
+        return await self._database.read(
+            lambda connection: conversations.get_next_turn_at(connection, now, self._served)
+        )
 
-    async def starter(self, conversation_id: str) -> Actor | None:
+    async def get_starter(self, conversation_id: str) -> Actor | None:
         """Return the person who began a conversation. None if the conversation does not exist."""
 
         def work(connection: Connection) -> Actor | None:
@@ -44,7 +48,7 @@ class TurnTransactions(Transactions):
 
         return await self._database.read(work)
 
-    async def put_off(self, conversation_id: str, pause: timedelta) -> None:
+    async def postpone(self, conversation_id: str, pause: timedelta) -> None:
         """Put off a failed turn until the pause ends, unless something new comes in."""
 
         def work(connection: Connection) -> None:
@@ -73,7 +77,7 @@ class TurnTransactions(Transactions):
             if conversation is None:
                 return None
             wanted = conversations.wants_turn(connection, conversation_id)
-            last = conversations.last_message(connection, conversation_id)
+            last = transcript.get_last(connection, conversation_id)
             seq = 0 if last is None else last.seq + 1
             resumed = last is not None and not last.forgotten and (last.role == "user" or last.unfinished)
             asked = () if last is None else approvals.list_calls_with_asks(connection, conversation_id, last.seq)
@@ -87,23 +91,23 @@ class TurnTransactions(Transactions):
             if not wanted:
                 # The conversation is stopped or finished. Messages from before a stop wait for the next message.
                 return None
-            written = conversations.take_inbox(connection, conversation_id, seq)
+            written = inbox.take(connection, conversation_id, seq)
             if written or asked:
                 news = TurnInput(
                     calls=asked,
-                    answering=unique_accounts(approvals.list_answer_authors(connection, asked)),
+                    answering=deduplicate_accounts(approvals.list_answer_authors(connection, asked)),
                     written=written,
                     halt=conversations.get_unreported_stop(connection, conversation_id, clear=bool(written)),
-                    known=conversations.list_authors(connection, conversation_id),
+                    known=transcript.list_authors(connection, conversation_id),
                 )
-                conversations.add_message(connection, conversation_id, compose(news).evolve(seq=seq))
+                transcript.add(connection, conversation_id, compose(news).evolve(seq=seq))
                 if notice is not None:
                     outbox.enqueue_message(connection, notice, conversation_id)
             elif not resumed:
                 conversations.set_wants_turn(connection, conversation_id, False)
                 return None
             conversations.set_wants_turn(connection, conversation_id, True)
-            history = conversations.history(connection, conversation_id)
+            history = transcript.list_visible(connection, conversation_id)
             return Turn(
                 conversation=conversation,
                 history=history,
@@ -126,9 +130,9 @@ class TurnTransactions(Transactions):
             if end.reservation is not None:
                 usage.settle(connection, end.reservation, end.tokens)
             else:
-                usage.add_tokens(connection, end.conversation_id, usage.day_of(utc_now()), end.tokens)
+                usage.add_tokens(connection, end.conversation_id, usage.get_day(utc_now()), end.tokens)
             conversation = conversations.get(connection, end.conversation_id)
-            last = conversations.last_message(connection, end.conversation_id)
+            last = transcript.get_last(connection, end.conversation_id)
             if conversation is None or conversation.stops != end.stops:
                 return None
             if last is None or last.seq != end.after:
@@ -138,12 +142,12 @@ class TurnTransactions(Transactions):
                 return None
             seq = last.seq + 1
             if end.forget == "all":
-                conversations.hide_messages(connection, end.conversation_id)
+                transcript.hide(connection, end.conversation_id)
             elif end.forget == "last":
-                conversations.hide_messages(connection, end.conversation_id, from_seq=_exchange(connection, end, last))
+                transcript.hide(connection, end.conversation_id, from_seq=_exchange(connection, end, last))
             if end.content:
                 message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
-                conversations.add_message(connection, end.conversation_id, message)
+                transcript.add(connection, end.conversation_id, message)
             if end.say is not None:
                 # The caller posts it, unless an earlier text still waits. Then it waits behind that one.
                 waits = not end.say.messages and outbox.has_earlier_text(
@@ -155,7 +159,7 @@ class TurnTransactions(Transactions):
                 outbox.enqueue_message(connection, end.notice, end.conversation_id)
             stored = store_asks(connection, tuple(call.ask for call in end.calls if call.ask is not None), limits)
             for position, call in enumerate(end.calls):
-                conversations.add_call(
+                tool_calls.add(
                     connection,
                     end.conversation_id,
                     seq,
@@ -171,7 +175,7 @@ class TurnTransactions(Transactions):
                 )
             conversations.set_stream_messages(connection, end.conversation_id, ())
             waits = bool(stored)
-            unheard = conversations.has_unread(connection, end.conversation_id)
+            unheard = inbox.has_unread(connection, end.conversation_id)
             goes_on = any(call.ask is None for call in end.calls) and not end.rest
             conversations.set_wants_turn(
                 connection, end.conversation_id, end.again or goes_on or (unheard and not waits)
@@ -192,7 +196,7 @@ class TurnTransactions(Transactions):
             now = conversations.get(connection, conversation_id)
             if now is not None and now.stops != turn.conversation.stops:
                 return
-            last = conversations.last_message(connection, conversation_id)
+            last = transcript.get_last(connection, conversation_id)
             if now is None or last is None or last.seq != turn.history[-1].seq or _is_elsewhere(now, messages):
                 raise TurnTakenOver("Another process works on this turn.")
             if messages and now.prose != messages:
@@ -208,7 +212,7 @@ def _is_elsewhere(conversation: Conversation, messages: tuple[MessageRef, ...]) 
 
 def _restore_text(connection: Connection, end: TurnEnd) -> None:
     """Queue the text that another process posted for this turn. This process may have overwritten it."""
-    ended = conversations.get_message(connection, end.conversation_id, end.after + 1)
+    ended = transcript.get(connection, end.conversation_id, end.after + 1)
     if end.say is None or not end.say.messages or ended is None or ended.role != "assistant":
         return
     text = get_text(ended.content)
@@ -223,4 +227,4 @@ def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
     """
     if not any(block.get("type") == "tool_result" for block in last.content):
         return last.seq
-    return conversations.last_assistant_seq(connection, end.conversation_id) or last.seq
+    return transcript.get_last_assistant_seq(connection, end.conversation_id) or last.seq

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SkippedRows", "UnreadableRow", "reading"]
+__all__ = ["SkippedRows", "UnreadableRow", "mark_unreadable"]
 
 import logging
 from collections import defaultdict
@@ -32,7 +32,7 @@ class UnreadableRow(StoreUnavailable):
 
 
 @contextmanager
-def reading(what: str) -> Generator[None]:
+def mark_unreadable(what: str) -> Generator[None]:
     """Raise `UnreadableRow` if the block cannot build a value from a row.
 
     A partly understood value would be worse than none.

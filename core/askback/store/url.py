@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["anchored", "database_of", "database_path"]
+__all__ = ["get_database_path", "parse_database_url", "resolve_url"]
 
 import re
 from pathlib import Path
@@ -20,17 +20,17 @@ _NEARLY = re.compile(
 )
 
 
-def database_of(url: str) -> Path | PostgresAddress:
+def parse_database_url(url: str) -> Path | PostgresAddress:
     """Return the database that the URL names: an SQLite file or a PostgreSQL database. Raises `OperatorError`."""
     if _NEARLY.match(url.strip()):
         raise OperatorError(UNREADABLE)
     scheme, separator, _ = url.strip().partition("://")
     if separator and scheme.lower() in SCHEMES:
         return PostgresAddress.read(url.strip())
-    return database_path(url)
+    return get_database_path(url)
 
 
-def database_path(url: str) -> Path:
+def get_database_path(url: str) -> Path:
     """Return the SQLite file of a plain path, `sqlite:///relative.db` or `sqlite:////absolute.db`.
 
     Raises `OperatorError`. It quotes at most the scheme of a URL that is not understood, since the rest may contain a
@@ -56,7 +56,7 @@ def database_path(url: str) -> Path:
     return _path(rest[1:])
 
 
-def anchored(url: str, folder: Path) -> str:
+def resolve_url(url: str, folder: Path) -> str:
     """Return the URL of the same database, with a relative file resolved against `folder` and not the working
     directory."""
     scheme, separator, rest = url.strip().partition("://")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection
 
-from askback.domain.conversation import TokenUsage
+from askback.domain.turn import TokenUsage
 from askback.internal.clock import utc_now
 from askback.store.tables import locks, usage
 from askback.store.transactions import Transactions

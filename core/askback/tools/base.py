@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "shortened", "timestamp_ms"]
+__all__ = ["QuestionTool", "ToolResult", "describe_unanswered", "shorten", "timestamp_ms"]
 
 import json
 from abc import ABC, abstractmethod
@@ -13,9 +13,9 @@ from typing import ClassVar, Generic, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from askback.domain.form import Form, Outcome
-from askback.errors import InvalidValue, ModelError, Problem, problems_of
+from askback.errors import InvalidValue, ModelError, Problem, to_problems
 from askback.internal.clock import to_micros
-from askback.tools.lenient_parser import ToolInput, decode_json, schema_of
+from askback.tools.lenient_parser import ToolInput, build_schema, decode_json
 
 Input = TypeVar("Input", bound=ToolInput)
 
@@ -42,7 +42,7 @@ class QuestionTool(ABC, Generic[Input]):
     @property
     def input_schema(self) -> dict[str, JsonValue]:
         """The JSON Schema of the tool's input."""
-        return schema_of(self.input_type)
+        return build_schema(self.input_type)
 
     def parse(self, data: object) -> Form:
         """Return the form that the model asks for. Raises `ModelError`, whose text tells the model how to ask."""
@@ -70,7 +70,7 @@ class QuestionTool(ABC, Generic[Input]):
         try:
             return build(argument)
         except ValidationError as error:
-            problems: Sequence[Problem] = problems_of(error)
+            problems: Sequence[Problem] = to_problems(error)
         except InvalidValue as error:
             problems = [Problem(name, one.message) for one in error.problems if (name := self.field_name(one.field))]
         more = len(problems) - TOLD_PROBLEMS
@@ -101,7 +101,7 @@ class QuestionTool(ABC, Generic[Input]):
     def call_summary(self, data: object) -> str:
         """Return one line about the call, for logs and transcripts. Never raises."""
         try:
-            return shortened(f"{self.name} · {self.summarize(self.parse_input(data))}", 200)
+            return shorten(f"{self.name} · {self.summarize(self.parse_input(data))}", 200)
         except ModelError:
             return f"{self.name} · not understood"
 
@@ -112,15 +112,15 @@ class QuestionTool(ABC, Generic[Input]):
                 said = "; ".join(
                     f"{answer.question_id}: {', '.join(map(_quoted, answer.labels))}" for answer in outcome.answers
                 )
-                return shortened(f"Answered · {said}", 200)
+                return shorten(f"Answered · {said}", 200)
             case "cancelled":
                 return "Cancelled"
             case "declined":
-                return shortened(f"Declined{f' · {outcome.reason}' if outcome.reason else ''}", 200)
+                return shorten(f"Declined{f' · {outcome.reason}' if outcome.reason else ''}", 200)
             case "timed_out":
                 return "Nobody answered in time"
             case "undeliverable":
-                return shortened(f"Could not be delivered · {outcome.reason or 'no reason given'}", 200)
+                return shorten(f"Could not be delivered · {outcome.reason or 'no reason given'}", 200)
 
 
 A = TypeVar("A")
@@ -134,7 +134,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """Return one line of at most `longest` characters, for logs; never use it for people's answers."""
     line = " ".join(text.split())
     return line if len(line) <= longest else line[: longest - 1] + "…"

@@ -10,11 +10,11 @@ __all__ = [
     "ToolInput",
     "add_names",
     "as_list",
+    "build_schema",
     "decode_json",
     "length_limits",
     "none_if_blank",
     "rename_fields",
-    "schema_of",
     "wrap_in_object",
 ]  # fmt: skip
 
@@ -189,7 +189,7 @@ def _json_schema(model: type[BaseModel]) -> str:
     return json.dumps(model.model_json_schema(by_alias=True))
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, JsonValue]:
+def build_schema(model: type[BaseModel]) -> dict[str, JsonValue]:
     """Return the JSON Schema of a tool's input, with every reference inlined."""
     schema = cast("dict[str, JsonValue]", json.loads(_json_schema(model)))
     definitions = cast("dict[str, JsonValue]", schema.pop("$defs", {}))

@@ -112,7 +112,7 @@ class ToolLoops:
 
     def submit(self, call: AnyCall) -> None:
         """Run a call in a loop that is not blocked. Raises `NoCapacityError` if all are."""
-        self._free().put(call)
+        self._get_free_loop().put(call)
 
     def check_loops(self) -> None:
         """Check which loops answer, and move calls that have not begun away from those that do not."""
@@ -140,7 +140,7 @@ class ToolLoops:
         """Cancel the remaining calls and end the loops. A loop that a tool blocks runs until the process ends."""
         await asyncio.gather(*(loop.close() for loop in self._loops))
 
-    def _free(self) -> _Loop:
+    def _get_free_loop(self) -> _Loop:
         for loop in self._loops:
             if not loop.is_blocked:
                 return loop
@@ -162,7 +162,7 @@ class _Loop:
         """Start of the wait for an answer. None means that it has answered."""
         self._is_reported = False
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._turn, name="askback tool loop", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="askback tool loop", daemon=True)
         self._thread.start()
 
     @property
@@ -172,7 +172,7 @@ class _Loop:
 
     @property
     def said(self) -> str:
-        tools, where = self._blocked_by()
+        tools, where = self._find_blocking_tool()
         return f"{tools} blocks an event loop at {where}"
 
     def ask(self) -> None:
@@ -210,7 +210,7 @@ class _Loop:
         if self._is_reported:
             return
         self._is_reported = True
-        tools, where = self._blocked_by()
+        tools, where = self._find_blocking_tool()
         log.error(
             "The tool %s blocks its event loop at %s, so other async tools move to another loop. "
             "Await what takes time there, or write it as a plain def.",
@@ -219,7 +219,7 @@ class _Loop:
             extra={"action": "tool_blocks", "tool": tools},
         )
 
-    def _blocked_by(self) -> tuple[str, str]:
+    def _find_blocking_tool(self) -> tuple[str, str]:
         """Return the tool that runs now, and its current line. If no frame is a tool's, name all that have begun."""
         frame: FrameType | None = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented
         where = "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -236,7 +236,7 @@ class _Loop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         await asyncio.to_thread(self._ended.wait, 2 * END_SECONDS)
 
-    def _turn(self) -> None:
+    def _run(self) -> None:
         left: set[asyncio.Task[object]] = set()
         try:
             asyncio.set_event_loop(self._loop)

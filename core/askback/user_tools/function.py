@@ -15,8 +15,8 @@ from pydantic.errors import PydanticUserError
 from pydantic_core import ArgsKwargs
 from typing_extensions import TypeIs
 
-from askback.errors import CallerError, ModelError, problems_of
-from askback.internal.extras import extra
+from askback.errors import CallerError, ModelError, to_problems
+from askback.internal.extras import import_extra
 from askback.user_tools.decorator import ToolContext, get_options
 
 # Allowed names of tools: https://docs.anthropic.com/en/docs/build-with-claude/tool-use
@@ -63,7 +63,7 @@ class UserTool:
         `OperatorError` if the agent's extra is not installed.
         """
         # Imported only if there are such tools: it takes longer than everything else at start-up.
-        with extra("agent", "The agent"):
+        with import_extra("agent", "The agent"):
             from anthropic import beta_tool
 
         declared = value if _is_declared(value) else None
@@ -74,7 +74,7 @@ class UserTool:
         if declared is not None and context is not None:
             raise CallerError("takes a ToolContext: leave anthropic's decorator out, so that the model cannot set it.")
         try:
-            definition = _definition(declared or cast("_Declared", beta_tool(arguments)))
+            definition = _build_definition(declared or cast("_Declared", beta_tool(arguments)))
             adapter = cast("TypeAdapter[dict[str, object]]", TypeAdapter(cast("type[object]", arguments)))
         except (PydanticUserError, TypeError, ValueError, NameError) as error:
             what = str(error).splitlines()[0].rstrip(".")
@@ -108,7 +108,7 @@ class UserTool:
         try:
             found = self.input_adapter.validate_python(ArgsKwargs((), cast("dict[str, object]", data)))
         except ValidationError as error:
-            told = "; ".join(map(str, problems_of(error)))
+            told = "; ".join(map(str, to_problems(error)))
             raise ModelError(f"{self.name} was not run, because its input is wrong: {told}") from None
         return found if self.context is None else {**found, self.context: context}
 
@@ -119,7 +119,7 @@ def _is_declared(value: object) -> TypeIs[_Declared]:
     return isinstance(value, BetaFunctionTool | BetaAsyncFunctionTool)
 
 
-def _definition(declared: _Declared) -> dict[str, JsonValue]:
+def _build_definition(declared: _Declared) -> dict[str, JsonValue]:
     definition = dict(declared.to_dict())
     if not definition.get("description"):
         definition.pop("description", None)
@@ -157,11 +157,11 @@ def _probe(function: Function, *, free: bool) -> tuple[Callable[..., str], str |
             f"has parameters without a type ({', '.join(bare)}). Annotate them: the model reads the types."
         )
 
-    def arguments(**given: object) -> str:
+    def return_arguments(**given: object) -> str:
         return cast("str", given)
 
-    arguments.__name__, arguments.__module__ = function.__name__, function.__module__
-    arguments.__doc__ = inspect.getdoc(function)
-    arguments.__annotations__ = {one.name: one.annotation for one in parameters}
-    arguments.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess] - as inspect reads it
-    return arguments, context
+    return_arguments.__name__, return_arguments.__module__ = function.__name__, function.__module__
+    return_arguments.__doc__ = inspect.getdoc(function)
+    return_arguments.__annotations__ = {one.name: one.annotation for one in parameters}
+    return_arguments.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess] - as inspect reads it
+    return return_arguments, context

@@ -48,7 +48,7 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
         if name in TOOLS:
             continue
         try:
-            for tool in _tools_at(name):
+            for tool in _import_tools(name):
                 other = own.get(tool.name)
                 if tool.name in TOOLS or other is not None:
                     whose = "a question tool of askback" if other is None else other[1]
@@ -60,7 +60,7 @@ def load_tools(names: Sequence[str], folder: Path | None, approval: Sequence[str
         except OperatorError as error:
             problems.append(str(error))
     if not problems:
-        problems += _misnamed(approval, own)
+        problems += _find_approval_problems(approval, own)
     if problems:
         raise OperatorError("\n".join(dict.fromkeys(problems)))
     return LoadedTools(
@@ -78,7 +78,7 @@ def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name.casefold(), pattern.casefold())
 
 
-def _misnamed(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
+def _find_approval_problems(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
     """Yield the problems with names of tools that need approval: a misspelt one would run without it."""
     asking = {name.casefold() for name in TOOLS}
     for pattern in approval:
@@ -89,14 +89,14 @@ def _misnamed(approval: Sequence[str], own: Collection[str]) -> Iterator[str]:
                 "no tool of yours matches it" if _is_pattern(pattern) else "there is no tool of yours that is called so"
             )
             there = f"There are: {', '.join(own)}." if own else "There is none: name one in `tools`."
-            yield f"approval_tools names {pattern}, but {no}. {_meant(pattern, own)}{there}"
+            yield f"approval_tools names {pattern}, but {no}. {_suggest_names(pattern, own)}{there}"
 
 
 def _is_pattern(name: str) -> bool:
     return any(one in name for one in _WILD)
 
 
-def _meant(pattern: str, own: Collection[str]) -> str:
+def _suggest_names(pattern: str, own: Collection[str]) -> str:
     """Return a question that offers the nearest names; empty if none is similar."""
     stem = "".join(one for one in pattern.casefold() if one not in _WILD)
     # A pattern is often the beginning of a name.
@@ -105,10 +105,10 @@ def _meant(pattern: str, own: Collection[str]) -> str:
     return f"Did you mean {' or '.join(near)}? " if near else ""
 
 
-def _tools_at(path: str) -> Iterator[UserTool]:
+def _import_tools(path: str) -> Iterator[UserTool]:
     """Yield the tool or the list of tools that an import path names. Raises `OperatorError`."""
     module_name, _, attribute = path.partition(":")
-    found: object = _module(path, module_name)
+    found: object = _import_module(path, module_name)
     for part in attribute.split("."):
         try:
             found = cast("object", getattr(found, part))
@@ -129,7 +129,7 @@ def _tools_at(path: str) -> Iterator[UserTool]:
             raise OperatorError(f"The tool {where} {error}") from None
 
 
-def _module(path: str, name: str) -> ModuleType:
+def _import_module(path: str, name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -144,11 +144,11 @@ def _module(path: str, name: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the operator's may raise anything
         what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
         raise OperatorError(
-            f"The tool {path} cannot be imported: {what}{_where(error)}. Correct that module."
+            f"The tool {path} cannot be imported: {what}{_format_location(error)}. Correct that module."
         ) from None
 
 
-def _where(error: BaseException) -> str:
+def _format_location(error: BaseException) -> str:
     """Return the last line of the operator's code that was reached."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith("<frozen")]
     last = frames[-1] if len(frames) > 1 else None  # the first frame is in this module

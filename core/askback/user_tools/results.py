@@ -6,7 +6,7 @@ passed on as blocks; anything else becomes text.
 
 from __future__ import annotations
 
-__all__ = ["ToolOutput", "error_to_output", "to_output"]
+__all__ = ["ToolOutput", "format_error", "to_output"]
 
 import base64
 import re
@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError, to_json
 
-from askback.domain.conversation import Blocks
+from askback.domain.turn import Blocks
 from askback.internal.values import Value, repair_surrogates
 
 T = TypeVar("T")
@@ -57,13 +57,13 @@ def to_output(value: object, limit: int) -> ToolOutput:
         return ToolOutput(text=_cut(value, limit))
     if isinstance(value, Iterator):
         value = list(islice(cast("Iterator[object]", value), MOST_BLOCKS))
-    blocks = _blocks(value)
+    blocks = _to_blocks(value)
     if blocks:
         return ToolOutput(text="", blocks=_cut_blocks(blocks, limit))
     return ToolOutput(text=_cut(_as_text(value), limit))
 
 
-def error_to_output(error: BaseException, limit: int) -> ToolOutput:
+def format_error(error: BaseException, limit: int) -> ToolOutput:
     """Convert a tool's exception to its type and text, without any place in the code. Never raises."""
     from anthropic.lib.tools import ToolError
 
@@ -74,7 +74,7 @@ def error_to_output(error: BaseException, limit: int) -> ToolOutput:
             result = to_output(content if isinstance(content, str) else list(error.content), limit)
             # The service accepts only texts with an error.
             texts = tuple(
-                one if one["type"] == "text" else _note(f"[Left out: {one['type']}.]") for one in result.blocks
+                one if one["type"] == "text" else _to_note_block(f"[Left out: {one['type']}.]") for one in result.blocks
             )
             return result.evolve(blocks=texts, is_error=True)
         words = str(error)
@@ -114,16 +114,16 @@ def _cut_blocks(blocks: Blocks, limit: int) -> Blocks:
                 kept.append({**block, "text": _cut(text, left)})
             left -= len(text)
         elif (size := len(to_json(block))) > min(LARGEST_FILE, files):
-            kept.append(_note(f"[Left out: {block['type']} of {size} characters, more than can be sent.]"))
+            kept.append(_to_note_block(f"[Left out: {block['type']} of {size} characters, more than can be sent.]"))
         else:
             files -= size
             kept.append(block)
     if left < 0 and len(kept) < len(blocks):
-        kept.append(_note("[The texts after that are left out.]"))
+        kept.append(_to_note_block("[The texts after that are left out.]"))
     return tuple(kept)
 
 
-def _note(text: str) -> dict[str, JsonValue]:
+def _to_note_block(text: str) -> dict[str, JsonValue]:
     return {"type": "text", "text": text}
 
 
@@ -133,12 +133,12 @@ def _note(text: str) -> dict[str, JsonValue]:
 _Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
-def _decodes(data: str) -> str:
+def _check_base64(data: str) -> str:
     base64.b64decode(data, validate=True)  # binascii.Error is a ValueError
     return data
 
 
-_Base64 = Annotated[str, StringConstraints(min_length=1), AfterValidator(_decodes)]
+_Base64 = Annotated[str, StringConstraints(min_length=1), AfterValidator(_check_base64)]
 
 
 _BEGINNINGS: Final = {
@@ -150,7 +150,7 @@ _BEGINNINGS: Final = {
 }
 
 
-def _checked(block: T, media_type: str, data: str) -> T:
+def _check_media_type(block: T, media_type: str, data: str) -> T:
     """Raise `ValueError` for a file of a different type than declared: the service refuses those."""
     if re.match(_BEGINNINGS[media_type], base64.b64decode(data[:32]), re.DOTALL) is None:
         raise ValueError(f"is no {media_type}")
@@ -168,8 +168,8 @@ class _Encoded(_Block):
     data: _Base64
 
     @model_validator(mode="after")
-    def _is_what_it_says(self) -> Self:
-        return _checked(self, self.media_type, self.data)
+    def _check_data(self) -> Self:
+        return _check_media_type(self, self.media_type, self.data)
 
 
 class _Pdf(_Block):
@@ -178,8 +178,8 @@ class _Pdf(_Block):
     data: _Base64
 
     @model_validator(mode="after")
-    def _is_what_it_says(self) -> Self:
-        return _checked(self, self.media_type, self.data)
+    def _check_data(self) -> Self:
+        return _check_media_type(self, self.media_type, self.data)
 
 
 class _Plain(_Block):
@@ -210,7 +210,7 @@ _KNOWN: Final = TypeAdapter[_Text | _Image | _Document](
 )
 
 
-def _blocks(value: object) -> Blocks:
+def _to_blocks(value: object) -> Blocks:
     """Return the value as content blocks; empty if it is anything else."""
     if not isinstance(value, list | tuple) or len(cast("Sequence[object]", value)) > MOST_BLOCKS:
         return ()

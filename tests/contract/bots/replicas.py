@@ -10,10 +10,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from askback.domain.ask_policy import Limits
-from askback.runtime.app import Host
 from askback_sandbox.discord.guild import Guild
 from askback_sandbox.services import Services
 from askback_sandbox.slack.http import SlackHttp
@@ -159,7 +157,7 @@ async def open_offices(
         try:
             desks: tuple[Desk, ...] = (
                 _Afar(services, journal, [], Limits()),
-                slack.SlackDesk(services, cast("Host", None), journal),
+                slack.SlackDesk(services, delivery, journal, Limits()),
             )
             offices = {desk.platform: Office(desk, services, folder, environment, launcher) for desk in desks}
             try:

@@ -67,12 +67,14 @@ async def open_desk(
     *,
     limits: Limits | None = None,
     http: bool = False,
+    start: bool = True,
     connections: int = 1,
     database: str | None = None,
 ) -> AsyncGenerator[SlackDesk]:
     """Yield a workspace with the bot in it, until the block ends. `http`: use signed HTTP instead of a socket.
 
-    `connections`: the number of independent connections, like that many processes on one database.
+    Without `start`, the scenario runs the bot itself. `connections`: the number of independent connections, like that
+    many processes on one database.
     """
     for name in (*PROXIES, "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "ASKBACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
@@ -89,17 +91,15 @@ async def open_desk(
             }
             for name, value in environment.items():
                 monkeypatch.setenv(name, value)
-            bots = [get_bot("slack")] * connections
             if isinstance(delivery, SlackHttp):
                 monkeypatch.delenv("SLACK_APP_TOKEN")
                 monkeypatch.setenv("SLACK_SIGNING_SECRET", delivery.secret)
-                bots = [get_bot("slack", BotOptions(http="127.0.0.1:0"))]
-            async with running(bots, load(Settings), limits=limits or Limits(seconds_between_asks=0)) as host:
-                if isinstance(delivery, SlackHttp):
-                    address = await until(lambda: host.connections["slack"].address, "the bot listens")
-                    assert await delivery.send_to(f"http://{address}"), delivery.sent
-                await until(lambda: services.socket.connections == connections, "it is connected")
-                yield SlackDesk(services, host, journal)
+            desk = SlackDesk(services, delivery, journal, limits or Limits(seconds_between_asks=0))
+            if start:
+                async with desk.bot(connections):
+                    yield desk
+            else:
+                yield desk
     finally:
         logging.getLogger().removeHandler(journal)
 
@@ -130,17 +130,33 @@ class SlackDesk:
 
     platform = "slack"
 
-    def __init__(self, services: Services, host: Host, journal: Journal) -> None:
+    host: Host
+
+    def __init__(self, services: Services, delivery: SlackSocket | SlackHttp, journal: Journal, limits: Limits) -> None:
         self.services = services
         self.workspace = services.workspace
-        self.host = host
         self.journal = journal
+        self._delivery = delivery
+        self._limits = limits
         self.model: Model = services.model
         self._last: JsonObject = {}
         self._told: list[JsonObject] = []
         """The events about messages that people wrote or edited."""
         self._tell = services.socket.tell
         services.socket.tell = self._noted  # type: ignore[method-assign]
+
+    @asynccontextmanager
+    async def bot(self, connections: int = 1) -> AsyncGenerator[None]:
+        """Run the bot until the block ends, like one process."""
+        bots = [get_bot("slack")] * connections
+        if isinstance(self._delivery, SlackHttp):
+            bots = [get_bot("slack", BotOptions(http="127.0.0.1:0"))]
+        async with running(bots, load(Settings), limits=self._limits) as self.host:
+            if isinstance(self._delivery, SlackHttp):
+                address = await until(lambda: self.host.connections["slack"].address, "the bot listens")
+                assert await self._delivery.send_to(f"http://{address}"), self._delivery.sent
+            await until(lambda: self.services.socket.connections == connections, "it is connected")
+            yield
 
     def _noted(self, payload: JsonObject, done: Callable[[Ack], None] | None = None) -> None:
         if done is not None:

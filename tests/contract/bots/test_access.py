@@ -358,7 +358,7 @@ def test_lists_come_from_the_file_as_well(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert on_slack.allow_channels == ("C0123456789", "dm")
     assert on_discord.allow_guilds == ("1100000000000000001",)
     assert on_discord.admins == ("1100000000000000201",)
-    assert on_discord.access(public=True).describe() == "Only those who are allowed may talk to the bot: 1 server."
+    assert on_discord.to_access(public=True).describe() == "Only those who are allowed may talk to the bot: 1 server."
 
 
 def configured(monkeypatch: pytest.MonkeyPatch) -> None:

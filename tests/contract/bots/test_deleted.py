@@ -31,6 +31,7 @@ from .driver import (
     until,
 )
 from .offers import known
+from .slack import SlackDesk
 from .test_platform_faults import answered, fruit
 
 STORY = "A long story. " * 60
@@ -218,6 +219,28 @@ async def test_a_message_that_is_deleted_before_the_agent_read_it_is_not_told(
     await until(lambda: "message_taken_back" in desk.journal.actions(), "it is taken back")
     await desk.press(ADA, shown, "Pear")
     assert (await turn_of(desk, "fruit", 2)).texts == ["ben: by the way, hurry"]
+
+
+@pytest.mark.only("slack", reason="Discord delivers nothing again, and so nothing in another order")
+async def test_a_deletion_that_overtakes_its_message_is_taken_after_it(
+    desk: SlackDesk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(desk.services.socket, "_event_retries", (0.1,) * 100)
+    talk, shown = await fruit(desk)
+    tell, held = desk.services.socket.tell, []
+    with monkeypatch.context() as context:
+        context.setattr(desk.services.socket, "tell", lambda *event: held.append(event))
+        await desk.say(BEN, "and tell nobody", talk)
+    await desk.take_back(BEN, talk)
+    await until(lambda: "edit_refused" in desk.journal.actions(), "the deletion came first")
+    for event in held:
+        tell(*event)
+    await until(lambda: "message_taken_back" in desk.journal.actions(), "it is taken back")
+    await desk.say(BEN, "hurry", talk)
+    await kept(desk, "hurry")
+    await desk.press(ADA, shown, "Pear")
+    assert (await turn_of(desk, "fruit", 2)).texts == ["ben: hurry"]
 
 
 async def test_the_deletion_of_what_is_no_card_is_looked_up_once_and_writes_nothing(

@@ -15,9 +15,9 @@ import pytest
 
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
-from askback.domain.conversation import OutgoingMessage
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import MessageRef
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.ports.platform import Messages
 from askback_discord import limits
 from askback_discord.posting import DiscordPlatform
@@ -459,7 +459,7 @@ async def test_a_link_to_a_question_leads_to_its_message(desk: DiscordDesk) -> N
     await desk.say(BEN, "hm", talk)
     said = await line(desk, talk, "I am waiting for an answer")
     assert said.links == (f"https://discord.com/channels/{desk.guild.id}/{talk.thread}/{shown.id}",)
-    link = await platform(desk).link(MessageRef(channel="1100000000000000401", id="5"))
+    link = await platform(desk).get_permalink(MessageRef(channel="1100000000000000401", id="5"))
     assert link == "https://discord.com/channels/@me/1100000000000000401/5"
 
 
@@ -506,7 +506,7 @@ async def test_a_text_with_the_words_of_the_one_before_is_posted_too(
 
                 await enqueue("first")
                 await until(lambda: said() == 1, "the first one is posted")
-                while await store.time_until_due() is not None:  # noqa: ASYNC110
+                while await store.get_time_until_due() is not None:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
                 desk.cut("post")
                 await enqueue("second")

@@ -50,7 +50,7 @@ async def test_where_no_thread_may_be_started_for_minutes_people_hear_so_and_are
         assert sentence.startswith("Discord lets me start no further thread here for about 5 minutes.")
 
         async def put_off() -> bool:
-            due = await desk.host.store.time_until_due()
+            due = await desk.host.store.get_time_until_due()
             return due is not None and due.total_seconds() > MINUTES / 2
 
         await eventually(put_off)

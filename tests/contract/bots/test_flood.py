@@ -10,12 +10,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import aiohttp
 import pytest
 
-from askback.runtime.app import Host
+from askback.domain.ask_policy import Limits
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from askback_sandbox.slack.http import JSON, SlackHttp
@@ -141,7 +140,7 @@ async def bot(tmp_path: Path, launcher: Launcher) -> AsyncIterator[Bot]:
             await until(lambda: "slack_listening" in log.read_text() or process.returncode is not None, "it listens")
             assert process.returncode is None, log.read_text()
             assert await delivery.send_to(f"http://127.0.0.1:{port}"), log.read_text()
-            yield Bot(SlackDesk(services, cast("Host", None), Journal()), port, process, log)
+            yield Bot(SlackDesk(services, delivery, Journal(), Limits()), port, process, log)
         finally:
             process.send_signal(signal.SIGKILL)
             await process.wait()

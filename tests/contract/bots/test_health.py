@@ -104,7 +104,7 @@ async def test_parts_that_have_ended_and_a_loop_that_stood_still_are_named(desk:
     whole.watch(before, desk.host.connections)
     assert (await ask(desk, "/healthz"))[0] == 200
     whole._ticked -= 60
-    assert whole.alive()["event loop"] == "stood still for 60 s"
+    assert whole.check_alive()["event loop"] == "stood still for 60 s"
 
 
 @pytest.fixture

@@ -225,7 +225,7 @@ async def test_the_invite_is_for_just_those_scopes_and_permissions(monkeypatch: 
     async with Services(port=0) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
-        invitation = await DiscordSetup().invite()
+        invitation = await DiscordSetup().get_invitation()
     assert not invitation.remark
     address = urlsplit(invitation.address)
     assert address.hostname == "discord.com"
@@ -254,9 +254,9 @@ async def test_the_invite_of_a_public_application_says_what_else_to_set(
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
         services.discord.guild.app = replace(services.discord.guild.app, public=True)
-        invitation = await DiscordSetup().invite()
+        invitation = await DiscordSetup().get_invitation()
         monkeypatch.setenv("ASKBACK_DISCORD_ALLOW_GUILDS", services.discord.guild.id)
-        assert not (await DiscordSetup().invite()).remark
+        assert not (await DiscordSetup().get_invitation()).remark
     assert "switch off Public Bot" in invitation.remark
     assert "ASKBACK_DISCORD_ALLOW_GUILDS" in invitation.remark
 

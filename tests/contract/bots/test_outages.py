@@ -92,14 +92,14 @@ async def time_passes(desk: Desk, driven: DrivenTime, seconds: float) -> None:
 
 
 async def is_due(desk: Desk) -> bool:
-    due = await desk.host.store.time_until_due()
+    due = await desk.host.store.get_time_until_due()
     return due is not None and due.total_seconds() <= 0
 
 
 async def all_delivered(desk: Desk, driven: DrivenTime) -> None:
     """Advance the time until there is nothing left to deliver."""
     async with asyncio.timeout(60):
-        while (due := await desk.host.store.time_until_due()) is not None:
+        while (due := await desk.host.store.get_time_until_due()) is not None:
             driven.advance(max(due.total_seconds(), 31.0))
             desk.host.wake()
             await asyncio.sleep(0.05)

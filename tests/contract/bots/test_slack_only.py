@@ -7,15 +7,19 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from askback_sandbox.model.script import Fault as ModelFault
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from askback_sandbox.slack.faults import Fault
 from askback_sandbox.slack.values import Channel, Person
+from askback_slack.posting import SlackPlatform
+from askback_slack.streaming import SlackTextStream
 
 from . import slack
 from .driver import ADA, asks, card, form_of, line, one, program_asks, settled, told, until
@@ -87,6 +91,50 @@ async def test_a_stream_that_ends_by_itself_goes_on_by_edits(workspace: SlackDes
     assert whole.text.strip() == PROSE
     refusals = [entry.answer.get("error") for entry in workspace.workspace.log if not entry.answer.get("ok")]
     assert set(refusals) == {"message_not_in_streaming_state"}
+
+
+async def test_a_stream_whose_end_was_accepted_without_an_answer_is_not_ended_again(workspace: SlackDesk) -> None:
+    workspace.workspace.faults.add(Fault(kind="lost_answer", method="chat.stopStream"))
+    workspace.model.script(turn(PROSE), when="story")
+    workspace.model.delay = 0.03
+    talk = await workspace.mention(ADA, "story")
+    await until(lambda: "chat.update" in methods(workspace), "the whole text is written")
+    (whole,) = (one for one in workspace.lines(talk) if one.bot)
+    assert whole.text.strip() == PROSE
+    assert methods(workspace).count("chat.stopStream") == 1
+    assert all(entry.answer.get("ok") for entry in workspace.workspace.log if entry.method != "chat.stopStream")
+
+
+class KilledError(Exception):
+    """Ends a bot without waiting for anything."""
+
+
+async def test_after_a_restart_one_stream_is_left_of_those_that_were_not_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object, **__: object) -> tuple[()]:
+        """Find and end nothing, like a process that is killed before its calls arrive."""
+        return ()
+
+    async with slack.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.delay = 0.05
+        desk.model.script(turn(PROSE, ModelFault(kind="stall", after=60)), when="story")
+        streams = desk.workspace.messages
+        with monkeypatch.context() as dead, suppress(KilledError):
+            dead.setattr(SlackTextStream, "abandon", nothing)
+            dead.setattr(SlackPlatform, "find_posted", nothing)
+            dead.setattr("askback_slack.streaming.HOLD_SECONDS", 0.1)
+            async with desk.bot():
+                desk.workspace.faults.add(Fault(kind="lost_answer", method="chat.startStream", times=2))
+                talk = await desk.mention(ADA, "story")
+                await until(lambda: sum(one.streaming for one in streams.values()) == 2, "two streams are open")
+                raise KilledError
+        async with desk.bot():
+            await line(desk, talk, "Here it ends.")
+            await until(
+                lambda: [said.text.strip() for said in desk.lines(talk) if said.bot] == [PROSE], "one text is left"
+            )
+            assert not any(one.streaming for one in streams.values())
 
 
 async def test_a_stream_that_ends_just_before_its_end_is_finished_by_an_edit(workspace: SlackDesk) -> None:

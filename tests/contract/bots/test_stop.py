@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
 
+from askback.store.store import Store
+from askback_discord.posting import DiscordPlatform
 from askback_discord.streaming import DiscordTextStream
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.slack.values import Session
@@ -218,6 +221,27 @@ async def test_the_text_stands_in_the_place_of_that_button(desk: DiscordDesk, mo
 
 
 @pytest.mark.only("discord", reason="Slack has its own Stop from the beginning")
+@pytest.mark.parametrize("ending", [(), (asks(one("Which fruit?", "Apple", "Pear")),)], ids=["a text", "a question"])
+async def test_that_button_goes_although_the_answer_to_its_posting_was_lost(
+    desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch, ending: tuple[Any, ...]
+) -> None:
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
+    # Nothing of the text is shown before the placeholder's answer is lost.
+    monkeypatch.setattr("askback_discord.streaming.FIRST_CHARACTERS", 30)
+    desk.lose_answer("post")
+    desk.model.delay = 0.1
+    desk.model.script(turn(PROSE, *ending), when="story")
+    talk = await desk.mention(ADA, "story")
+    await line(desk, talk, "Working…")
+    await line(desk, talk, "Here it ends.")
+    if ending:
+        await card(desk, talk, "Which fruit?")
+    await at_rest(desk, talk)
+    assert not any("Working…" in said.text for said in desk.lines(talk))
+    assert not desk.stop_buttons(talk)
+
+
+@pytest.mark.only("discord", reason="Slack has its own Stop from the beginning")
 async def test_a_question_without_a_text_takes_that_button_away(
     desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +253,27 @@ async def test_a_question_without_a_text_takes_that_button_away(
     await card(desk, talk, "Which fruit?")
     await at_rest(desk, talk)
     assert not any("Working…" in said.text for said in desk.lines(talk))
+
+
+@pytest.mark.only("discord", reason="Slack has its own Stop from the beginning")
+async def test_that_button_goes_before_a_turn_without_a_text_is_committed(
+    desk: DiscordDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody would look for the button if the process died right after the commit."""
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
+    end_turn, left = Store.end_turn, []
+
+    async def ending(self: Store, *args: Any) -> Any:
+        left.append(desk.stop_buttons(talk))
+        return await end_turn(self, *args)
+
+    monkeypatch.setattr(Store, "end_turn", ending)
+    desk.model.delay = 0.1
+    desk.model.script(turn(asks(one("Which fruit?", "Apple", "Pear"))), when="fruit")
+    talk = await desk.mention(ADA, "fruit, please")
+    await line(desk, talk, "Working…")
+    await card(desk, talk, "Which fruit?")
+    assert [*map(len, left)] == [0]
 
 
 @pytest.mark.only("discord", reason="Slack shows Stop by the session, not by a message")
@@ -266,6 +311,33 @@ async def test_after_a_restart_in_the_middle_the_text_goes_on_in_its_message_and
             own = [one for one in desk.guild.history(post.channel) if one.author == desk.guild.bot.id]
             assert [one.id for one in own] == [post.id]
     assert not desk.journal.unexpected()
+
+
+@pytest.mark.only("discord", reason="Slack shows Stop by the session, not by a message")
+async def test_after_a_restart_one_message_is_left_of_those_whose_posting_was_not_confirmed(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object, **__: object) -> tuple[()]:
+        """Find and remove nothing, like a process that is killed before its calls arrive."""
+        return ()
+
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 0.05)
+    async with discord.open_desk(tmp_path, monkeypatch, start=False) as desk:
+        desk.model.delay = 0.1
+        desk.model.script(turn(PROSE, SILENT), when="story")
+        with monkeypatch.context() as dead, suppress(KilledError):
+            dead.setattr(DiscordTextStream, "abandon", nothing)
+            dead.setattr(DiscordPlatform, "find_posted", nothing)
+            dead.setattr("askback_discord.streaming.FIRST_CHARACTERS", 30)
+            async with desk.bot():
+                desk.lose_answer("post", times=2)
+                talk = await desk.mention(ADA, "story")
+                await until(lambda: len(desk.stop_buttons(talk)) == 2, "a placeholder and the text")
+                raise KilledError
+        async with desk.bot():
+            await line(desk, talk, "Here it ends.")
+            await at_rest(desk, talk)
+            await until(lambda: [said.text for said in desk.lines(talk) if said.bot] == [PROSE], "one text is left")
 
 
 @pytest.mark.only("discord", reason="Slack shows Stop by the session, not by a message")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from askback.agent.loop import MAX_FAILED_TURNS, MAX_PAUSES
+from askback.agent.turn_end import MAX_FAILED_TURNS, MAX_PAUSES
 from askback.domain.actions import Cancel, Choose
 from askback.domain.ask_policy import Limits, Who
 from askback.domain.form import Form, Question

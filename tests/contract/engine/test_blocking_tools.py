@@ -80,7 +80,7 @@ async def test_a_later_call_runs_though_another_tool_blocks(
 
 async def eventually_not_hung(toolbox: ToolRunner) -> None:
     async def look() -> bool:
-        return not toolbox.state().blocked_loops
+        return not toolbox.check_state().blocked_loops
 
     await eventually(look)
 
@@ -142,9 +142,9 @@ async def test_where_every_loop_is_blocked_a_call_is_refused_at_once_and_readyz_
 async def readyz(one: Engine) -> str:
     """Return the answer of /readyz, as a supervisor gets it over HTTP."""
     health = Health(one.store._database)
-    health.watch([], {}, one.toolbox.state)
+    health.watch([], {}, one.toolbox.check_state)
     async with (
-        serve_http(health.application(), Address.read("127.0.0.1:0")) as address,
+        serve_http(health.create_application(), Address.read("127.0.0.1:0")) as address,
         ClientSession() as client,
         client.get(f"http://{address}/readyz") as response,
     ):

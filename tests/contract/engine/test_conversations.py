@@ -11,19 +11,13 @@ from askback.agent.budget import Budget
 from askback.domain.actions import Choose
 from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
-from askback.domain.conversation import (
-    HistoryMessage,
-    IncomingMessage,
-    Message,
-    MessageResult,
-    OutgoingMessage,
-    ToolCall,
-    TurnEnd,
-)
 from askback.domain.form import Form, Question
 from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import HistoryMessage, IncomingMessage, MessageResult
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import Message, ToolCall, TurnEnd
 from askback.internal.clock import utc_now
-from askback.manager import new_ask, new_policy
+from askback.manager import build_ask, build_policy
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
 from support.engine import ANN, BEN, HERE, Board, Engine, engine, eventually, last_request, question, results
@@ -182,10 +176,10 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
         assert conversation is not None
         begun = await one.store.begin_turn(conversation.id, lambda *_: Message(seq=0, role="user", content=()))
         assert begun is not None
-        ask = new_ask(
+        ask = build_ask(
             Form(questions=(Question(id="q", prompt="Go on?", options=()),)),
             to=HERE,
-            policy=new_policy(Who.only(ANN), None),
+            policy=build_policy(Who.only(ANN), None),
             conversation_id=conversation.id,
         )
         end = TurnEnd(
@@ -202,7 +196,7 @@ async def test_a_turn_that_was_stopped_commits_nothing_however_far_it_came(
         assert await one.store.list_open() == ()
         assert [item.target for item in await one.store.lease(10)] == [f"stop:{conversation.id}:0"]
         assert (await one.store.get_usage(conversation.id)).conversation == 7, "what it cost counts all the same"
-        assert await one.store.runnable(utc_now()) == ()
+        assert await one.store.list_runnable(utc_now()) == ()
 
 
 # Budgets and loops
@@ -336,7 +330,7 @@ async def test_what_rested_long_enough_is_deleted_and_what_waits_is_kept(
         await one.says("Thanks.")
 
         async def rests() -> bool:
-            return not await one.store.runnable(utc_now()) and await one.store.time_until_due() is None
+            return not await one.store.list_runnable(utc_now()) and await one.store.get_time_until_due() is None
 
         await eventually(rests)
         assert (await one.store.prune(utc_now() - timedelta(hours=1), 10)).conversations == 0

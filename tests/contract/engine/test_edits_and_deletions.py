@@ -15,9 +15,9 @@ from askback.domain.actions import Choose
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
-from askback.domain.conversation import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef
+from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.internal.clock import utc_now
 from askback.ports.platform import Messages
 from askback_sandbox.model.script import turn

@@ -51,7 +51,7 @@ async def said(one: Engine, text: str) -> None:
     """Wait until the agent has posted this text and its turn has ended."""
 
     async def over() -> bool:
-        return not await one.store.runnable(utc_now())
+        return not await one.store.list_runnable(utc_now())
 
     await one.says(text)
     await eventually(over)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from askback.domain.conversation import IncomingMessage, OutgoingMessage
+from askback.domain.incoming_message import IncomingMessage
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import utc_now
 from askback.store.leases import LeaseLost, keep_lease
 from askback.store.store import Store
-from askback.store.tables.outbox import LEASE_SECONDS
+from askback.store.tables.outbox_leases import LEASE_SECONDS
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.engine import ANN, HERE, Board, engine
@@ -33,7 +34,7 @@ async def test_a_text_that_takes_longer_than_a_lease_is_said_by_the_agent_alone(
         board.holds["finish"].set()
         await board.until(lambda: board.statuses[-1] == "idle")
         assert board.texts() == ["Hello, Ann."]
-        assert await one.store.time_until_due() is None
+        assert await one.store.get_time_until_due() is None
 
 
 async def test_a_text_that_takes_longer_than_a_lease_is_delivered_once(tmp_path: Path, board: Board) -> None:
@@ -60,7 +61,7 @@ async def test_who_cannot_renew_a_lease_lets_go_before_somebody_else_may_take_it
                 await asyncio.Event().wait()
         assert asyncio.get_running_loop().time() - began < LEASE_SECONDS
         assert await other.store.lease(1) == ()
-        pause = await other.store.time_until_due()
+        pause = await other.store.get_time_until_due()
         assert pause is not None
         await asyncio.sleep(pause.total_seconds())
         (again,) = await other.store.lease(1)

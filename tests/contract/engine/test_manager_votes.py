@@ -21,7 +21,7 @@ from askback.domain.form import Form, Option, Outcome, Question
 from askback.domain.identity import MessageRef
 from askback.errors import CallerError
 from askback.internal.clock import utc_now
-from askback.manager import new_ask, new_policy
+from askback.manager import build_ask, build_policy
 from askback.ports.platform import RetryableError
 from askback.store.schema import asks
 from askback.tools import TOOLS, get_tool
@@ -59,7 +59,7 @@ async def test_vote_by_vote_the_card_grows_and_the_last_one_needed_decides(tmp_p
         asking, card = await asked(one)
         assert isinstance(await one.press(card, YES, ANN), Redraw)
         (shown,) = board.cards()
-        tally = shown.card().tally
+        tally = shown.to_card().tally
         assert tally is not None
         assert [vote.by for vote in tally.votes] == [ANN]
         assert tally.missing == Who.only(BEN, CID)
@@ -276,8 +276,8 @@ async def test_a_reminder_that_comes_due_before_the_card_stands_comes_once_it_do
 
 async def test_an_ask_that_an_earlier_release_had_due_is_looked_at_once(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
-        policy = new_policy(Who.only(BEN), None, remind=(0.01,))
-        ask = await one.manager.submit(new_ask(DEPLOY, to=HERE, policy=policy))
+        policy = build_policy(Who.only(BEN), None, remind=(0.01,))
+        ask = await one.manager.submit(build_ask(DEPLOY, to=HERE, policy=policy))
         await one.store._database.run(  # pyright: ignore[reportPrivateUsage] - as an earlier release has it
             lambda connection: connection.execute(update(asks).values(attend_at=1)).rowcount
         )
@@ -337,7 +337,7 @@ async def test_a_reminder_that_was_queued_already_is_not_said_of_what_was_decide
         assert (await asyncio.wait_for(asking, 30)).status == "answered"
 
         async def nothing_waits() -> bool:
-            return await one.store.time_until_due() is None
+            return await one.store.get_time_until_due() is None
 
         await eventually(nothing_waits)
         assert board.calls.count("post") == 1
@@ -368,7 +368,7 @@ async def test_reminders_that_came_due_while_nothing_ran_are_one_after_the_start
 
 async def test_rows_of_before_there_were_votes_still_load(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board) as one:
-        ask = await one.manager.submit(new_ask(DEPLOY, to=HERE, policy=new_policy(Who.only(ANN), 600)))
+        ask = await one.manager.submit(build_ask(DEPLOY, to=HERE, policy=build_policy(Who.only(ANN), 600)))
 
         def older(connection: Any) -> None:
             row = connection.execute(select(asks).where(asks.c.id == ask.id)).mappings().one()

@@ -17,8 +17,8 @@ from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor
 from askback.errors import CallerError
-from askback.manager import new_ask, new_policy, questions
-from askback.runtime import worker
+from askback.manager import build_ask, build_policy, questions
+from askback.runtime import maintenance
 from askback.runtime.postgres_backend import LOOK_AGAIN
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import turn
@@ -52,7 +52,7 @@ async def both(
     tmp_path: Path, on_postgres: None, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Engine, Engine]]:
     """Two processes, one for each platform."""
-    monkeypatch.setattr(worker, "UNSERVED_SECONDS", 0.5)
+    monkeypatch.setattr(maintenance, "UNSERVED_SECONDS", 0.5)
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(Services(port=0, model=Model()))
         services.model.script(*[turn("Let me ask.", question()), turn("Thanks.")] * 2 * MANY)
@@ -161,7 +161,7 @@ async def test_on_a_file_what_no_bot_here_can_post_is_refused(tmp_path: Path) ->
 async def test_what_no_process_serves_waits_is_told_once_and_is_taken_when_one_comes(
     tmp_path: Path, on_postgres: None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "UNSERVED_SECONDS", 0.2)
+    monkeypatch.setattr(maintenance, "UNSERVED_SECONDS", 0.2)
     async with engine(tmp_path, Board(), give_up=1.0) as here:
         asking = asyncio.create_task(here.manager.ask(TEA, to=THERE, who=ANYONE, timeout=None))
 
@@ -190,7 +190,7 @@ async def test_a_process_of_another_platform_leaves_alone_what_lies_in_the_datab
         person = Actor(platform="wall", id="U1", name="Ann")
         async with engine(tmp_path, wall(), services, work=False) as before:
             await before.write("hello", person, THERE)
-            ask = new_ask(TEA, to=THERE, policy=new_policy(ANYONE, 1.0))
+            ask = build_ask(TEA, to=THERE, policy=build_policy(ANYONE, 1.0))
             await before.manager.submit(ask)
         async with engine(tmp_path, Board(), services, give_up=0.2) as here:
             outcome = await asyncio.wait_for(here.manager.ask(TEA, to=HERE, who=ANYONE, timeout=2.0), 10)

@@ -18,9 +18,9 @@ from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question,
 from askback.domain.identity import Actor
 from askback.domain.interview import settle, start_interview
 from askback.domain.requesters import PastCall, ReadMessage, find_authors, find_requesters
-from askback.manager import new_ask, new_policy
-from askback.store.schema import transcript
-from askback.store.tables import asks, conversations
+from askback.manager import build_ask, build_policy
+from askback.store.schema import transcript as transcript_table
+from askback.store.tables import asks, transcript
 from askback_sandbox.model.script import turn
 from askback_sandbox.services import Services
 from support.approvals import APPROVE, CID, DENY, TEAM, Deploying, to
@@ -122,7 +122,7 @@ def votes(*cast: tuple[Actor, str, str | None], refused: bool) -> Ask:
     )
     answers = (Answer(question_id="deploy", choices=(given[-1].choice,)),)
     outcome = Outcome(status="answered", at=NOON, by=given[-1].by, answers=answers, votes=given, refused=refused)
-    decides = Approval(refusing=(approval.DENY,), subject=approval.digest("deploy", {}))
+    decides = Approval(refusing=(approval.DENY,), subject=approval.compute_digest("deploy", {}))
     return ended(outcome, form=approval.build_form("deploy", {}), decides=decides)
 
 
@@ -217,14 +217,14 @@ def test_a_new_conversation_is_offered_only_where_it_helps(requesters: tuple[Act
 
 
 def forget_authors(connection: Connection) -> None:
-    connection.execute(update(transcript).values(authors=None))
+    connection.execute(update(transcript_table).values(authors=None))
 
 
 async def people_of(one: Any, conversation_id: str) -> list[str]:
     """Return everyone whose words the model has read."""
 
     def work(connection: Connection) -> list[str]:
-        return [author.id for author in conversations.list_authors(connection, conversation_id)]
+        return [author.id for author in transcript.list_authors(connection, conversation_id)]
 
     return await one.store._database.read(work)
 
@@ -275,8 +275,8 @@ async def test_a_reason_to_stop_makes_its_author_a_requester(
 @pytest.mark.usefixtures("stored")
 async def test_who_wrote_into_a_form_is_known_though_another_person_hands_it_in(tmp_path: Path, board: Board) -> None:
     async with engine(tmp_path, board, work=False) as one:
-        policy = new_policy(Who.only(ANN, BEN, CID), None)
-        ask = await one.manager.submit(new_ask(FORM, to=HERE, policy=policy))
+        policy = build_policy(Who.only(ANN, BEN, CID), None)
+        ask = await one.manager.submit(build_ask(FORM, to=HERE, policy=policy))
 
         async def does(operation: Any, by: Actor) -> None:
             now = await one.manager.get(ask.id)

@@ -24,8 +24,8 @@ from askback.domain.actions import Cancel, Choose, Decline, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
 from askback.domain.card import Notice
-from askback.domain.conversation import HistoryMessage, IncomingMessage
 from askback.domain.identity import Actor
+from askback.domain.incoming_message import HistoryMessage, IncomingMessage
 from askback.internal.clock import utc_now
 from askback_sandbox.model.request import Asked
 from askback_sandbox.model.script import Turn, call, turn

@@ -14,7 +14,7 @@ from askback import tool
 from askback.domain.actions import Choose
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
-from askback.domain.conversation import NextStep
+from askback.domain.turn import NextStep
 from askback.store.schema import calls
 from askback_sandbox.model.script import call, turn
 from askback_sandbox.services import Services

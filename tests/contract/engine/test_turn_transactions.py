@@ -11,24 +11,17 @@ from pydantic import JsonValue
 from askback.domain.actions import Action, Choose
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.ask_policy import Limits, Policy, Who
-from askback.domain.conversation import (
-    Call,
-    Conversation,
-    IncomingMessage,
-    Message,
-    OutgoingMessage,
-    ToolCall,
-    Turn,
-    TurnEnd,
-    TurnInput,
-)
+from askback.domain.conversation import Conversation
 from askback.domain.decision import decide
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import start_interview
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import Call, Message, ToolCall, Turn, TurnEnd, TurnInput
 from askback.internal.clock import utc_now
 from askback.store.errors import TurnTakenOver
 from askback.store.store import Store
-from askback.store.tables.outbox import LEASE_SECONDS
+from askback.store.tables.outbox_leases import LEASE_SECONDS
 from support.cases import form, question
 
 HERE = Place(platform="board", tenant="T1", channel="C1", thread="1")
@@ -113,7 +106,7 @@ class Thread:
         assert acted.settled
 
     async def is_runnable(self) -> bool:
-        return self.id in await self.store.runnable(utc_now())
+        return self.id in await self.store.list_runnable(utc_now())
 
     async def prose(self) -> tuple[MessageRef, ...]:
         conversation = await self.store.find_conversation(HERE)
@@ -159,8 +152,8 @@ async def thread(store: Store) -> Thread:
 
 async def test_of_a_conversation_that_there_is_not_no_turn_begins(store: Store, thread: Thread) -> None:
     assert await store.begin_turn("gone", lambda _: Message(seq=0, role="user", content=())) is None
-    assert await store.starter("gone") is None
-    assert await store.starter(thread.id) == ANN
+    assert await store.get_starter("gone") is None
+    assert await store.get_starter(thread.id) == ANN
 
 
 async def test_each_turn_is_sent_what_was_said_before_and_what_people_wrote_since(thread: Thread) -> None:
@@ -273,15 +266,15 @@ async def test_people_are_told_about_a_message_to_the_model_when_it_is_committed
 
 async def test_a_turn_that_is_put_off_waits_unless_something_new_comes_in(thread: Thread) -> None:
     now = utc_now()
-    assert await thread.store.next_turn(now) is None
-    await thread.store.put_off(thread.id, timedelta(minutes=5))
+    assert await thread.store.get_next_turn_at(now) is None
+    await thread.store.postpone(thread.id, timedelta(minutes=5))
     assert not await thread.is_runnable()
-    until = await thread.store.next_turn(now)
+    until = await thread.store.get_next_turn_at(now)
     assert until is not None
     assert timedelta(minutes=4) < until - now < timedelta(minutes=6)
     await thread.hears("are you there?")
     assert await thread.is_runnable()
-    assert await thread.store.next_turn(now) is None
+    assert await thread.store.get_next_turn_at(now) is None
 
 
 # The commit at the end of a turn
@@ -381,7 +374,7 @@ async def test_the_text_of_a_turn_is_left_to_whoever_took_it(thread: Thread) -> 
     now = utc_now()
     await thread.ends(await thread.begun(), say=say("text"))
     assert await thread.due() == []
-    wait = await thread.store.time_until_due()
+    wait = await thread.store.get_time_until_due()
     assert wait is not None
     taken_again = utc_now() + wait - now
     assert timedelta(0) < taken_again <= timedelta(seconds=LEASE_SECONDS + 1), "unless its process dies"

@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from askback.domain.actions import Choose
 from askback.domain.ask_policy import Who
-from askback.domain.conversation import OutgoingMessage
 from askback.domain.form import Form, Option, Question
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.internal.clock import now
 from askback.store.errors import StoreError
 from askback_sandbox.model.script import turn
@@ -115,7 +115,7 @@ async def test_texts_of_a_newer_release_wait_for_its_processes_and_hold_up_no_ot
         assert waiting == [(0, None)] * 40
 
         async def sleeps() -> bool:
-            return await one.store.time_until_due() is None
+            return await one.store.get_time_until_due() is None
 
         await eventually(sleeps)
     assert _left(caplog) == ["outbox"]

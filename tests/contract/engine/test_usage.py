@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from askback.domain.conversation import TokenUsage
+from askback.domain.turn import TokenUsage
 from askback.store.database import Database
 from askback.store.store import Store
 from askback.store.tables import usage
@@ -18,7 +18,7 @@ CALL = timedelta(minutes=10)
 
 
 async def spends(database: Database, conversation: str, tokens: int, at: datetime = MORNING) -> None:
-    await database.run(lambda c: usage.add_tokens(c, conversation, usage.day_of(at), tokens))
+    await database.run(lambda c: usage.add_tokens(c, conversation, usage.get_day(at), tokens))
 
 
 async def reserves(database: Database, conversation: str, name: str, tokens: int, at: datetime = MORNING) -> None:

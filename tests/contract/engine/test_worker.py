@@ -16,12 +16,14 @@ from askback.agent.concurrency_slots import Slot
 from askback.domain.actions import Action, Choose, Select
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Who
-from askback.domain.conversation import IncomingMessage, Message, OutgoingMessage
 from askback.domain.form import Form, Option, Outcome, Question
+from askback.domain.incoming_message import IncomingMessage
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import Message
 from askback.internal.clock import to_micros, utc_now
-from askback.manager import new_ask, new_policy
+from askback.manager import build_ask, build_policy
 from askback.ports.platform import DeliveryError, RetryableError
-from askback.runtime import circuit_breaker, worker
+from askback.runtime import circuit_breaker, delivery_retries, outbox_worker
 from askback.runtime.turns import LocalTurnScheduler
 from askback.runtime.worker import Worker
 from askback.store.errors import StoreUnavailable
@@ -50,7 +52,7 @@ async def rest(one: Engine) -> None:
     """Wait until there is nothing left to deliver."""
 
     async def nothing() -> bool:
-        return await one.store.time_until_due() is None
+        return await one.store.get_time_until_due() is None
 
     await eventually(nothing)
 
@@ -120,7 +122,7 @@ async def test_a_post_whose_answer_got_lost_is_found_and_not_posted_twice(tmp_pa
 async def test_a_card_whose_posting_got_no_answer_is_settled_however_late_it_can_be_looked_for(
     tmp_path: Path, board: Board, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "LOOK_PAUSE", 0.05)
+    monkeypatch.setattr(outbox_worker, "LOOK_PAUSE", 0.05)
     board.after["show"].append(RetryableError("the connection broke"))
     # The history cannot be read for a while, and afterwards the bot may not read it for another while.
     board.faults["find_posted"] = deque([RetryableError("down"), RetryableError("down")])
@@ -144,7 +146,7 @@ async def test_a_text_is_not_said_before_an_earlier_one_that_is_tried_again(tmp_
         assert received is not None
         conversation = received.conversation
         board.faults["post"] = deque(RetryableError("down") for _ in range(3))
-        ask = new_ask(COLOUR, to=HERE, policy=new_policy(ONLY_ANN, None))
+        ask = build_ask(COLOUR, to=HERE, policy=build_policy(ONLY_ANN, None))
         await one.store.enqueue_message(
             OutgoingMessage(target="problem:1", text="first", markdown=False), conversation.id
         )
@@ -178,7 +180,7 @@ async def test_a_platform_that_does_not_answer_is_probed_and_not_stormed(
         await one.asked(40)
         actions = [getattr(record, "action", "") for record in caplog.records if record.levelno >= logging.WARNING]
         assert (actions.count("platform_down"), actions.count("platform_back")) == (1, 1)
-        assert actions.count("delivery_later") <= worker.TOLD_A_MINUTE
+        assert actions.count("delivery_later") <= delivery_retries.TOLD_A_MINUTE
         await drop(*tasks)
 
 
@@ -355,7 +357,7 @@ async def test_what_failed_before_a_restart_is_tried_as_if_for_the_first_time(tm
         task = asking(one, timeout=None)
 
         async def put_off() -> bool:
-            due = await one.store.time_until_due()
+            due = await one.store.get_time_until_due()
             return due is not None and due > timedelta(seconds=5)
 
         await board.until(lambda: "show" in board.calls)
@@ -407,7 +409,7 @@ async def test_turns_that_fail_are_tried_again_and_hold_up_no_other(tmp_path: Pa
             await one.store.receive(
                 IncomingMessage(place=place, author=ANN, text="x", dedupe_key=thread, at=utc_now()), begin=True
             )
-        bad, good = await one.store.runnable(utc_now())
+        bad, good = await one.store.list_runnable(utc_now())
         advanced: list[str] = []
         done = asyncio.Event()
 

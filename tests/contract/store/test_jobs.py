@@ -19,8 +19,8 @@ from askback.store.database import Database
 from askback.store.notifications import LISTENING, Signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
-from askback.store.postgres.external_access import look, processes
-from askback.store.postgres.jobs import give_back, held
+from askback.store.postgres.external_access import list_processes, look
+from askback.store.postgres.jobs import give_back, list_held_jobs
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import Fault, turn
 from askback_sandbox.services import Services
@@ -81,12 +81,12 @@ async def test_a_job_is_given_back_once_whoever_frees_it_first(postgres_url: str
             "VALUES ('q', 't', 'c', 'doing', %s) RETURNING id"
         )
         (number,) = connection.execute(job, (gone,)).fetchone() or (0,)
-        assert await database.run(lambda one: held(one, gone)) == {number: "c"}
+        assert await database.run(lambda one: list_held_jobs(one, gone)) == {number: "c"}
         assert await database.run(lambda one: give_back(one, [gone], [number])) == 1
         assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
         connection.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s", (other,))
         assert await database.run(lambda one: give_back(one, [gone], [number])) == 0
-        assert await database.run(lambda one: held(one, other)) == {number: "c"}
+        assert await database.run(lambda one: list_held_jobs(one, other)) == {number: "c"}
     await database.close()
 
 
@@ -119,7 +119,7 @@ async def test_a_process_that_was_forgotten_while_it_was_held_up_is_known_again(
     address = PostgresAddress.read(postgres_url)
 
     async def is_known() -> bool:
-        return await asyncio.to_thread(lambda: look(address, processes).serve("board"))
+        return await asyncio.to_thread(lambda: look(address, list_processes).serve("board"))
 
     board = Board()
     async with Services(port=0, model=Model()) as services:
@@ -200,7 +200,7 @@ async def test_what_others_tell_is_heard_again_after_a_fault_and_health_shows_a_
         if signal.id == "broken":
             raise LookupError("a fault of ours")
 
-    async with postgres_backend.hearing(PostgresAddress.read(postgres_url), recheck, LISTENING) as task:
+    async with postgres_backend.listen(PostgresAddress.read(postgres_url), recheck, LISTENING) as task:
         health = Health(cast("Database", Healthy()))
         health.watch((task,), {})
 
@@ -218,13 +218,13 @@ async def test_what_others_tell_is_heard_again_after_a_fault_and_health_shows_a_
                 return "a7" in heard
 
             await eventually(hears_again)
-        assert health.alive()["signals"] == "ok"
+        assert health.check_alive()["signals"] == "ok"
         assert [record.__dict__["action"] for record in caplog.records] == ["signals_failed"]
-    assert health.alive()["signals"] == "has ended"
+    assert health.check_alive()["signals"] == "has ended"
 
 
 class Healthy:
     """A database without any defect."""
 
-    def defect(self) -> None:
+    def find_defect(self) -> None:
         return None

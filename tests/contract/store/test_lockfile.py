@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.store.external_access import worker_platforms
+from askback.store.external_access import list_worker_platforms
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.sqlite.files import create_private
 from askback.store.sqlite.lockfile import DatabaseInUse, WorkerLock
@@ -133,7 +133,7 @@ def test_what_a_process_serves_is_read_as_it_said_and_nothing_is_not_everything(
 ):
     path = tmp_path / "askback.db"
     with WorkerLock(path, "a program", served):
-        assert worker_platforms(path) == served
+        assert list_worker_platforms(path) == served
 
 
 def test_two_workers_never_share_a_file_that_was_renamed_or_linked(tmp_path: Path):

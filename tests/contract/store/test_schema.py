@@ -29,7 +29,19 @@ from askback.internal.clock import utc_now
 from askback.store import schema
 from askback.store.migrate import NEWEST, VERSION_TABLE, prepare
 from askback.store.sqlite.database import SqliteDatabase
-from askback.store.tables import asks, conversations, offers, outbox, retention, unserved_work, usage
+from askback.store.tables import (
+    asks,
+    conversations,
+    inbox,
+    offers,
+    outbox,
+    outbox_leases,
+    retention,
+    tool_calls,
+    transcript,
+    unserved_work,
+    usage,
+)
 
 
 class NotingCursor(sqlite3.Cursor):
@@ -301,30 +313,33 @@ ONE = frozenset({"slack"})
         # A received message, a question, a turn: their cost must not depend on the number of rows elsewhere.
         (lambda connection: asks.list_open(connection, HERE), ["ix_asks_place_key_status"]),
         (lambda connection: asks.count_open_in(connection, HERE), ["ix_asks_place_key_status"]),
-        (lambda connection: asks.latest_post_time(connection, HERE), ["ix_asks_place_key_post_after"]),
+        (lambda connection: asks.get_latest_post_time(connection, HERE), ["ix_asks_place_key_post_after"]),
         (lambda connection: asks.list_open_of(connection, "c"), ["ix_asks_conversation_id_status"]),
         (lambda connection: asks.get_by_key(connection, "k"), ["sqlite_autoindex_asks_2"]),
         (asks.count_open, ["ix_asks_status_attend_at"]),
-        (lambda connection: asks.time_until_due(connection, timedelta(seconds=30), ONE), ["ix_asks_status_attend_at"]),
+        (
+            lambda connection: asks.get_time_until_due(connection, timedelta(seconds=30), ONE),
+            ["ix_asks_status_attend_at"],
+        ),
         (lambda connection: asks.list_due(connection, 100, ONE), ["ix_asks_status_attend_at"]),
         (
-            lambda connection: unserved_work.unserved(connection, timedelta(seconds=30), ONE),
+            lambda connection: unserved_work.list_unserved_platforms(connection, timedelta(seconds=30), ONE),
             ["ix_asks_status_attend_at", "ix_outbox_due_at", "ix_conversations_wants_turn"],
         ),
-        (lambda connection: conversations.is_received(connection, HERE, "k"), ["ix_inbox_dedupe_key"]),
+        (lambda connection: inbox.is_received(connection, HERE, "k"), ["ix_inbox_dedupe_key"]),
         (lambda connection: conversations.list_runnable(connection, NOW, ONE), ["ix_conversations_wants_turn"]),
-        (lambda connection: conversations.next_turn_at(connection, NOW, ONE), ["ix_conversations_wants_turn"]),
-        (lambda connection: conversations.has_unread(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
-        (lambda connection: conversations.last_message(connection, "c"), ["sqlite_autoindex_transcript_1"]),
-        (lambda connection: conversations.history(connection, "c"), ["sqlite_autoindex_transcript_1"]),
-        (lambda connection: conversations.list_calls(connection, "c", 1), ["sqlite_autoindex_calls_1"]),
-        (lambda connection: conversations.first_call_of_ask(connection, "c", "a"), ["sqlite_autoindex_calls_1"]),
-        (lambda connection: conversations.list_authors(connection, "c"), ["sqlite_autoindex_transcript_1"]),
-        (lambda connection: conversations._taken(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
-        (lambda connection: conversations.list_all_calls(connection, "c"), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: conversations.get_next_turn_at(connection, NOW, ONE), ["ix_conversations_wants_turn"]),
+        (lambda connection: inbox.has_unread(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
+        (lambda connection: transcript.get_last(connection, "c"), ["sqlite_autoindex_transcript_1"]),
+        (lambda connection: transcript.list_visible(connection, "c"), ["sqlite_autoindex_transcript_1"]),
+        (lambda connection: tool_calls.list_of_message(connection, "c", 1), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: tool_calls.find_first_of_ask(connection, "c", "a"), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: transcript.list_authors(connection, "c"), ["sqlite_autoindex_transcript_1"]),
+        (lambda connection: inbox.list_authors_by_seq(connection, "c"), ["ix_inbox_conversation_id_taken_seq"]),
+        (lambda connection: tool_calls.list_all(connection, "c"), ["sqlite_autoindex_calls_1"]),
         (lambda connection: asks.list_text_authors(connection, "a"), ["ix_actions_ask_id"]),
         (lambda connection: asks.list_answered_of(connection, "c"), ["ix_asks_conversation_id_status"]),
-        (lambda connection: conversations.start_call(connection, "c", 1, "t"), ["sqlite_autoindex_calls_1"]),
+        (lambda connection: tool_calls.start(connection, "c", 1, "t"), ["sqlite_autoindex_calls_1"]),
         (
             lambda connection: usage.get_usage(connection, "c", NOW),
             ["sqlite_autoindex_usage_1", "ix_usage_day", "ix_reservations_day"],
@@ -332,11 +347,11 @@ ONE = frozenset({"slack"})
         (lambda connection: usage.delete_reservations(connection, "c"), ["ix_reservations_conversation_id"]),
         (lambda connection: offers.find(connection, "o"), ["sqlite_autoindex_offers_1"]),
         (
-            lambda connection: outbox.lease(connection, timedelta(seconds=10), 16, ONE),
+            lambda connection: outbox_leases.lease(connection, timedelta(seconds=10), 16, ONE),
             ["ix_outbox_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
         ),
         (
-            lambda connection: outbox.time_until_due(connection, ONE),
+            lambda connection: outbox_leases.get_time_until_due(connection, ONE),
             ["ix_outbox_leased_until_due_at", "sqlite_autoindex_asks_1", "sqlite_autoindex_conversations_1"],
         ),
         (lambda connection: outbox.has_earlier_text(connection, "c", "prose:c:1"), ["ix_outbox_conversation_id"]),

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, DateTime, bindparam, insert, literal, select,
 from sqlalchemy.exc import IntegrityError
 
 from askback.store.schema import calls, metadata, outbox
-from askback.store.sqlite.connections import engine_for
+from askback.store.sqlite.connections import create_file_engine
 from askback.store.statement import Statement
 
 KEPT = Statement(insert(outbox))
@@ -20,7 +20,7 @@ CHANGED = Statement(update(outbox).where(outbox.c.target == bindparam("of")))
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    with engine_for(tmp_path / "a.db").connect() as opened:
+    with create_file_engine(tmp_path / "a.db").connect() as opened:
         metadata.create_all(opened)
         yield opened
 

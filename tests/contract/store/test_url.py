@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from askback.errors import OperatorError
-from askback.store.url import database_path
+from askback.store.url import get_database_path
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ from askback.store.url import database_path
     ],
 )
 def test_files(url: str, path: str):
-    assert database_path(url) == Path(path)
+    assert get_database_path(url) == Path(path)
 
 
 def test_home(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert database_path("~/askback.db") == Path("/home/somebody/askback.db")
+    assert get_database_path("~/askback.db") == Path("/home/somebody/askback.db")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_home(monkeypatch: pytest.MonkeyPatch):
 )
 def test_what_is_refused_says_what_to_write_and_never_a_password(url: str, said: str):
     with pytest.raises(OperatorError) as refusal:
-        database_path(url)
+        get_database_path(url)
     assert said in str(refusal.value)
     assert "sqlite:///relative.db" in str(refusal.value)
     assert "secret" not in str(refusal.value)

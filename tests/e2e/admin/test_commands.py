@@ -24,7 +24,7 @@ from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, MessageRef, Place
 from askback.errors import AskbackError
 from askback.internal.clock import utc_now
-from askback.manager import QuestionManager, new_ask, new_policy
+from askback.manager import QuestionManager, build_ask, build_policy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 from support.engine import Board, engine
@@ -60,9 +60,9 @@ def stored(database: Path, *actions: Any, **more: Any) -> Ask:
         writer = SqliteDatabase(database)
         try:
             manager = QuestionManager(Store(writer))
-            policy = more.pop("policy", None) or new_policy(Who.only(ANN), 3_600)
+            policy = more.pop("policy", None) or build_policy(Who.only(ANN), 3_600)
             form = more.pop("form", COLOUR)
-            ask = new_ask(form, to=HERE, policy=policy).evolve(**more)
+            ask = build_ask(form, to=HERE, policy=policy).evolve(**more)
             await Store(writer).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
             for operation in actions:
                 now = await manager.get(ask.id)

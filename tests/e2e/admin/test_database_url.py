@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from askback.errors import OperatorError
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.link import conninfo
+from askback.store.postgres.link import build_conninfo
 from support.processes import Launcher
 from support.stores import server
 
@@ -87,7 +87,7 @@ def test_no_word_of_libpq_about_the_url_is_shown(password: str) -> None:
         refusal: OperatorError | None = None
         told: dict[str, str] = {}
         try:
-            told = conninfo(PostgresAddress.read(form.format(marked)))
+            told = build_conninfo(PostgresAddress.read(form.format(marked)))
         except OperatorError as error:
             refusal = error
         if refusal is not None:

@@ -23,10 +23,10 @@ from askback.domain.ask_policy import Limits, Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
 from askback.errors import AskbackError
-from askback.manager import new_ask, new_policy
+from askback.manager import build_ask, build_policy
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
-from askback.store.postgres.error_mapping import reason
+from askback.store.postgres.error_mapping import format_reason
 from askback.store.store import Store
 
 PAGE = Path(__file__).parents[3] / "docs/several-machines.md"
@@ -66,7 +66,7 @@ def stored(url: str) -> Ask:
     async def work() -> Ask:
         database = PostgresDatabase(PostgresAddress.read(url), connections=1)
         try:
-            ask = new_ask(COLOUR, to=HERE, policy=new_policy(Who.only(ANN), None))
+            ask = build_ask(COLOUR, to=HERE, policy=build_policy(Who.only(ANN), None))
             await Store(database).ask(ask, Limits(seconds_between_asks=0, pending_per_place=100))
             return ask
         finally:
@@ -200,7 +200,7 @@ def test_a_database_or_a_user_that_is_not_there(url: str, monkeypatch: pytest.Mo
 )
 def test_what_the_server_says_at_the_door_has_its_next_step(said: str, to_do: str) -> None:
     error = psycopg.OperationalError(f'connection failed: connection to server at "10.0.0.2", port 5432 failed: {said}')
-    assert to_do in reason(error)
+    assert to_do in format_reason(error)
 
 
 @pytest.mark.parametrize("missing", ["psycopg", "procrastinate"])

@@ -30,16 +30,16 @@ async def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIter
 
 
 async def place(platform: str, name: str) -> tuple[str, Place]:
-    async with get_bot(platform).directory() as directory:
-        found = await directory.place(name)
+    async with get_bot(platform).open_directory() as directory:
+        found = await directory.find_place(name)
         return found.name, found.place
 
 
 async def who(platform: str, name: str, at: Place | None = None) -> tuple[str, str, int | None]:
     """Return the name, the id, and the size of a group."""
     here = at or Place(platform=platform, tenant="1100000000000000001", channel="1100000000000000302")
-    async with get_bot(platform).directory() as directory:
-        found = await directory.who(name, here)
+    async with get_bot(platform).open_directory() as directory:
+        found = await directory.find_addressee(name, here)
         return found.name, found.group or (found.person.id if found.person else ""), found.count
 
 
@@ -87,10 +87,10 @@ async def test_a_person_of_slack(services: Services, name: str) -> None:
 
 async def test_a_direct_message_is_somebodys_also_by_its_own_id(services: Services) -> None:
     for platform in ("slack", "discord"):
-        async with get_bot(platform).directory() as directory:
-            by_name = await directory.place("@ada")
+        async with get_bot(platform).open_directory() as directory:
+            by_name = await directory.find_place("@ada")
             assert by_name.person is not None
-            assert await directory.place(by_name.place.channel) == by_name
+            assert await directory.find_place(by_name.place.channel) == by_name
     with pytest.raises(UnknownName, match="There is no direct message 'D0NOBODYS'"):
         await place("slack", "D0NOBODYS")
 

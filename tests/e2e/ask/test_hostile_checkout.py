@@ -18,7 +18,7 @@ from askback.domain.ask_policy import Approval, Limits, Who
 from askback.domain.form import Answer, Choice, Form, Option, Outcome, Question
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import settle, start_interview
-from askback.manager import QuestionManager, new_ask, new_policy
+from askback.manager import QuestionManager, build_ask, build_policy
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
 
@@ -57,8 +57,8 @@ async def approved(path: Path, place: Place) -> None:
     try:
         manager = QuestionManager(Store(database), Limits())
         approval = Approval(approving=("Yes",), refusing=("No",))
-        policy = new_policy(Who(anyone=True), 7200.0, approval=approval)
-        ask = await manager.submit(new_ask(form, to=place, policy=policy, key=KEY))
+        policy = build_policy(Who(anyone=True), 7200.0, approval=approval)
+        ask = await manager.submit(build_ask(form, to=place, policy=policy, key=KEY))
 
         def answer(_: Ask | None) -> tuple[Ask | None, None]:
             answers = (Answer(question_id="answer", choices=(Choice(index=0, value="Yes", label="Yes"),)),)

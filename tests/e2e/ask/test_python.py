@@ -70,7 +70,7 @@ async def test_a_wrong_call_is_told_before_anything_is_opened(monkeypatch: pytes
 def test_a_yes_is_what_is_called_so_or_alone_beside_a_no_or_named(
     options: tuple[str, ...], yes: tuple[str, ...] | None, approving: tuple[str, ...]
 ) -> None:
-    rules = AskRequest(question="?", to="slack:#deploys", options=options, yes=yes).approval()
+    rules = AskRequest(question="?", to="slack:#deploys", options=options, yes=yes).build_approval()
     assert rules is not None
     assert rules.approving == approving
     assert not set(approving) & set(rules.refusing)
@@ -136,6 +136,6 @@ async def test_what_is_empty_or_out_of_reach_is_told_in_the_words_of_the_call(
 
 
 def test_of_options_that_differ_in_case_the_one_that_is_named_so_is_meant() -> None:
-    rules = AskRequest(question="?", to="slack:#deploys", options=("A", "a"), yes=("A",), no=("a",)).approval()
+    rules = AskRequest(question="?", to="slack:#deploys", options=("A", "a"), yes=("A",), no=("a",)).build_approval()
     assert rules is not None
     assert (rules.approving, rules.refusing) == (("A",), ("a",))

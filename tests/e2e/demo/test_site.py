@@ -15,9 +15,9 @@ import pytest
 import typer
 
 import askback
-from askback.cli.main import command_line
+from askback.cli.main import build_command_line
 from askback.settings.core import Settings
-from askback.settings.loader import TomlSettings, name_in_environment, name_in_file
+from askback.settings.loader import TomlSettings, get_environment_variable, get_file_key
 from askback_discord.settings import DiscordSettings
 from askback_slack.settings import SlackSettings
 
@@ -43,8 +43,8 @@ def test_each_setting_is_there_with_its_names_and_a_description(site: Path) -> N
     settings = [(kind, name, field) for kind in KINDS for name, field in kind.model_fields.items()]
     assert len(sections) == len(settings)
     for kind, name, field in settings:
-        section = sections[name_in_environment(kind, name, field).lower()]
-        assert f"<code>{name_in_file(kind, name, field)}</code>" in section
+        section = sections[get_environment_variable(kind, name, field).lower()]
+        assert f"<code>{get_file_key(kind, name, field)}</code>" in section
         paragraphs = re.findall(r"<p>(.*?)</p>", section, re.DOTALL)
         assert len(paragraphs) >= 2, name
         assert re.search(r"Type: .+\. .*(?:[Dd]efault|Required)", paragraphs[0]), name
@@ -53,7 +53,7 @@ def test_each_setting_is_there_with_its_names_and_a_description(site: Path) -> N
 def test_each_command_is_there_with_each_option(site: Path) -> None:
     text = (site / "reference/commands.html").read_text(encoding="utf-8")
     sections = dict(re.findall(r'<h2 id="([\w-]+)">(.*?)(?=<h2|</article>)', text, re.DOTALL))
-    group: Any = typer.main.get_command(command_line())
+    group: Any = typer.main.get_command(build_command_line())
     assert sections.keys() == {"askback", *(f"askback-{name}" for name in group.commands)}
     assert {"slack", "discord", "ask", "doctor", "backup"} <= group.commands.keys()
     for name, command in group.commands.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from askback.cli.doctor.database import examine_database, space_finding
+from askback.cli.doctor.database import check_space, examine_database
 
 from .conftest import Ward
 
@@ -118,7 +118,7 @@ async def test_a_database_that_this_release_cannot_use_is_told_without_its_passw
 
 
 def test_a_disk_that_is_nearly_full() -> None:
-    assert space_finding(10**9, Path("/data")).grade == "good"
+    assert check_space(10**9, Path("/data")).grade == "good"
     for free, grade in ((10**8, "warning"), (10**6, "broken")):
-        found = space_finding(free, Path("/data"))
+        found = check_space(free, Path("/data"))
         assert (found.grade, found.cure) == (grade, "Make room on the disk of /data.")

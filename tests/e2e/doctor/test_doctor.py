@@ -15,7 +15,7 @@ from askback.domain.ask_policy import Who
 from askback.domain.form import Form, Option, Question
 from askback.domain.identity import Actor, Place
 from askback.errors import InvalidValue, OperatorError
-from askback.manager import QuestionManager, new_ask, new_policy
+from askback.manager import QuestionManager, build_ask, build_policy
 from askback.ports.findings import Finding
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
@@ -119,8 +119,8 @@ async def test_one_platform_only_is_looked_at_where_that_is_asked_for(ward: Ward
 async def test_questions_that_are_open_where_the_bot_is_not_are_noticed(ward: Ward, platform: str, tenant: str) -> None:
     async with open_for_writing(ward.database) as database:
         manager = QuestionManager(Store(database))
-        place, policy = Place(platform=platform, tenant=tenant, channel="1"), new_policy(Who(anyone=True), None)
-        await manager.submit(new_ask(FORM, to=place, policy=policy))
+        place, policy = Place(platform=platform, tenant=tenant, channel="1"), build_policy(Who(anyone=True), None)
+        await manager.submit(build_ask(FORM, to=place, policy=policy))
     one = (await ward.examined(platform)).one()
     assert (one.grade, tenant in one.says, "askback cancel ID" in one.cure) == ("warning", True, True)
 

@@ -13,12 +13,18 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from askback.cli.doctor.postgres import clock_of, connections_left, durability, examine_postgres, server_version
+from askback.cli.doctor.postgres import (
+    check_clock,
+    check_connections,
+    check_durability,
+    check_server_version,
+    examine_postgres,
+)
 from askback.ports.findings import Finding
 from askback.ports.installed_bots import get_bot
 from askback.runtime.app import running
 from askback.store.postgres.address import PostgresAddress
-from askback.store.postgres.external_access import look, processes
+from askback.store.postgres.external_access import list_processes, look
 from support.stores import server
 
 from .conftest import Ward, until
@@ -77,7 +83,7 @@ async def test_beside_a_running_bot_it_disturbs_nothing(ward: Ward, postgres_url
     async with running([get_bot("slack")]):
         await ward.services.socket.connected()
         address = PostgresAddress.read(postgres_url)
-        await until(lambda: look(address, processes).serving == (frozenset({"slack"}),))
+        await until(lambda: look(address, list_processes).serving == (frozenset({"slack"}),))
         found = await ward.examined()
         assert found.good("Database", "processes") == "One process works on it now, for slack."
         assert "no second one was opened" in found.good("Slack", "socket")
@@ -108,9 +114,9 @@ def test_a_database_that_is_not_there(empty_url: str) -> None:
 
 def test_a_server_that_is_too_old() -> None:
     address = PostgresAddress.read("postgresql://db/askback")
-    assert server_version(address, 150004).grade == server_version(address, 130000).grade == "good"
-    assert "tested with" in server_version(address, 170002).says
-    old = server_version(address, 120022)
+    assert check_server_version(address, 150004).grade == check_server_version(address, 130000).grade == "good"
+    assert "tested with" in check_server_version(address, 170002).says
+    old = check_server_version(address, 120022)
     assert (old.grade, old.cure) == ("broken", "Upgrade it to PostgreSQL 13 or later.")
 
 
@@ -193,8 +199,8 @@ def test_too_few_connections(postgres_url: str) -> None:
         assert re.match("[456] connections are left, and a process takes up to 13", found.says)
         execute(postgres_url, found.cure.partition(": ")[2])
         assert not bad(url)
-    assert connections_left(13, "x").grade == "good"
-    assert connections_left(12, "x").grade == "warning"
+    assert check_connections(13, "x").grade == "good"
+    assert check_connections(12, "x").grade == "warning"
 
 
 def test_a_pooler_that_lends_a_session_for_one_transaction(postgres_url: str) -> None:
@@ -209,8 +215,10 @@ def test_answers_that_may_be_lost(postgres_url: str) -> None:
     options = {"options": "-csynchronous_commit=off"}
     found = one(make_url(postgres_url).update_query_dict(options).render_as_string(hide_password=False))
     assert (found.grade, found.about) == ("warning", "durability")
-    assert durability("off", "on").cure.startswith("ALTER SYSTEM SET fsync = on")
-    assert {durability("on", level).grade for level in ("on", "local", "remote_write", "remote_apply")} == {"good"}
+    assert check_durability("off", "on").cure.startswith("ALTER SYSTEM SET fsync = on")
+    assert {check_durability("on", level).grade for level in ("on", "local", "remote_write", "remote_apply")} == {
+        "good"
+    }
 
 
 @pytest.mark.parametrize(
@@ -220,7 +228,7 @@ def test_clocks_that_differ(seconds: float, grade: str) -> None:
     before = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
     after = before + timedelta(seconds=1)
     theirs = (after if seconds < 0 else before) - timedelta(seconds=seconds)
-    found = clock_of(theirs, before, after)
+    found = check_clock(theirs, before, after)
     assert found.grade == grade
     if grade != "good":
         assert ("ahead of" if seconds > 0 else "behind") in found.says

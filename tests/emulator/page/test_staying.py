@@ -27,6 +27,7 @@ async def test_drafts_menus_and_ticks_survive_what_happens_meanwhile(bot, client
     await page.get_by_role("checkbox", name="SQLite").check()
     await page.get_by_label("Note").fill("half a no")
     await page.get_by_role("button", name="Pick one").click()
+    await expect(page.locator(".menu:popover-open")).to_be_visible()
     await page.keyboard.press("ArrowDown")
 
     await client.chat_postMessage(channel="C0GENERAL", text="meanwhile")
@@ -96,7 +97,8 @@ async def test_the_newest_message_stays_in_sight_until_somebody_scrolls_up(clien
 
     await log.hover()
     await page.mouse.wheel(0, -400)
-    await page.wait_for_function("log => log.scrollHeight - log.scrollTop - log.clientHeight > 350", arg=node)
+    # Chromium scrolls smoothly: the place is read once it has arrived.
+    await page.wait_for_function("log => log.scrollHeight - log.scrollTop - log.clientHeight > 399", arg=node)
     there = await log.evaluate("log => log.scrollTop")
     await say(10)
     await expect(log).to_contain_text("message 10")

@@ -59,7 +59,7 @@ async def test_two_processes_five_minutes_apart_never_show_two_cards_of_one_ask(
             await store.ask(ask, Limits())
 
         async def all_shown() -> bool:
-            return await store.time_until_due() is None
+            return await store.get_time_until_due() is None
 
         await eventually(all_shown)
         posts = Counter(post["name"] for post in replicas.posts())

@@ -8,7 +8,7 @@ import pytest
 
 from askback.agent.messages_api import ModelResponse
 from askback.agent.transcript import to_api_blocks, with_new_ids
-from askback.domain.conversation import Message
+from askback.domain.turn import Message
 
 TAKEN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 

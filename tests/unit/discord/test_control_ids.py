@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askback_discord import control_ids
-from askback_discord.control_ids import Control, custom_id, parse
+from askback_discord.control_ids import Control, parse, to_custom_id
 
 WITH = ["choose", "pick", "tick", "page", "vote"]
 EITHER = ["goto", "retry"]
@@ -24,7 +24,7 @@ ASK = st.text("ABCabc019_-", min_size=1, max_size=48)
     )
 )
 def test_what_is_written_is_read_back(control: Control) -> None:
-    name = custom_id(control)
+    name = to_custom_id(control)
     assert len(name) <= 100
     assert parse(name) == control
 
@@ -62,7 +62,7 @@ def test_what_is_foreign_is_nothing(foreign: object) -> None:
 @given(st.one_of(st.text(), st.from_regex(r"askback:[a-z]{0,8}:\w{0,60}:\d{0,12}:\d{0,12}(:-?\d{0,12})?")))
 def test_reading_never_raises(name: str) -> None:
     found = parse(name)
-    assert found is None or custom_id(found) == name
+    assert found is None or to_custom_id(found) == name
 
 
 def test_pages_of_one_revision_are_different_drawings() -> None:

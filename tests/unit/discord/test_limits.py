@@ -9,7 +9,7 @@ import pytest
 
 from askback.errors import OperatorError
 from askback_discord import limits
-from askback_discord.limits import TooBig, check_message, check_modal, count, shown, weight
+from askback_discord.limits import TooBig, check_message, check_modal, count, count_characters, measure
 
 CLOSED: Any = {"parse": []}
 
@@ -84,8 +84,8 @@ def test_bytes_are_counted_and_not_only_characters() -> None:
     check_message(message({"type": 10, "content": "漢" * 3300}))
     with pytest.raises(TooBig, match="bytes"):
         check_message(message({"type": 10, "content": "漢" * 3400}))
-    assert weight([text(10)]) == 22
-    assert weight([row(button())]) > 40 + 40
+    assert measure([text(10)]) == 22
+    assert measure([row(button())]) > 40 + 40
 
 
 LONG_LABEL = {"type": 18, "label": "x" * 46, "component": {"type": 4, "custom_id": "t", "style": 2}}
@@ -194,4 +194,4 @@ def test_a_mistake_of_ours_is_one_for_the_operator() -> None:
 def test_components_count_at_every_depth() -> None:
     parts = [text(5), row(button("a"), button("b")), row(menu(3))]
     assert count(parts) == 6
-    assert shown(parts) == 5
+    assert count_characters(parts) == 5

@@ -27,6 +27,6 @@ async def test_what_is_not_discord(monkeypatch: pytest.MonkeyPatch, body: str, k
         monkeypatch.setenv("DISCORD_TOKEN", "secret")
         monkeypatch.setenv("ASKBACK_DISCORD_API_URL", f"http://127.0.0.1:{runner.addresses[0][1]}/api/v10")
         with pytest.raises(OperatorError, match="not Discord's API"):
-            await DiscordSetup().invite()
+            await DiscordSetup().get_invitation()
     finally:
         await runner.cleanup()

@@ -23,7 +23,7 @@ FIELD = TextField(
 
 
 def shown(field: TextField) -> Any:
-    made: Any = modal.modal(field)
+    made: Any = modal.build_modal(field)
     accepted_modal(made)
     return made
 
@@ -77,7 +77,7 @@ def test_a_kept_text_that_is_too_long_says_so() -> None:
 
 
 def submitted(*components: Any, custom_id: Any = None) -> Any:
-    return {"custom_id": custom_id or modal.modal(FIELD)["custom_id"], "components": [*components]}
+    return {"custom_id": custom_id or modal.build_modal(FIELD)["custom_id"], "components": [*components]}
 
 
 def test_what_is_sent_is_read() -> None:
@@ -89,27 +89,30 @@ def test_what_is_sent_is_read() -> None:
             "component": {"type": 4, "id": 3, "custom_id": control_ids.TEXT, "value": "mine\nand more"},
         },
     )
-    assert modal.text(data) == "mine\nand more"
-    assert modal.ref(data) == control_ids.Control(kind="field", ask_id=ASK, turn=3)
+    assert modal.read_text(data) == "mine\nand more"
+    assert modal.parse_ref(data) == control_ids.Control(kind="field", ask_id=ASK, turn=3)
 
 
 def test_what_comes_in_rows_is_read_too() -> None:
     data = submitted({"type": 1, "components": [{"type": 4, "custom_id": control_ids.TEXT, "value": "mine"}]})
-    assert modal.text(data) == "mine"
+    assert modal.read_text(data) == "mine"
 
 
 def test_a_recorded_modal_of_somebody_else_is_not_ours() -> None:
     if not RECORDED.exists():
         pytest.skip("the recorded payloads are not on this machine")
     data = json.loads(RECORDED.read_text())["data"]
-    assert modal.ref(data) is None
-    assert modal.text(data) == ""
+    assert modal.parse_ref(data) is None
+    assert modal.read_text(data) == ""
     data["components"][1]["components"][0]["custom_id"] = control_ids.TEXT
-    assert modal.text(data) == "Longer Text"
+    assert modal.read_text(data) == "Longer Text"
 
 
 def test_another_control_is_no_field() -> None:
-    assert modal.ref({"custom_id": control_ids.custom_id(control_ids.Control(kind="next", ask_id=ASK, turn=3))}) is None
+    assert (
+        modal.parse_ref({"custom_id": control_ids.to_custom_id(control_ids.Control(kind="next", ask_id=ASK, turn=3))})
+        is None
+    )
 
 
 JSON = st.recursive(
@@ -124,8 +127,8 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["components", "custom_id", "id"]), JSON))
 def test_reading_never_raises(data: Any) -> None:
-    assert isinstance(modal.text(data), str)
-    modal.ref(data)
+    assert isinstance(modal.read_text(data), str)
+    modal.parse_ref(data)
 
 
 @given(st.text(min_size=1), st.text(), st.text(max_size=6000))
@@ -139,7 +142,7 @@ def test_any_field_can_be_opened(prompt: str, header: str, value: str) -> None:
 
 
 def test_a_notice_is_for_one_person_and_literal() -> None:
-    made: Any = ephemeral.notice("Not answered yet: *Data_base* @everyone <@1>.")
+    made: Any = ephemeral.build_notice("Not answered yet: *Data_base* @everyone <@1>.")
     limits.check_message(made)
     assert made["flags"] == limits.EPHEMERAL
     assert made["allowed_mentions"] == {"parse": []}
@@ -149,7 +152,7 @@ def test_a_notice_is_for_one_person_and_literal() -> None:
 
 @pytest.mark.parametrize("words", ["word " * 900, "*" * 2500, "\u202e*" * 1500, "漢" * 4000])
 def test_a_long_notice_is_shortened_and_says_so(words: str) -> None:
-    made: Any = ephemeral.notice(words)
+    made: Any = ephemeral.build_notice(words)
     assert limits.utf16_length(made["content"]) <= 2000
     assert "…" in made["content"]
 
@@ -163,6 +166,6 @@ def test_a_text_that_was_not_taken_can_be_mended() -> None:
 
 
 def test_a_notice_that_has_served_loses_its_button() -> None:
-    made: Any = ephemeral.replaced("Your answer counts.")
+    made: Any = ephemeral.build_replacement("Your answer counts.")
     assert made["components"] == []
     assert made["content"] == "Your answer counts."

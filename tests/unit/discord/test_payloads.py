@@ -28,7 +28,7 @@ def interaction(**changes: Any) -> discord.Interaction:
     }  # fmt: skip
     payload = {
         "id": "1", "application_id": "2", "type": 3, "token": "t", "version": 1, "attachment_size_limit": 1,
-        "data": {"custom_id": control_ids.custom_id(control), "component_type": 2}, "message": message,
+        "data": {"custom_id": control_ids.to_custom_id(control), "component_type": 2}, "message": message,
         "channel_id": CARD.channel, "user": PERSON, **changes,
     }  # fmt: skip
     client = discord.Client(intents=discord.Intents.none())

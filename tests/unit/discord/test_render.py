@@ -50,7 +50,7 @@ MENTION = f"<@{ADA.id}>"
 
 
 def shown(at: Interview, page: int | None = None, **more: Any) -> tuple[Body, ...]:
-    made = render.messages(card(at, **more), page)
+    made = render.render_messages(card(at, **more), page)
     accepted(made)
     return made
 
@@ -66,7 +66,7 @@ def chosen(menu: Body) -> list[str]:
 def test_the_openapi_document_is_read() -> None:
     if not OPENAPI.exists():
         pytest.skip("Discord's OpenAPI document is not on this machine")
-    accepted(render.messages(card(interview(question(options=options(3))))))
+    accepted(render.render_messages(card(interview(question(options=options(3))))))
 
 
 # -- one choice ---------------------------------------------------------------------------------------
@@ -361,19 +361,21 @@ WHO = Policy(who=Who(people=(ADA,), groups=("77", "88")))
 
 def test_only_the_first_posting_notifies_those_who_must_answer() -> None:
     at = interview(question(prompt="Ask <@4> and @everyone", options=options(2)))
-    posted, redrawn = (render.messages(card(at, WHO), ping=ping)[0]["allowed_mentions"] for ping in (True, False))
+    posted, redrawn = (
+        render.render_messages(card(at, WHO), ping=ping)[0]["allowed_mentions"] for ping in (True, False)
+    )
     assert posted == {"parse": [], "users": [ADA.id], "roles": ["77", "88"]}
     assert redrawn == {"parse": []}
 
 
 def test_a_card_that_has_ended_notifies_nobody() -> None:
     at = do(interview(question(options=options(2))), Choose(index=0))
-    assert render.messages(card(at, WHO), ping=True)[0]["allowed_mentions"] == {"parse": []}
+    assert render.render_messages(card(at, WHO), ping=True)[0]["allowed_mentions"] == {"parse": []}
 
 
 def test_each_message_notifies_those_whom_it_names() -> None:
     crowd = Policy(who=Who(people=tuple(ADA.evolve(id=str(10**17 + n)) for n in range(300))))
-    made = render.messages(card(interview(*FORM), crowd), ping=True)
+    made = render.render_messages(card(interview(*FORM), crowd), ping=True)
     accepted(made)
     named: Any = [body["allowed_mentions"].get("users", []) for body in made]
     assert len(made) > 1
@@ -411,7 +413,7 @@ def test_pictures_stand_below_their_options() -> None:
     at = interview(question(options=pictured))
     (picture,) = [entry for entry in components(list(shown(at))) if entry["type"] == limits.GALLERY]
     assert picture["items"] == [{"media": {"url": "https://example.com/a.png"}, "description": "A"}]
-    plain = render.messages(card(at), images=False)
+    plain = render.render_messages(card(at), images=False)
     accepted(plain)
     assert not any(entry["type"] == limits.GALLERY for entry in components(list(plain)))
     assert "https://example.com/a.png" in said(plain)
@@ -526,7 +528,7 @@ def forms(draw: st.DrawFn) -> Form:
 def test_any_form_is_whole_at_every_step(form: Form, page: int | None) -> None:
     for at in walk(start_interview(form)):
         made = shown(at, page)
-        assert made == render.messages(card(at), page)
+        assert made == render.render_messages(card(at), page)
         whole(at, made)
 
 
@@ -548,7 +550,7 @@ def test_a_form_of_everything_too_much() -> None:
 def test_a_long_question_begins_in_the_first_message() -> None:
     made = shown(interview(question(prompt="word " * 2000, options=options(2))))
     assert len(made) == 3
-    assert all(limits.shown(body["components"]) > 3500 for body in made[:2])
+    assert all(limits.count_characters(body["components"]) > 3500 for body in made[:2])
 
 
 def test_a_short_option_is_kept_together() -> None:

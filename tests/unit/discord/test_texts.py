@@ -114,22 +114,22 @@ def test_a_plain_text_can_be_sent(text: str) -> None:
     ],
 )  # fmt: skip
 def test_prose_mentions_nobody(prose: str, safe: str | None) -> None:
-    made = texts.harmless_markdown(prose)
+    made = texts.neutralize_markdown(prose)
     assert made == (prose if safe is None else safe)
     assert "mention" not in {*formats(read(made))}
 
 
 @given(st.text(st.sampled_from("<!@#&>1/a:id")) | MARKED)
 def test_harmless_stays_harmless(prose: str) -> None:
-    safe = texts.harmless_markdown(prose)
+    safe = texts.neutralize_markdown(prose)
     assert "mention" not in {*formats(read(safe))}
     assert safe.replace("\u2060", "") == prose
-    assert texts.harmless_markdown(safe) == safe
+    assert texts.neutralize_markdown(safe) == safe
 
 
 def test_prose_is_cut_at_two_thousand_characters_between_paragraphs() -> None:
     prose = "\n\n".join(f"Paragraph {n} " + "word " * 60 for n in range(20))
-    parts = texts.prose_parts(prose)
+    parts = texts.split_markdown(prose)
     assert len(parts) == 4
     assert all(len(part) <= 2000 for part in parts)
     assert all(part.startswith("Paragraph") for part in parts)
@@ -138,7 +138,7 @@ def test_prose_is_cut_at_two_thousand_characters_between_paragraphs() -> None:
 
 def test_a_cut_fence_is_closed_and_opened_again() -> None:
     code = "\n".join(f"line {n}" for n in range(900))
-    parts = texts.prose_parts(f"Look:\n\n```python\n{code}\n```\n\nDone.")
+    parts = texts.split_markdown(f"Look:\n\n```python\n{code}\n```\n\nDone.")
     assert len(parts) > 4
     assert all(len(part) <= 2000 and part.count("```") % 2 == 0 for part in parts)
     lines = [line for part in parts for line in part.split("\n") if line.startswith("line ")]
@@ -147,6 +147,6 @@ def test_a_cut_fence_is_closed_and_opened_again() -> None:
 
 @given(st.text(st.sampled_from("a \n\U0001f469")), st.integers(20, 60))
 def test_prose_parts_count_as_discord_may(prose: str, longest: int) -> None:
-    parts = texts.prose_parts(prose, longest)
+    parts = texts.split_markdown(prose, longest)
     assert all(utf16_length(part) <= longest for part in parts)
     assert re.sub(r"\s", "", "".join(parts)) == re.sub(r"\s", "", prose)

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from askback.domain.actions import Action, Cancel, Choose
 from askback.domain.ask_policy import Approval, Policy, Who
 from askback.domain.card import TAKE_BACK, Details, build_vote_field
-from askback.domain.conversation import OutgoingMessage
 from askback.domain.form import Option, Outcome
 from askback.domain.identity import Actor, Place
 from askback.domain.interview import LONGEST_REASON, Interview, settle
+from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.voting import apply_vote
 from askback.text.literal import replace_controls
 from askback_discord import bot_sentences, control_ids, limits, modal, render
-from askback_discord.details_modal import FILE, whole
+from askback_discord.details_modal import FILE, build_notice
 from askback_discord.layout import CONTINUED, GOES_ON
 from support.discord_cards import (
     ADA,
@@ -59,7 +59,7 @@ def voted(at: Interview, approval: Approval, *votes: tuple[Actor, int, str | Non
 
 
 def shown(at: Interview, approval: Approval = TWO, who: Who = WHO, **more: Any) -> tuple[Body, ...]:
-    made = render.messages(card(at, Policy(who=who, approval=approval, **more)))
+    made = render.render_messages(card(at, Policy(who=who, approval=approval, **more)))
     accepted(made)
     return made
 
@@ -148,11 +148,11 @@ def test_an_end_without_a_decision_keeps_the_votes(outcome: Outcome, words: str)
 
 def test_a_card_of_a_decision_notifies_those_who_decide_and_never_a_whole_server() -> None:
     decides = card(asked(), Policy(who=WHO.with_others(Who(groups=("8",))), approval=TWO))
-    (body,) = render.messages(decides, ping=True)
+    (body,) = render.render_messages(decides, ping=True)
     assert body["allowed_mentions"] == {"parse": [], "users": [ADA.id, BEN.id, CY.id], "roles": [RELEASE, "8"]}
-    quiet = bot_sentences.without_everyone_mention(body, Place(platform="discord", tenant="8", channel="9"))
+    quiet = bot_sentences.remove_everyone_mention(body, Place(platform="discord", tenant="8", channel="9"))
     assert quiet["allowed_mentions"] == {"parse": [], "users": [ADA.id, BEN.id, CY.id], "roles": [RELEASE]}
-    drawn = render.messages(card(voted(asked(), TWO, (BEN, 0, None)), Policy(who=WHO, approval=TWO)))
+    drawn = render.render_messages(card(voted(asked(), TWO, (BEN, 0, None)), Policy(who=WHO, approval=TWO)))
     assert all(one["allowed_mentions"] == {"parse": []} for one in drawn)
 
 
@@ -214,7 +214,7 @@ def test_many_long_reasons_go_on_in_further_messages() -> None:
 )
 def test_a_reason_is_asked_for_in_a_field_that_says_for_what(label: str) -> None:
     at = asked(Option(value="yes", label="Yes"), Option(value="no", label=label))
-    made = modal.modal(build_vote_field("a" * 22, at, 1, "because"))
+    made = modal.build_modal(build_vote_field("a" * 22, at, 1, "because"))
     accepted_modal(made)
     assert squeezed(str(made["title"])).startswith("Why“")
     assert control_ids.parse(made["custom_id"]) == control_ids.Control(kind="vote", ask_id="a" * 22, turn=0, arg=1)
@@ -222,7 +222,9 @@ def test_a_reason_is_asked_for_in_a_field_that_says_for_what(label: str) -> None
 
 
 def test_the_operation_of_every_reason_is_in_the_id() -> None:
-    named = control_ids.custom_id(control_ids.Control(kind="vote", ask_id="a" * 48, turn=999_999_999, arg=999_999_999))
+    named = control_ids.to_custom_id(
+        control_ids.Control(kind="vote", ask_id="a" * 48, turn=999_999_999, arg=999_999_999)
+    )
     assert len(named) <= limits.CUSTOM_ID
 
 
@@ -236,7 +238,7 @@ def pasted(bodies: list[Any]) -> str:
 
 
 def test_the_whole_stands_below_its_title_as_it_is() -> None:
-    bodies, file = whole(Details(ask_id=ASK, title="deploy *now*", text='{"a": "<@4> @everyone"}'))
+    bodies, file = build_notice(Details(ask_id=ASK, title="deploy *now*", text='{"a": "<@4> @everyone"}'))
     assert file is None
     (body,) = bodies
     assert body == {
@@ -249,7 +251,7 @@ def test_the_whole_stands_below_its_title_as_it_is() -> None:
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=6000).filter(lambda text: bool(text.strip())))
 def test_no_text_is_cut(text: str) -> None:
-    bodies, file = whole(Details(ask_id=ASK, title="The whole", text=text))
+    bodies, file = build_notice(Details(ask_id=ASK, title="The whole", text=text))
     for body in bodies:
         limits.check_message(body)
     if file is None:
@@ -261,11 +263,11 @@ def test_no_text_is_cut(text: str) -> None:
 
 def test_a_long_text_goes_on_and_a_very_long_one_is_a_file() -> None:
     text = "\n".join(f"line {n}" for n in range(500))
-    bodies, file = whole(Details(ask_id=ASK, title="deploy", text=text))
+    bodies, file = build_notice(Details(ask_id=ASK, title="deploy", text=text))
     assert file is None
     assert len(bodies) > 1
     assert pasted(bodies) == text
-    bodies, file = whole(Details(ask_id=ASK, title="deploy", text=text * 20))
+    bodies, file = build_notice(Details(ask_id=ASK, title="deploy", text=text * 20))
     assert file is not None
     assert (file.name, file.content) == (FILE, text * 20)
     assert len(bodies) == 2, "the first answer waits for no upload"

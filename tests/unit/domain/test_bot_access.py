@@ -7,14 +7,14 @@ import pytest
 from askback.domain.bot_access import DIRECT, Access, Opening
 from askback.domain.identity import Actor, Place
 from askback.inbound.commands import parse_command
-from askback.settings.durations import seconds_of
+from askback.settings.durations import parse_duration
 
 ANN = Actor(platform="board", tenant="T1", id="U1", groups=("G1",))
 CHANNEL = Place(platform="board", tenant="T1", channel="C1")
 
 
 def may(access: Access, actor: Actor = ANN, place: Place = CHANNEL, *, direct: bool = False) -> bool:
-    return access.refusal(actor, place, direct=direct) is None
+    return access.find_refusal(actor, place, direct=direct) is None
 
 
 def test_without_any_rule_it_is_closed_unless_it_is_said_to_be_open():
@@ -82,17 +82,17 @@ def test_whoever_is_refused_by_a_bot_that_talks_with_nobody_reads_what_to_set():
     closed = Access(opening=opening, owners=("U1",))
     here, direct = Place(platform="chat", tenant="T1", channel="C1"), Place(platform="chat", channel="D1")
     stranger, owner = Actor(platform="chat", id="U2"), Actor(platform="chat", id="U1")
-    assert closed.refusal(stranger, here, direct=False) == (
+    assert closed.find_refusal(stranger, here, direct=False) == (
         "I do not talk with anybody here yet. Ask the person who runs me to set ALLOW_TEAMS=T1"
     )
-    assert str(closed.refusal(stranger, direct, direct=True)).endswith("set ALLOW_PEOPLE=U2")
-    assert closed.refusal(owner, here, direct=False) == (
+    assert str(closed.find_refusal(stranger, direct, direct=True)).endswith("set ALLOW_PEOPLE=U2")
+    assert closed.find_refusal(owner, here, direct=False) == (
         "I do not talk with anybody here yet. It is open. Set ALLOW_TEAMS=T1 and start me again, or close it."
     )
     assert closed.describe().endswith("Set ALLOW_TEAMS to the ids of your servers, or close it.")
     allowed = closed.evolve(tenants=("T2",))
-    assert "ALLOW_TEAMS" not in str(allowed.refusal(owner, here, direct=False)), "others are not told the settings"
-    assert closed.evolve(open=True).refusal(stranger, here, direct=False) is None
+    assert "ALLOW_TEAMS" not in str(allowed.find_refusal(owner, here, direct=False)), "others are not told the settings"
+    assert closed.evolve(open=True).find_refusal(stranger, here, direct=False) is None
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_only_the_word_alone_is_an_order(text: str, command: str | None):
     ("text", "seconds"), [("90", 90), ("90s", 90), ("1.5h", 5400), ("1d 12h", 129_600), ("2W", 1_209_600)]
 )
 def test_durations_are_read_as_people_write_them(text: str, seconds: float):
-    assert seconds_of(text) == seconds
+    assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "soon", "5 parsecs", "-3d", "1d!", "d"])
 def test_what_is_no_duration_is_told_how_to_write_one(text: str):
     with pytest.raises(ValueError, match="such as 90s, 12h or 30d"):
-        seconds_of(text)
+        parse_duration(text)

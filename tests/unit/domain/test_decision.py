@@ -76,7 +76,7 @@ def done(operation: Operation, by: Actor = ANN, *, turn: int = 0, message: Messa
 def decided(ask: Ask | None, action: Action, *, ends_any: bool = False) -> tuple[Ask | None, Response | str]:
     """Decide with access rules that admit no one."""
     after, response = decision.decide(ask, action, admits=lambda *_: False, ends_any=ends_any)
-    if ask is not None and response == Notice(text=ask.policy.words("not_asked"), denied="not_asked"):
+    if ask is not None and response == Notice(text=ask.policy.format_denial("not_asked"), denied="not_asked"):
         return after, NOT_ASKED
     return after, response
 
@@ -106,7 +106,7 @@ def test_an_administrator_may_cancel_and_nothing_else(ends_any: bool) -> None:
 
 def test_nobody_who_is_not_asked_cancels_unless_it_is_said_that_they_may() -> None:
     ask = asked()
-    refused = Notice(text=ask.policy.words("not_asked"), denied="not_asked")
+    refused = Notice(text=ask.policy.format_denial("not_asked"), denied="not_asked")
     assert decision.decide(ask, done(Cancel(), BEN), admits=lambda *_: False) == (None, refused)
 
 
@@ -157,10 +157,10 @@ def test_the_whole_is_shown_under_its_header_and_changes_nothing() -> None:
 def test_of_several_questions_the_whole_of_the_one_on_the_card_is_shown() -> None:
     ask = asked(PICK.evolve(details="rm -rf /"), PICK.evolve(id="second", details="mkfs"), PICK.evolve(id="third"))
     for whole in ("rm -rf /", "mkfs"):
-        assert ask.card().details == whole
+        assert ask.to_card().details == whole
         assert decided(ask, done(ShowDetails())) == (ask, Details(ask_id="ask", title="The whole", text=whole))
         ask = ask.evolve(interview=apply_action(ask.interview, done(Next(), turn=ask.interview.turn)))
-    assert ask.card().details is None
+    assert ask.to_card().details is None
     assert decided(ask, done(ShowDetails())) == (ask, Notice(text="The card shows everything."))
 
 
@@ -172,7 +172,7 @@ def test_fields_are_opened_and_change_nothing() -> None:
 
 def test_what_is_over_says_how_it_ended() -> None:
     ask = asked(interview=settle(start_interview(form(PICK)), ended("timed_out")))
-    card = ask.card()
+    card = ask.to_card()
     assert decided(ask, done(Choose(index=0))) == (ask, Notice(text=late_answers.get_closed_notice(ask), card=card))
     assert decided(ask, done(SubmitText(text="Plum"))) == (
         ask,
@@ -188,7 +188,7 @@ def test_a_step_that_has_passed_is_said_with_the_card_as_it_stands() -> None:
     assert after == moved
     assert isinstance(response, Notice)
     assert "has passed" in response.text
-    assert response.card == moved.card()
+    assert response.card == moved.to_card()
 
 
 def test_a_text_against_the_rules_is_kept_and_said_in_its_field() -> None:

@@ -407,7 +407,7 @@ RULES = [
 
 @pytest.mark.parametrize(("rules", "text", "expected"), RULES)
 def test_a_written_answer_is_measured_after_trimming(rules: TextRules, text: str, expected: str | None):
-    problem = rules.problem(text)
+    problem = rules.find_problem(text)
     assert (problem is None) == (expected is None)
     assert expected is None or expected in (problem or "")
 
@@ -420,7 +420,7 @@ def test_a_recommended_option_is_told_by_its_label():
 
 def test_a_question_without_a_header_is_named_by_its_place():
     asked = form(question("a"), question("b", header="Database"), question("c"))
-    assert [asked.header(index) for index in range(3)] == ["Q1", "Database", "Q3"]
+    assert [asked.get_header(index) for index in range(3)] == ["Q1", "Database", "Q3"]
     assert (asked.index("c"), asked.index("nobody")) == (2, None)
     assert not asked.is_single
     assert form(question("a")).is_single

@@ -81,7 +81,7 @@ def test_an_invalid_text_is_kept_as_a_draft_and_settles_nothing(text: str):
     assert story.now.phase == "asking"
     assert story.now.draft.unsent == text
     assert story.card.unsent == bool(text.strip()), "a blank one is nothing to mend"
-    assert COLOUR.rules.problem(story.now.draft.unsent) is not None
+    assert COLOUR.rules.find_problem(story.now.draft.unsent) is not None
     story.does(SubmitText(text="mended"))
     assert story.answers == {"colour": ("mended",)}
 

@@ -250,7 +250,7 @@ class Room(RuleBasedStateMachine):
         if self.press(person, WriteIn(text=text), fresh) is not None:
             return
         assert asked.allow_custom
-        if asked.rules.problem(text) is not None:
+        if asked.rules.find_problem(text) is not None:
             account.unsent = text
         else:
             account.text, account.unsent = text.strip(), None
@@ -346,7 +346,7 @@ class Room(RuleBasedStateMachine):
             if draft.text is not None:
                 assert draft.text.strip() == draft.text
                 assert 1 <= len(draft.text) <= 1000
-                assert asked.rules.problem(draft.text) is None
+                assert asked.rules.find_problem(draft.text) is None
 
     @invariant()
     def an_ending_is_typed_and_has_answers_only_if_answered(self) -> None:

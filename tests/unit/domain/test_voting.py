@@ -317,7 +317,7 @@ def test_the_tally_says_who_has_spoken_and_who_is_missing():
     assert (found.quorum, found.refusals, found.refusing, found.reasons) == (2, 2, (NO, NEVER), (NO, NEVER))
     assert found.missing == Who(people=(ANN, DEE), groups=("G1",))
     assert (found.requesters, found.decided) == ((CID,), False)
-    assert (found.votes_for(NO), found.votes_for(NO, NEVER), found.votes_for(YES)) == (1, 1, 0)
+    assert (found.list_votes_for(NO), found.list_votes_for(NO, NEVER), found.list_votes_for(YES)) == (1, 1, 0)
     ballot.votes(ANN, NEVER, why="no")
     assert count_votes(ballot.now, policy, ballot.approval).decided
     own = ballot.approval.evolve(own=True)

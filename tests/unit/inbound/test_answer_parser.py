@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from askback.domain.actions import Choose, Decline, Next, Operation, Select, Submit, SubmitText
 from askback.domain.ask import Ask, new_ask_id
 from askback.domain.ask_policy import Policy, Who
-from askback.domain.conversation import IncomingMessage
 from askback.domain.form import Form, Option, Question, TextRules
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.incoming_message import IncomingMessage
 from askback.domain.interview import Interview, apply_action, start_interview
 from askback.errors import PersonError
 from askback.inbound import answer_parser
@@ -243,7 +243,7 @@ def test_a_label_that_nothing_else_is_like_is_always_known(at: Interview, data: 
 def test_a_written_answer_ends_a_single_question_or_says_why_not(at: Interview, text: str) -> None:
     operations = answer_parser.parse_written_answer(at, text)
     assert isinstance(operations[0], SubmitText)
-    problem = at.question.rules.problem(text)
+    problem = at.question.rules.find_problem(text)
     for operation in operations if problem is None else ():
         at = _done(at, operation)
     if problem is None and at.form.is_single:

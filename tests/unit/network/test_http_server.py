@@ -38,7 +38,7 @@ class Served:
 
     async def page(self, request: web.Request) -> web.Response:
         if request.query_string == "signed":
-            connection_limits.trusted(request)
+            connection_limits.mark_trusted(request)
         return web.Response(text="here")
 
     async def slow(self, request: web.Request) -> web.Response:

@@ -27,10 +27,10 @@ class Peer:
 
     def answer(self, since: float) -> None:
         self.heard += 1
-        self.pulse.measured(time.monotonic() - since)
+        self.pulse.record_round_trip(time.monotonic() - since)
 
     def watched(self) -> asyncio.Task[None]:
-        return asyncio.create_task(self.pulse.until_silent(self.ask, lambda: self.heard))
+        return asyncio.create_task(self.pulse.wait_until_silent(self.ask, lambda: self.heard))
 
     async def asked_times(self, times: int) -> None:
         async with asyncio.timeout(30):
@@ -57,11 +57,11 @@ def test_it_asks_often_where_answers_are_quick_and_seldom_where_they_are_not(
 
 def test_the_quickest_answers_count_and_old_ones_are_forgotten() -> None:
     pulse = KeepAlive(3.0)
-    pulse.measured(0.1)
-    pulse.measured(2.0)  # a stall of either end
+    pulse.record_round_trip(0.1)
+    pulse.record_round_trip(2.0)  # a stall of either end
     assert pulse.round_trip == 0.1
     for _ in range(40):
-        pulse.measured(0.2)
+        pulse.record_round_trip(0.2)
     assert pulse.round_trip == 0.2
 
 
@@ -100,7 +100,7 @@ async def test_a_peer_that_does_not_even_take_the_question_is_silent() -> None:
         await asyncio.Event().wait()
 
     async with asyncio.timeout(10):
-        await KeepAlive(0.0).until_silent(stuck, lambda: 0)
+        await KeepAlive(0.0).wait_until_silent(stuck, lambda: 0)
 
 
 async def test_a_line_that_breaks_under_the_question_is_over() -> None:
@@ -108,7 +108,7 @@ async def test_a_line_that_breaks_under_the_question_is_over() -> None:
         raise ConnectionResetError
 
     async with asyncio.timeout(10):
-        await KeepAlive(0.0).until_silent(broken, lambda: 0)
+        await KeepAlive(0.0).wait_until_silent(broken, lambda: 0)
 
 
 async def test_a_stall_of_this_process_is_no_silence() -> None:

@@ -13,9 +13,9 @@ from askback.errors import OperatorError
 from askback.settings.address import Address
 from askback.settings.core import Settings
 from askback.settings.loader import load
-from askback.settings.untrusted_files import check_database, check_file, unread_database, unread_file
+from askback.settings.untrusted_files import check_database, check_file, describe_unread_database, describe_unread_file
 from askback_slack.app import SlackBot
-from askback_slack.settings import SlackSettings, slack_settings
+from askback_slack.settings import SlackSettings, load_settings
 
 SECRET = "xoxp-very-secret"
 
@@ -243,12 +243,12 @@ def test_over_http_the_signing_secret_is_needed_and_the_app_token_is_not(
 
 def test_the_flag_wins_over_the_setting(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(empty, 'slack_http = "0.0.0.0:3000"\nslack_signing_secret = "ab12"\nslack_bot_token = "xoxb-1"')
-    assert slack_settings().http == "0.0.0.0:3000"
-    assert slack_settings("127.0.0.1:4000").http == "127.0.0.1:4000"
+    assert load_settings().http == "0.0.0.0:3000"
+    assert load_settings("127.0.0.1:4000").http == "127.0.0.1:4000"
     monkeypatch.delenv("ASKBACK_SLACK_HTTP", raising=False)
     write(empty, 'slack_bot_token = "xoxb-1"')
     with pytest.raises(OperatorError, match=r"^SLACK_SIGNING_SECRET is missing") as caught:
-        slack_settings("127.0.0.1:4000")
+        load_settings("127.0.0.1:4000")
     assert "SLACK_APP_TOKEN" not in str(caught.value)
 
 
@@ -325,11 +325,11 @@ def test_a_file_in_the_working_directory_is_read_only_where_it_is_named(
     (empty / "askback.toml").write_text('model = "planted"\ntools = ["evil:x"]\n')
     assert load(Settings).model == "claude-sonnet-5-5"
     assert load(Settings).folder is None
-    said = unread_file("askback slack") or ""
+    said = describe_unread_file("askback slack") or ""
     assert "askback.toml in this folder is not read" in said
     assert "askback slack --config askback.toml" in said
     monkeypatch.setenv("ASKBACK_CONFIG", "askback.toml")
-    assert (load(Settings).model, unread_file("askback slack")) == ("planted", None)
+    assert (load(Settings).model, describe_unread_file("askback slack")) == ("planted", None)
 
 
 def test_the_file_in_the_users_configuration_folder_is_read(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +341,7 @@ def test_the_file_in_the_users_configuration_folder_is_read(empty: Path, monkeyp
     assert (settings.model, settings.folder) == ("mine", file.parent)
     assert settings.database_url == str(file.parent / "team.db"), "a working directory has no say in where it lies"
     (empty / "askback.toml").write_text('model = "planted"\n')
-    assert "is not read" in (unread_file() or "")
+    assert "is not read" in (describe_unread_file() or "")
     check_file()  # these people have already moved theirs
 
 
@@ -384,9 +384,9 @@ def test_a_database_of_an_earlier_release_is_told_with_both_ways_to_go_on(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(empty / "state dir"))
-    assert unread_database(load(Settings)) is None
+    assert describe_unread_database(load(Settings)) is None
     (empty / "askback.db").write_bytes(b"SQLite format 3")
-    said = unread_database(load(Settings)) or ""
+    said = describe_unread_database(load(Settings)) or ""
     with pytest.raises(OperatorError, match="is not used"):
         check_database(load(Settings))
     command = said.partition("nothing runs on it: ")[2]
@@ -394,6 +394,6 @@ def test_a_database_of_an_earlier_release_is_told_with_both_ways_to_go_on(
     assert (empty / "state dir" / "askback" / "askback.db").read_bytes() == b"SQLite format 3"
     check_database(load(Settings))
     (empty / "askback.db").write_bytes(b"another one")
-    assert "mv" not in (unread_database(load(Settings)) or ""), "it would replace the one that is used"
+    assert "mv" not in (describe_unread_database(load(Settings)) or ""), "it would replace the one that is used"
     monkeypatch.setenv("ASKBACK_DATABASE_URL", "askback.db")
     check_database(load(Settings))

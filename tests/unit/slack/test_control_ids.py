@@ -18,13 +18,13 @@ def test_a_control_is_read_back(kind: control_ids.Kind, ask_id: str, turn: int, 
     control = control_ids.Control(
         kind=kind, ask_id=ask_id, turn=turn, arg=arg if kind in ("choose", "goto", "part") else None
     )
-    assert control_ids.parse(control_ids.action(control)) == control
-    assert len(control_ids.action(control)) <= limits.ID
+    assert control_ids.parse(control_ids.to_action_id(control)) == control
+    assert len(control_ids.to_action_id(control)) <= limits.ID
 
 
 @given(ASK_IDS, NUMBERS, st.integers(0, 99))
 def test_a_revision_is_read_back(ask_id: str, revision: int, number: int) -> None:
-    assert control_ids.revision(control_ids.block(ask_id, revision, number)) == revision
+    assert control_ids.parse_revision(control_ids.block(ask_id, revision, number)) == revision
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_what_is_foreign_is_nobodys(foreign: object) -> None:
 
 @pytest.mark.parametrize("foreign", ["", "b", "askback:abc:1", "askback:abc:x:1", "askback:abc:1:1\n", None, 3])
 def test_a_foreign_block_has_no_revision(foreign: object) -> None:
-    assert control_ids.revision(foreign) is None
+    assert control_ids.parse_revision(foreign) is None
 
 
 @given(st.text() | st.from_regex(r"askback:.*:.*:.*", fullmatch=True))
 def test_any_text_is_read_or_refused(text: str) -> None:
     control = control_ids.parse(text)
-    assert control is None or control_ids.action(control) == text
-    control_ids.revision(text)
+    assert control is None or control_ids.to_action_id(control) == text
+    control_ids.parse_revision(text)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from askback.domain.identity import Place
-from askback_slack.history import said
+from askback_slack.history import read_message
 
 PLACE = Place(platform="slack", tenant="T1", channel="C1", thread="1.0")
 ME = "U0BOT"
@@ -18,7 +18,7 @@ def message(**fields: Any) -> dict[str, Any]:
 
 
 def test_people_are_named_by_whoever_knows_their_names() -> None:
-    found = said(message(text="ask <@U2>, <@U0BOT>, or &lt;nobody&gt; in <#C2|general>"), PLACE, ME)
+    found = read_message(message(text="ask <@U2>, <@U0BOT>, or &lt;nobody&gt; in <#C2|general>"), PLACE, ME)
     assert found is not None
     assert (found.said.key, found.said.author.id, found.said.author.name) == ("C1:2.0", "U1", "")
     assert found.said.text == "ask @U2, , or <nobody> in #general"
@@ -44,7 +44,7 @@ def test_people_are_named_by_whoever_knows_their_names() -> None:
     ],
 )
 def test_programs_are_heard_wherever_they_write_it(fields: dict[str, Any], text: str) -> None:
-    found = said(message(user=None, bot_id="B9", bot_profile={"name": "watchdog"}, **fields), PLACE, ME)
+    found = read_message(message(user=None, bot_id="B9", bot_profile={"name": "watchdog"}, **fields), PLACE, ME)
     assert found is not None
     assert (found.said.author.id, found.said.author.name, found.said.text) == ("B9", "watchdog", text)
 
@@ -62,11 +62,11 @@ def test_programs_are_heard_wherever_they_write_it(fields: dict[str, Any], text:
     ],
 )
 def test_what_nobody_said_is_left_out(fields: dict[str, Any]) -> None:
-    assert said(message(**fields), PLACE, ME) is None
+    assert read_message(message(**fields), PLACE, ME) is None
 
 
 def test_what_the_agent_said_itself_is_kept() -> None:
     own = message(user=ME, bot_id="B0", text="I think so.", metadata={"event_payload": {"nonce": "say:abc:1"}})
-    found = said(own, PLACE, ME)
+    found = read_message(own, PLACE, ME)
     assert found is not None
     assert found.said.text == "I think so."

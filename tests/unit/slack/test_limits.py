@@ -9,7 +9,7 @@ import pytest
 
 from askback.errors import OperatorError
 from askback_slack import limits
-from askback_slack.limits import TooBig, check_message, check_view, size, weight
+from askback_slack.limits import TooBig, check_message, check_view, measure, size
 
 
 def plain(length: int) -> Any:
@@ -68,7 +68,7 @@ def test_the_notification_text_counts_in_bytes() -> None:
 
 def test_all_text_of_a_message_counts_together() -> None:
     blocks = [rich(2_480)] * 4
-    assert weight(blocks) == limits.MESSAGE_WEIGHT
+    assert measure(blocks) == limits.MESSAGE_WEIGHT
     check_message("text", blocks)
     with pytest.raises(TooBig, match="characters of block text"):
         check_message("text", [*blocks, rich(1)])

@@ -8,15 +8,9 @@ import pytest
 
 from askback.domain.ask_policy import Who
 from askback.domain.identity import MessageRef
-from askback_slack.payloads import (
-    UNKNOWN_INSTALLATION,
-    Installation,
-    read_actor,
-    read_click,
-    read_deletion,
-    read_edit,
-    read_message,
-)
+from askback_slack.click_payloads import read_click
+from askback_slack.installation import UNKNOWN_INSTALLATION, Installation, read_actor
+from askback_slack.message_events import read_deletion, read_edit, read_message
 
 ALONE = Installation(team="T1")
 GRID = Installation(team="T1", org="E1")
@@ -158,5 +152,5 @@ def test_an_edit_that_names_the_bot_is_no_mention() -> None:
     ],
 )
 def test_a_deletion_names_the_message_that_is_gone(event: dict[str, Any], ts: str | None) -> None:
-    gone = read_deletion({"event": {"type": "message", "channel": "C1", **event}})
+    gone = read_deletion({"event": {"type": "message", "channel": "C1", **event}}, "UBOT")
     assert (None if gone is None else gone.ref) == (None if ts is None else MessageRef(channel="C1", id=ts))

@@ -42,7 +42,7 @@ CORPUS = Path(__file__).parents[4] / "shared/corpus/askuserquestion.jsonl"
 
 
 def shown(at: Interview, **more: Any) -> tuple[render.SlackMessage, ...]:
-    made = render.messages(card(at, **more))
+    made = render.render_messages(card(at, **more))
     accepted(made)
     return made
 
@@ -104,7 +104,7 @@ def test_more_than_a_menu_holds_is_searched() -> None:
     menu = only(made, "external_select")
     assert menu["min_query_length"] == 0
     assert control(menu).kind == "pick"
-    found = render.suggestions(card(at), "")
+    found = render.list_suggestions(card(at), "")
     accepted_options(found)
     assert [entry["value"] for entry in found] == [str(n) for n in range(100)]
 
@@ -125,7 +125,7 @@ def test_a_search_finds_number_label_and_description(query: str, values: list[st
     plain[1] = Option(value="blue", label="Sky Blue")
     plain[99] = Option(value="hundred", label="Last but some", description="Number ONE hundred")
     plain[106] = Option(value="seven", label="Channel 7")
-    found = render.suggestions(card(interview(question(options=tuple(plain)))), query)
+    found = render.list_suggestions(card(interview(question(options=tuple(plain)))), query)
     assert [entry["value"] for entry in found] == values
 
 
@@ -179,8 +179,8 @@ def test_a_redraw_makes_new_blocks() -> None:
         [block.get("block_id") for block in shown(at)[0].blocks],
         [block.get("block_id") for block in shown(do(at, Select(chosen=(1,))))[0].blocks],
     )
-    assert {control_ids.revision(name) for name in first if name} == {0}
-    assert {control_ids.revision(name) for name in second if name} == {1}
+    assert {control_ids.parse_revision(name) for name in first if name} == {0}
+    assert {control_ids.parse_revision(name) for name in second if name} == {1}
 
 
 def test_something_else_beside_several_can_be_edited_and_removed() -> None:
@@ -305,7 +305,7 @@ def test_what_was_chosen_before_a_cancel_is_no_answer() -> None:
 def test_somebody_of_another_platform_is_named_and_not_mentioned() -> None:
     bob = Actor(platform="discord", id="42", name="Bob <!here>")
     at = settle(interview(*FORM), Outcome(status="cancelled", at=NOW, by=bob))
-    made = render.messages(card(at, Policy(who=Who(people=(bob,), groups=("S1",)))))
+    made = render.render_messages(card(at, Policy(who=Who(people=(bob,), groups=("S1",)))))
     accepted(made)
     assert said(made).count("Bob <!here>") == 2
     assert '"user_id"' not in json.dumps(made[0].blocks)
@@ -314,7 +314,7 @@ def test_somebody_of_another_platform_is_named_and_not_mentioned() -> None:
 
 def test_who_is_asked_until_when() -> None:
     at = interview(*FORM)
-    made = render.messages(card(at, Policy(who=Who(anyone=True), deadline=NOW)))
+    made = render.render_messages(card(at, Policy(who=Who(anyone=True), deadline=NOW)))
     accepted(made)
     assert "anyone here" in said(made)
     assert f'"timestamp": {int(NOW.timestamp())}' in json.dumps(made[0].blocks)
@@ -463,8 +463,8 @@ def test_the_end_moves_no_text_about() -> None:
 def test_without_images_their_addresses_are_told() -> None:
     pictured = (Option(value="a", label="A", image="https://example.com/a.png"), Option(value="b", label="B"))
     drawn = card(interview(question(options=pictured)))
-    assert any(block["type"] == "image" for block in render.messages(drawn)[0].blocks)
-    plain = render.messages(drawn, images=False)
+    assert any(block["type"] == "image" for block in render.render_messages(drawn)[0].blocks)
+    plain = render.render_messages(drawn, images=False)
     assert not any(block["type"] == "image" for block in plain[0].blocks)
     assert "https://example.com/a.png" in said(plain)
 

@@ -20,8 +20,8 @@ async def test_an_error_behind_an_ack_ends_nothing_else_and_is_in_the_log(caplog
         done.append("this")
 
     async with Background() as behind:
-        behind.soon(fails(), "first")
-        behind.soon(works(), "second")
+        behind.start_soon(fails(), "first")
+        behind.start_soon(works(), "second")
         await behind.settle(5)
         assert done == ["this"]
     assert "Something failed behind an ack." in caplog.text
@@ -37,7 +37,7 @@ async def test_what_does_not_end_in_time_is_ended() -> None:
             ended.set()
 
     async with asyncio.timeout(5), Background() as behind:
-        behind.soon(hangs(), "never")
+        behind.start_soon(hangs(), "never")
         await asyncio.sleep(0)
         await behind.settle(0)
     assert ended.is_set()
@@ -51,7 +51,7 @@ async def test_what_was_to_begin_when_the_connection_broke_off_is_ended_without_
 
     async def breaks_off() -> None:
         async with Background() as behind:
-            behind.soon(never_begins(), "late")
+            behind.start_soon(never_begins(), "late")
             raise ConnectionError("the connection broke off")
 
     with pytest.raises(ExceptionGroup) as broken:

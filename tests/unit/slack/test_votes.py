@@ -59,7 +59,7 @@ RULES = Approval(quorum=2, refusing=("no",), requesters=(CY,))
 
 
 def test_the_one_whose_request_it_is_is_named_and_not_called() -> None:
-    (message,) = render.messages(decided(rules=RULES, people=(ADA,)))
+    (message,) = render.render_messages(decided(rules=RULES, people=(ADA,)))
     accepted([message])
     assert [one["user_id"] for one in found(message.blocks, "user")] == [ADA.id]
     assert "Cy" in said([message])
@@ -71,7 +71,7 @@ def test_the_one_whose_request_it_is_is_named_and_not_called() -> None:
 )
 def test_of_many_requesters_some_are_named_and_the_others_counted(count: int, named: int, rest: str) -> None:
     people = crowd(count)
-    made = render.messages(decided(rules=RULES.evolve(requesters=people), people=(ADA,)))
+    made = render.render_messages(decided(rules=RULES.evolve(requesters=people), people=(ADA,)))
     accepted(made)
     text = "".join(said(made))
     assert f"p{named - 1}{rest}" in text
@@ -83,7 +83,7 @@ def test_every_vote_stands_there_with_its_whole_reason_however_many_there_are() 
     rules = Approval(quorum=60, refusing=("no",), refusals=60)
     reasons = [f"{n} ".ljust(LONGEST_REASON - 1, "x") + "!" for n in range(59)]
     shown = decided(*((who, 0, why) for who, why in zip(people, reasons, strict=False)), rules=rules, people=people)
-    messages = render.messages(shown)
+    messages = render.render_messages(shown)
     accepted(messages)
     texts = said(messages)
     assert all(reason in texts for reason in reasons)
@@ -98,13 +98,13 @@ def test_any_name_and_any_reason_are_literal(name: str, reason: str, agrees: boo
     rules = RULES.evolve(requesters=(CY.evolve(name=name),))
     if not reason.strip():
         reason = "why"
-    accepted(render.messages(decided((who, 0 if agrees else 1, reason), rules=rules, people=(who,))))
+    accepted(render.render_messages(decided((who, 0 if agrees else 1, reason), rules=rules, people=(who,))))
 
 
 def test_approved_and_refused_are_told_apart() -> None:
     ben = ADA.evolve(id="U0BEN")
-    (yes,) = render.messages(decided((ADA, 0, None), (ben, 0, "Fine."), rules=RULES, people=(ADA, ben)))
-    (no,) = render.messages(decided((ADA, 0, None), (ben, 1, "Not now."), rules=RULES, people=(ADA, ben)))
+    (yes,) = render.render_messages(decided((ADA, 0, None), (ben, 0, "Fine."), rules=RULES, people=(ADA, ben)))
+    (no,) = render.render_messages(decided((ADA, 0, None), (ben, 1, "Not now."), rules=RULES, people=(ADA, ben)))
     assert "✅ Approved" in said([yes])
     assert "⛔ Refused" in said([no])
     assert "Fine." in said([yes])
@@ -115,14 +115,14 @@ def test_approved_and_refused_are_told_apart() -> None:
 
 
 def test_the_no_is_red_and_what_agrees_is_green() -> None:
-    made = render.messages(decided(rules=RULES, people=(ADA,), details="all"))
+    made = render.render_messages(decided(rules=RULES, people=(ADA,), details="all"))
     assert labels(made) == ["Yes", "No", EVERYTHING, TAKE_BACK]
     assert [entry.get("style") for entry in elements(made)] == ["primary", "danger", None, None]
 
 
 def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
     people = crowd(30)
-    (message,) = render.messages(decided((people[0], 0, None), rules=RULES, people=people))
+    (message,) = render.render_messages(decided((people[0], 0, None), rules=RULES, people=people))
     accepted([message])
     assert "  ·  Not yet: 29 people, " in "".join(said([message]))
     assert len(found(message.blocks, "usergroup")) == 2, "among those who are asked, and among the missing"
@@ -132,20 +132,20 @@ def test_many_who_are_missing_are_counted_and_groups_are_named() -> None:
 def test_menus_are_voted_on_too(count: int) -> None:
     at = interview(question(options=options(count), allow_custom=False))
     policy = Policy(who=Who.only(ADA), approval=Approval(refusing=("v1",)))
-    accepted(render.messages(card(at, policy)))
+    accepted(render.render_messages(card(at, policy)))
 
 
 def test_what_the_question_quotes_of_its_details_stands_there_as_code() -> None:
     details = '{\n  "version": "1.4.2"\n}'
     quoted, told = f"Run deploy?\n{details[:9]}\n… and more.", "Run deploy?\nIt takes a while."
-    (message,) = render.messages(decided(rules=RULES, people=(ADA,), prompt=quoted, details=details))
+    (message,) = render.render_messages(decided(rules=RULES, people=(ADA,), prompt=quoted, details=details))
     accepted([message])
     assert [*strings(found(message.blocks, "rich_text_preformatted"))] == [details[:9]]
     assert "… and more." in said([message])
     voted = decided((ADA, 0, None), rules=RULES.evolve(quorum=1), people=(ADA,), prompt=quoted, details=details)
-    (message,) = render.messages(voted)
+    (message,) = render.render_messages(voted)
     assert found(message.blocks, "rich_text_preformatted"), "the same text when it is settled"
-    (message,) = render.messages(decided(rules=RULES, people=(ADA,), prompt=told, details=details))
+    (message,) = render.render_messages(decided(rules=RULES, people=(ADA,), prompt=told, details=details))
     assert not found(message.blocks, "rich_text_preformatted")
 
 
@@ -162,15 +162,15 @@ def test_which_option_a_reason_is_for_is_read_back() -> None:
 
 
 def text_of(text: str) -> str:
-    return "".join(str(one["text"]["text"]) for part in details_modal.parts(text) for one in part)  # type: ignore[index,call-overload]
+    return "".join(str(one["text"]["text"]) for part in details_modal.split_parts(text) for one in part)  # type: ignore[index,call-overload]
 
 
 @pytest.mark.parametrize("text", ["x", "line\n" * 3_000, "x" * 500_000, "é👋 " * 100_000, '  "a": 1,\n' * 90_000])
 def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> None:
     assert text_of(text) == text
-    count = len(details_modal.parts(text))
+    count = len(details_modal.split_parts(text))
     for number in range(count):
-        view: Any = details_modal.view(
+        view: Any = details_modal.build_view(
             Details(ask_id=ASK, title="A title that is far too long for one of Slack's", text=text), number
         )
         accepted_view(view)
@@ -181,12 +181,12 @@ def test_everything_is_shown_whole_in_as_many_parts_as_it_takes(text: str) -> No
 
 @pytest.mark.parametrize("text", [" " * 5_000, "\u202e" * 5_000, "\x00\x1b" * 3_000, "\n" * 10_000, "a\r\nb"])
 def test_hostile_texts_make_views_that_slack_takes(text: str) -> None:
-    for number in range(len(details_modal.parts(text))):
-        accepted_view(details_modal.view(Details(ask_id=ASK, title="\u202e*x*", text=text), number))
+    for number in range(len(details_modal.split_parts(text))):
+        accepted_view(details_modal.build_view(Details(ask_id=ASK, title="\u202e*x*", text=text), number))
 
 
 @given(st.text(min_size=1, max_size=4_000))
 def test_any_text_is_shown(text: str) -> None:
-    view: Any = details_modal.view(Details(ask_id=ASK, title=text, text=text))
+    view: Any = details_modal.build_view(Details(ask_id=ASK, title=text, text=text))
     accepted_view(view)
     assert any(strings(view["blocks"]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askback.domain.form import Answer, Choice, Outcome, OutcomeStatus
 from askback.tools import QuestionTool
-from askback.tools.base import describe_unanswered, shortened
+from askback.tools.base import describe_unanswered, shorten
 from support.cases import NOON, ended
 from support.tool_calls import (
     AUTH,
@@ -275,7 +275,7 @@ def test_a_result_is_summed_up_in_one_line(outcome: Outcome, summary: str):
 
 @pytest.mark.parametrize("text", ["a\nb", "a\r\n\x85\u2028\u2029\x0b\x0c\x1c\x1eb", "x" * 500])
 def test_a_summary_stays_one_line_whatever_was_written(text: str):
-    assert one_line(shortened(text, 200))
+    assert one_line(shorten(text, 200))
     assert one_line(USER.call_summary(entry(header=None, question=text)))
     assert one_line(MANY.call_summary({"questions": [{"prompt": "P?", "label": text[:200]}]}))
     assert one_line(ONE.call_summary({"question": text, "options": ["A", "B"]}))

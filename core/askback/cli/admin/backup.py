@@ -23,8 +23,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from askback.errors import OperatorError
 from askback.internal.clock import now
-from askback.store.external_access import ELSEWHERE, check_version, find_worker_pid, is_older, open_file, stored_version
-from askback.store.sqlite.error_mapping import code, reason
+from askback.store.external_access import ELSEWHERE, check_version, find_worker_pid, is_older, open_file, read_version
+from askback.store.sqlite.error_mapping import format_reason, get_code
 from askback.text.terminal import to_terminal_text
 
 STEP_PAGES = 256
@@ -58,7 +58,7 @@ def backup(database: Path, target: Path, console: Console, *, force: bool) -> in
         raise OperatorError(f"There is no database {to_terminal_text(str(database))} to back up. {ELSEWHERE}")
     _check_target(database, target, force=force)
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-    with _signals() as ended:
+    with _catch_signals() as ended:
         try:
             _create(part)
             older = _copy(database, part, ended)
@@ -71,12 +71,17 @@ def backup(database: Path, target: Path, console: Console, *, force: bool) -> in
             console.print(Text("Ended before it was done: there is no back-up."))
             return 128 + ended()
         except OSError as error:
-            raise OperatorError(_not_written(target, error)) from error
+            raise OperatorError(_describe_write_error(target, error)) from error
         except (sqlite3.Error, DBAPIError) as error:
-            raise OperatorError(_not_made(database, target, error)) from error
+            raise OperatorError(_describe_backup_error(database, target, error)) from error
         finally:
             _remove(part)
-    console.print(Text(f"Backed up {_shown(database)} to {_shown(target)}: {_size(size)}, {_questions(open_asks)}."))
+    console.print(
+        Text(
+            f"Backed up {_format_path(database)} to {_format_path(target)}: {_format_size(size)}, "
+            f"{_format_question_count(open_asks)}."
+        )
+    )
     if older is not None:
         console.print(
             Text(f"It is of an older askback (version {older}): this one brings it up to date when a bot starts on it.")
@@ -88,14 +93,14 @@ def refuse_postgres(url: str, target: Path) -> None:
     """Raise `OperatorError` with instructions if the database is PostgreSQL, which has its own tool for backups."""
     if url.strip().partition("://")[0].partition("+")[0].lower() not in {"postgres", "postgresql"}:
         return
-    words = ["pg_dump", "--format=custom", f"--file={target}", _without_password(url)]
+    words = ["pg_dump", "--format=custom", f"--file={target}", _remove_password(url)]
     raise OperatorError(
         "PostgreSQL backs up by itself, also while bots run. The password, which is left out here, goes into "
         f"PGPASSWORD or ~/.pgpass: {to_terminal_text(shlex.join(words))}"
     )
 
 
-def _without_password(url: str) -> str:
+def _remove_password(url: str) -> str:
     try:
         parsed = make_url(url.strip()).set(drivername="postgresql")._replace(password=None)
     except (ArgumentError, ValueError):
@@ -105,14 +110,14 @@ def _without_password(url: str) -> str:
 
 
 def _check_target(database: Path, target: Path, *, force: bool) -> None:
-    shown = _shown(target)
+    shown = _format_path(target)
     where = target.resolve()
     if not target.name:
         raise OperatorError(f"{shown} is a folder: name the file that the back-up is to become.")
     if where in {database.resolve(), *(database.resolve().with_name(database.name + end) for end in OURS)}:
         raise OperatorError(f"{shown} belongs to the database itself: name another file for the back-up.")
     if not target.parent.is_dir():
-        raise OperatorError(f"There is no folder {_shown(target.parent)} for the back-up: make it first.")
+        raise OperatorError(f"There is no folder {_format_path(target.parent)} for the back-up: make it first.")
     if target.is_dir():
         raise OperatorError(f"{shown} is a folder: name the file that the back-up is to become.")
     if not os.path.lexists(target):
@@ -141,7 +146,7 @@ def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
     """
     with open_file(database) as connection, closing(sqlite3.connect(part, isolation_level=None)) as copy:
         connection.exec_driver_sql("BEGIN")
-        version = stored_version(connection)
+        version = read_version(connection)
         if version is None or not is_older(version):
             check_version(connection)
         source = cast("sqlite3.Connection", connection.connection.driver_connection)
@@ -153,12 +158,12 @@ def _copy(database: Path, part: Path, ended: Callable[[], int]) -> str | None:
         ) as bar:
             task = bar.add_task("Copying", total=None)
 
-            def copied(_: int, remaining: int, total: int) -> None:
+            def on_progress(_: int, remaining: int, total: int) -> None:
                 if ended():
                     raise _Ended
                 bar.update(task, total=total, completed=total - remaining)
 
-            source.backup(copy, pages=STEP_PAGES, progress=copied)
+            source.backup(copy, pages=STEP_PAGES, progress=on_progress)
         return version if version is not None and is_older(version) else None
 
 
@@ -204,7 +209,7 @@ def _name(part: Path, target: Path, *, force: bool) -> None:
         try:
             os.link(part, target)  # unlike a renaming, a link never replaces a file created meanwhile
         except FileExistsError:
-            raise OperatorError(f"{_shown(target)} has come to be meanwhile, and was left as it is.") from None
+            raise OperatorError(f"{_format_path(target)} has come to be meanwhile, and was left as it is.") from None
         except OSError:
             part.rename(target)  # a file system without links
     directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -222,7 +227,7 @@ def _remove(part: Path) -> None:
 
 
 @contextmanager
-def _signals() -> Generator[Callable[[], int]]:
+def _catch_signals() -> Generator[Callable[[], int]]:
     """Keep signals from ending the process until the block ends; yield a function that returns the last one, or 0."""
     came = [0]
 
@@ -237,32 +242,33 @@ def _signals() -> Generator[Callable[[], int]]:
             signal.signal(number, handler)
 
 
-def _not_written(target: Path, error: OSError) -> str:
+def _describe_write_error(target: Path, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return _no_room(target)
-    return f"The back-up {_shown(target)} cannot be written: {error.strerror}."
+        return _describe_full_disk(target)
+    return f"The back-up {_format_path(target)} cannot be written: {error.strerror}."
 
 
-def _not_made(database: Path, target: Path, error: sqlite3.Error | DBAPIError) -> str:
-    if code(error) == sqlite3.SQLITE_FULL:
-        return _no_room(target)
+def _describe_backup_error(database: Path, target: Path, error: sqlite3.Error | DBAPIError) -> str:
+    if get_code(error) == sqlite3.SQLITE_FULL:
+        return _describe_full_disk(target)
     return (
-        f"{_shown(database)} could not be backed up to {_shown(target)}: {reason(error)}. There is no new file; ask "
-        "`askback doctor` about the database."
+        f"{_format_path(database)} could not be backed up to {_format_path(target)}: {format_reason(error)}. "
+        "There is no new file; ask `askback doctor` about the database."
     )
 
 
-def _no_room(target: Path) -> str:
-    return f"There is no room for the back-up in {_shown(target.parent)}, and there is no new file: name another disk."
+def _describe_full_disk(target: Path) -> str:
+    folder = _format_path(target.parent)
+    return f"There is no room for the back-up in {folder}, and there is no new file: name another disk."
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     return to_terminal_text(str(path))
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count // 1000} kB"
 
 
-def _questions(count: int) -> str:
+def _format_question_count(count: int) -> str:
     return "1 open question" if count == 1 else f"{count} open questions"

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from askback.cli.admin.notify_bot import tell
-from askback.client.summary import gist, one_beginning, when
+from askback.client.summary import find_by_prefix, format_question, format_time
 from askback.domain.ask import Ask
 from askback.manager import QuestionManager
 from askback.store.external_access import DatabaseLocation, open_for_writing, read_snapshot
@@ -46,14 +46,14 @@ async def cancel_from_outside(where: DatabaseLocation, ask_id: str, reason: str 
 
 async def cancel(where: DatabaseLocation, prefix: str, reason: str | None, console: Console) -> int:
     """Cancel, report the result, and return the exit code. Raises `OperatorError`."""
-    ask = read_snapshot(where, lambda connection: one_beginning(connection, prefix))
+    ask = read_snapshot(where, lambda connection: find_by_prefix(connection, prefix))
     done = await cancel_from_outside(where, ask.id, reason)
     if not done.ended:
         outcome = ask.outcome if done.ask is None else done.ask.outcome
         how = "settled" if outcome is None else outcome.status.replace("_", " ")
-        at = "" if outcome is None else f" at {when(outcome.at)}"
+        at = "" if outcome is None else f" at {format_time(outcome.at)}"
         console.print(Text(f"Nothing was changed: {ask.id} was {how} already{at}."))
         return 1
-    console.print(Text(f"Cancelled {ask.id}: {gist(ask)}"))
+    console.print(Text(f"Cancelled {ask.id}: {format_question(ask)}"))
     console.print(Text(tell(where, "settles the card", "the card is settled")))
     return 0

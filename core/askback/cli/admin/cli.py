@@ -41,9 +41,9 @@ def doctor(
     Settings, database, model, clock, and each platform that has a token. Does not disturb a running bot.
     Ends with 0 where all is well or only could be better, with 1 where something is broken.
     """
-    from askback.cli.doctor.examination import doctor
+    from askback.cli.doctor.examination import run_doctor
 
-    raise typer.Exit(run_to_end(doctor(platform, wait, _console())))
+    raise typer.Exit(run_to_end(run_doctor(platform, wait, _make_console())))
 
 
 @commands.command(epilog="Example:\n  [bold]askback pending --json | jq .question[/]")
@@ -52,9 +52,9 @@ def pending(as_json: AsJson = False, config: Config = None) -> None:
 
     Reads the database without disturbing a running bot.
     """
-    from askback.cli.admin.pending import pending
+    from askback.cli.admin.pending import print_pending
 
-    raise typer.Exit(pending(_database("pending"), _console(), as_json=as_json))
+    raise typer.Exit(print_pending(_get_database_location("pending"), _make_console(), as_json=as_json))
 
 
 @commands.command(
@@ -77,12 +77,12 @@ def show(
     from askback.cli.admin.post import post as post_again
     from askback.cli.admin.show import show
 
-    database = _database("show ID")
+    database = _get_database_location("show ID")
     if post:
         if as_json:
             raise typer.BadParameter("Give --json or --post: what was posted again is not known at once.")
-        raise typer.Exit(run_to_end(post_again(database, ask_id, _console())))
-    raise typer.Exit(show(database, ask_id, _console(), as_json=as_json))
+        raise typer.Exit(run_to_end(post_again(database, ask_id, _make_console())))
+    raise typer.Exit(show(database, ask_id, _make_console(), as_json=as_json))
 
 
 @commands.command(
@@ -103,7 +103,7 @@ def cancel(
     text = None if reason is None or not reason.strip() else reason.strip()
     if text is not None and len(text) > LONGEST_REASON:
         raise typer.BadParameter(f"A reason has {LONGEST_REASON} characters at most; this one has {len(text)}.")
-    raise typer.Exit(run_to_end(cancel(_database("cancel ID"), ask_id, text, _console())))
+    raise typer.Exit(run_to_end(cancel(_get_database_location("cancel ID"), ask_id, text, _make_console())))
 
 
 @commands.command(
@@ -121,23 +121,23 @@ def backup(
     from askback.cli.admin.backup import backup, refuse_postgres
     from askback.settings.core import Settings
     from askback.settings.loader import load
-    from askback.store.url import database_path
+    from askback.store.url import get_database_path
 
     tell_unread("askback backup FILE")
     url = load(Settings).database_url
     refuse_postgres(url, file)
-    raise typer.Exit(backup(database_path(url), file, _console(), force=force))
+    raise typer.Exit(backup(get_database_path(url), file, _make_console(), force=force))
 
 
-def _database(command: str) -> DatabaseLocation:
+def _get_database_location(command: str) -> DatabaseLocation:
     from askback.settings.core import Settings
     from askback.settings.loader import load
-    from askback.store.url import database_of
+    from askback.store.url import parse_database_url
 
     tell_unread(f"askback {command}")
-    return database_of(load(Settings).database_url)
+    return parse_database_url(load(Settings).database_url)
 
 
-def _console() -> Console:
+def _make_console() -> Console:
     # The reader wraps sentences: a pipe gets each on one line.
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -17,10 +17,14 @@ def tell(where: DatabaseLocation, does: str, is_done: str) -> str:
     `does` is what a running bot then does. `is_done` says the same for a bot that starts later.
     """
     nobody = f"No bot runs on this database: {is_done} when one starts."
-    return _in_the_commit(where, does, nobody) if isinstance(where, PostgresAddress) else _file(where, does, nobody)
+    return (
+        _describe_postgres_workers(where, does, nobody)
+        if isinstance(where, PostgresAddress)
+        else _wake_sqlite_worker(where, does, nobody)
+    )
 
 
-def _file(path: Path, does: str, nobody: str) -> str:
+def _wake_sqlite_worker(path: Path, does: str, nobody: str) -> str:
     if wake_worker(path):
         return f"The running bot has been told, and {does}."
     worker = find_worker_pid(path)
@@ -29,10 +33,10 @@ def _file(path: Path, does: str, nobody: str) -> str:
     return f"The running bot (process {worker}) could not be told: it notices within half a minute."
 
 
-def _in_the_commit(address: PostgresAddress, does: str, nobody: str) -> str:
-    from askback.store.postgres.external_access import processes
+def _describe_postgres_workers(address: PostgresAddress, does: str, nobody: str) -> str:
+    from askback.store.postgres.external_access import list_processes
 
-    there = read_snapshot(address, processes)
+    there = read_snapshot(address, list_processes)
     if there.hearing:
         return f"The running bot has been told, and {does}."
     if there.serving:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["pending"]
+__all__ = ["print_pending"]
 
 import sys
 
@@ -10,7 +10,16 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy import Connection
 
-from askback.client.summary import ago, deciding, gist, people, standing, summary, until, where
+from askback.client.summary import (
+    format_age,
+    format_people,
+    format_place,
+    format_question,
+    format_time_left,
+    format_vote_state,
+    get_tally,
+    to_json,
+)
 from askback.domain.ask import Ask
 from askback.internal.clock import utc_now
 from askback.store.external_access import DatabaseLocation, DatabaseNotFound, read_snapshot
@@ -18,10 +27,10 @@ from askback.store.tables import asks, audit
 from askback.text.terminal import to_json_line, to_terminal_text
 
 
-def pending(where: DatabaseLocation, console: Console, *, as_json: bool) -> int:
+def print_pending(where: DatabaseLocation, console: Console, *, as_json: bool) -> int:
     """Print the open asks, oldest first. Raises `OperatorError` if they cannot be read."""
     try:
-        found = read_snapshot(where, _open)
+        found = read_snapshot(where, _list_open)
     except DatabaseNotFound as error:
         found = ()
         none = str(error)
@@ -29,7 +38,7 @@ def pending(where: DatabaseLocation, console: Console, *, as_json: bool) -> int:
         none = "No question is open."
     if as_json:
         for ask, held_back in found:
-            sys.stdout.write(to_json_line(summary(ask) | {"not_shown": held_back}) + "\n")
+            sys.stdout.write(to_json_line(to_json(ask) | {"not_shown": held_back}) + "\n")
         return 0
     if not found:
         console.print(Text(none))
@@ -40,13 +49,13 @@ def pending(where: DatabaseLocation, console: Console, *, as_json: bool) -> int:
     return 0
 
 
-def _open(connection: Connection) -> tuple[tuple[Ask, str | None], ...]:
+def _list_open(connection: Connection) -> tuple[tuple[Ask, str | None], ...]:
     """Return the open asks, each with the platform's error if it was not posted yet."""
     found = asks.list_open(connection)
-    return tuple((ask, None if ask.messages else _held_back(connection, ask)) for ask in found)
+    return tuple((ask, None if ask.messages else _get_post_error(connection, ask)) for ask in found)
 
 
-def _held_back(connection: Connection, ask: Ask) -> str | None:
+def _get_post_error(connection: Connection, ask: Ask) -> str | None:
     waiting = audit.get_pending_update(connection, ask.id)
     return None if waiting is None else waiting.error
 
@@ -54,10 +63,12 @@ def _held_back(connection: Connection, ask: Ask) -> str | None:
 def _print(ask: Ask, held_back: str | None, console: Console) -> None:
     now = utc_now()
     console.print(
-        Text.assemble((ask.id, "bold"), f"  open {ago(ask.created_at, now)}, {until(ask.policy.deadline, now)}")
+        Text.assemble(
+            (ask.id, "bold"), f"  open {format_age(ask.created_at, now)}, {format_time_left(ask.policy.deadline, now)}"
+        )
     )
-    tally = standing(ask)
-    so_far = () if tally is None else (deciding(tally),)
+    tally = get_tally(ask)
+    so_far = () if tally is None else (format_vote_state(tally),)
     unseen = () if held_back is None else (f"not shown yet: {to_terminal_text(held_back)}",)
-    for line in (gist(ask), f"asked: {people(ask.policy.who)}", *so_far, where(ask), *unseen):
+    for line in (format_question(ask), f"asked: {format_people(ask.policy.who)}", *so_far, format_place(ask), *unseen):
         console.print(Text(f"  {line}"))

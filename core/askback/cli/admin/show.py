@@ -13,7 +13,17 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy import Connection
 
-from askback.client.summary import deciding, name_of, one_beginning, people, standing, summary, until, when, where
+from askback.client.summary import (
+    find_by_prefix,
+    format_people,
+    format_person,
+    format_place,
+    format_time,
+    format_time_left,
+    format_vote_state,
+    get_tally,
+    to_json,
+)
 from askback.domain.actions import Choose, Decline, GoTo, Operation, Select, SubmitText
 from askback.domain.ask import Ask
 from askback.domain.interview import Interview
@@ -36,19 +46,19 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
     """Print one ask. Raises `OperatorError` if it does not exist or cannot be read."""
 
     def work(connection: Connection) -> _Record:
-        ask = one_beginning(connection, prefix)
+        ask = find_by_prefix(connection, prefix)
         return _Record(ask, audit.list_actions(connection, ask.id), audit.get_pending_update(connection, ask.id))
 
     record = read_snapshot(where, work)
     if as_json:
-        sys.stdout.write(to_json_line(_json(record)) + "\n")
+        sys.stdout.write(to_json_line(_to_json(record)) + "\n")
         return 0
     for heading, lines in (
-        ("", _about(record.ask)),
-        ("Questions", _questions(record.ask.interview)),
-        *((("Votes", _votes(record.ask, tally)),) if (tally := standing(record.ask)) is not None else ()),
-        ("Messages", _messages(record)),
-        ("What people did", _operations(record)),
+        ("", _format_ask(record.ask)),
+        ("Questions", _format_questions(record.ask.interview)),
+        *((("Votes", _format_votes(record.ask, tally)),) if (tally := get_tally(record.ask)) is not None else ()),
+        ("Messages", _format_messages(record)),
+        ("What people did", _format_operations(record)),
     ):
         if heading:
             console.print()
@@ -58,37 +68,40 @@ def show(where: DatabaseLocation, prefix: str, console: Console, *, as_json: boo
     return 0
 
 
-def _about(ask: Ask) -> list[str]:
+def _format_ask(ask: Ask) -> list[str]:
     outcome = ask.outcome
     lines = [
         f"id       {ask.id}",
         f"status   {ask.status.replace('_', ' ')}",
-        f"asked    {people(ask.policy.who)}",
-        f"where    {where(ask)}",
-        f"since    {when(ask.created_at)}",
+        f"asked    {format_people(ask.policy.who)}",
+        f"where    {format_place(ask)}",
+        f"since    {format_time(ask.created_at)}",
     ]
     if ask.policy.deadline is not None:
         lines.append(
-            f"until    {when(ask.policy.deadline)}" + ("" if outcome else f" ({until(ask.policy.deadline, utc_now())})")
+            f"until    {format_time(ask.policy.deadline)}"
+            + ("" if outcome else f" ({format_time_left(ask.policy.deadline, utc_now())})")
         )
     if outcome is None:
-        lines += [f"remind   {when(at)}" for at in ask.policy.reminders]
-        lines += [f"later    {people(later.who)}, from {when(later.at)} on" for later in ask.policy.escalations]
+        lines += [f"remind   {format_time(at)}" for at in ask.policy.reminders]
+        lines += [
+            f"later    {format_people(later.who)}, from {format_time(later.at)} on" for later in ask.policy.escalations
+        ]
     if ask.asked_by is not None:
-        lines.append(f"asker    {name_of(ask.asked_by)}")
+        lines.append(f"asker    {format_person(ask.asked_by)}")
     if ask.key is not None:
         lines.append(f"key      {to_terminal_text(ask.key)}")
     if ask.conversation_id is not None:
         lines.append(f"agent    conversation {to_terminal_text(ask.conversation_id)}")
     if outcome is not None:
-        by = "" if outcome.by is None else f" by {name_of(outcome.by)}"
-        lines.append(f"settled  {when(outcome.at)}{by}{', refused' if outcome.refused else ''}")
+        by = "" if outcome.by is None else f" by {format_person(outcome.by)}"
+        lines.append(f"settled  {format_time(outcome.at)}{by}{', refused' if outcome.refused else ''}")
         if outcome.reason is not None:
             lines.append(f"reason   {to_terminal_text(outcome.reason)}")
     return lines
 
 
-def _questions(interview: Interview) -> list[str]:
+def _format_questions(interview: Interview) -> list[str]:
     lines: list[str] = []
     for number, (question, draft) in enumerate(zip(interview.form.questions, interview.drafts, strict=True), 1):
         prompt = to_terminal_text(question.prompt, lines=True).splitlines()
@@ -108,21 +121,21 @@ def _questions(interview: Interview) -> list[str]:
     return lines
 
 
-def _votes(ask: Ask, tally: VoteCount) -> list[str]:
-    lines = [f"  {deciding(tally)}"]
+def _format_votes(ask: Ask, tally: VoteCount) -> list[str]:
+    lines = [f"  {format_vote_state(tally)}"]
     for vote in tally.votes:
         why = "" if vote.reason is None else f": {to_terminal_text(vote.reason)}"
-        lines.append(f"  {when(vote.at)}  {name_of(vote.by)} “{to_terminal_text(vote.choice.label)}”{why}")
+        lines.append(f"  {format_time(vote.at)}  {format_person(vote.by)} “{to_terminal_text(vote.choice.label)}”{why}")
     if ask.outcome is None and tally.missing is not None:
-        lines.append(f"  missing: {people(tally.missing)}")
+        lines.append(f"  missing: {format_people(tally.missing)}")
     if tally.requesters:
-        lines.append(f"  whose request it is: {', '.join(map(name_of, tally.requesters))}")
+        lines.append(f"  whose request it is: {', '.join(map(format_person, tally.requesters))}")
     if ask.policy.approval is not None and ask.policy.approval.subject is not None:
         lines.append(f"  what is decided about: {to_terminal_text(ask.policy.approval.subject)}")
     return lines
 
 
-def _messages(record: _Record) -> list[str]:
+def _format_messages(record: _Record) -> list[str]:
     ask, waiting = record.ask, record.waiting
     lines = [f"  {to_terminal_text(message.channel)} {to_terminal_text(message.id)}" for message in ask.messages]
     if not lines:
@@ -139,34 +152,34 @@ def _messages(record: _Record) -> list[str]:
     return lines
 
 
-def _operations(record: _Record) -> list[str]:
+def _format_operations(record: _Record) -> list[str]:
     if not record.done:
         return ["  Nothing."]
     form = record.ask.interview.form
     labels = [[to_terminal_text(option.label) for option in question.options] for question in form.questions]
     only = labels[0] if len(labels) == 1 else None
     return [
-        f"  {when(done.at)}  {name_of(done.by)} {_operation(done.operation, only)}"
+        f"  {format_time(done.at)}  {format_person(done.by)} {_describe_operation(done.operation, only)}"
         + ({"settled": ": that settled it", "unchanged": ": that changed nothing"}.get(done.verdict, ""))
         for done in record.done
     ]
 
 
-def _operation(operation: Operation, labels: list[str] | None) -> str:
+def _describe_operation(operation: Operation, labels: list[str] | None) -> str:
     """Describe a person's action.
 
     `labels` are those of the only question. None for a form, in which an action does not name its question.
     """
 
-    def named(index: int) -> str:
+    def format_option(index: int) -> str:
         known = labels is not None and 0 <= index < len(labels)
         return f"“{labels[index]}”" if labels is not None and known else f"option {index + 1}"
 
     match operation:
         case Choose(index=index, reason=reason):
-            return f"chose {named(index)}" + ("" if reason is None else f": “{to_terminal_text(reason)}”")
+            return f"chose {format_option(index)}" + ("" if reason is None else f": “{to_terminal_text(reason)}”")
         case Select(chosen=chosen):
-            return f"ticked {', '.join(map(named, chosen)) or 'nothing'}"
+            return f"ticked {', '.join(map(format_option, chosen)) or 'nothing'}"
         case SubmitText(text=text):
             return f"wrote “{to_terminal_text(text)}”"
         case GoTo(index=index):
@@ -190,7 +203,7 @@ _OPERATIONS = {
 }
 
 
-def _json(record: _Record) -> dict[str, JsonValue]:
+def _to_json(record: _Record) -> dict[str, JsonValue]:
     ask, waiting = record.ask, record.waiting
     interview = ask.interview
     drafts: list[JsonValue] = [
@@ -203,7 +216,7 @@ def _json(record: _Record) -> dict[str, JsonValue]:
         for question, draft in zip(interview.form.questions, interview.drafts, strict=True)
     ]
     return {
-        **summary(ask),
+        **to_json(ask),
         "asked_by": None if ask.asked_by is None else ask.asked_by.model_dump(mode="json"),
         "form": interview.form.model_dump(mode="json"),
         "drafts": drafts,

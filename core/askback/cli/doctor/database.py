@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["examine_database", "space_finding"]
+__all__ = ["check_space", "examine_database"]
 
 import os
 import shlex
@@ -20,8 +20,8 @@ from sqlalchemy.exc import DBAPIError
 
 from askback.errors import OperatorError
 from askback.internal.clock import now
-from askback.ports.findings import Finding, broken, good, told_by, warning
-from askback.store.external_access import find_worker_pid, is_older, open_file, stored_version, worker_platforms
+from askback.ports.findings import Finding, broken, findings_from_error, good, warning
+from askback.store.external_access import find_worker_pid, is_older, list_worker_platforms, open_file, read_version
 from askback.store.migrate import NEWEST
 from askback.store.sqlite.files import check_files
 
@@ -46,23 +46,23 @@ def examine_database(path: Path, *, patience: float, stop: threading.Event) -> l
     try:
         mode = check_files(path)
     except OperatorError as error:
-        return list(told_by("file", error, ANOTHER))
+        return list(findings_from_error("file", error, ANOTHER))
     if mode is None:
-        return [*_to_be_made(path), *_lock(path)]
-    found = [*_mode(path), *_lock(path), *_space(path)]
+        return [*_examine_missing(path), *_examine_lock(path)]
+    found = [*_examine_mode(path), *_examine_lock(path), *_examine_space(path)]
     try:
-        with _spoken(path, found), open_file(path, patience=patience) as connection:
-            version = stored_version(connection)
-            found.append(_version(path, version))
+        with _catch_sqlite_errors(path, found), open_file(path, patience=patience) as connection:
+            version = read_version(connection)
+            found.append(_examine_version(path, version))
             if version == NEWEST:
-                found.append(_commit(path, connection, patience))
-            found.append(_whole(path, connection, stop))
+                found.append(_examine_commit(path, connection, patience))
+            found.append(_examine_content(path, connection, stop))
     except _Stopped:
         pass  # no one reads the findings any more
     return found
 
 
-def _to_be_made(path: Path) -> list[Finding]:
+def _examine_missing(path: Path) -> list[Finding]:
     folder = path.parent
     while not folder.exists():
         folder = folder.parent
@@ -75,7 +75,7 @@ def _to_be_made(path: Path) -> list[Finding]:
     return [good("file", f"There is no database {path} yet; the first start makes it.")]
 
 
-def _mode(path: Path) -> list[Finding]:
+def _examine_mode(path: Path) -> list[Finding]:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         says = f"Others on this machine can read {path} (mode {mode:04o}), which holds conversations."
@@ -85,24 +85,24 @@ def _mode(path: Path) -> list[Finding]:
     return [good("file", f"{path} belongs to its owner alone.")]
 
 
-def _lock(path: Path) -> list[Finding]:
+def _examine_lock(path: Path) -> list[Finding]:
     try:
         worker = find_worker_pid(path)
     except OperatorError as error:
-        return list(told_by("lock", error, "Look who made that file, and remove it while no bot runs."))
+        return list(findings_from_error("lock", error, "Look who made that file, and remove it while no bot runs."))
     if worker is None:
         return [good("lock", "No bot runs on it now.")]
     which = f"process {worker}" if worker else "another process"
-    served = worker_platforms(path)
+    served = list_worker_platforms(path)
     serving = f", for {' and '.join(sorted(served))}" if served else ""
     return [good("lock", f"It is held by the running bot ({which}{serving}).")]
 
 
-def _space(path: Path) -> list[Finding]:
-    return [space_finding(shutil.disk_usage(path.parent).free, path.parent)]
+def _examine_space(path: Path) -> list[Finding]:
+    return [check_space(shutil.disk_usage(path.parent).free, path.parent)]
 
 
-def space_finding(free: int, folder: Path) -> Finding:
+def check_space(free: int, folder: Path) -> Finding:
     """Return the finding for this number of free bytes."""
     cure = f"Make room on the disk of {folder}."
     says = f"{free // MEGABYTE} MB are free on the disk of the database"
@@ -113,7 +113,7 @@ def space_finding(free: int, folder: Path) -> Finding:
     return good("disk", f"{says}.")
 
 
-def _version(path: Path, version: str | None) -> Finding:
+def _examine_version(path: Path, version: str | None) -> Finding:
     if version == NEWEST:
         return good("version", f"It has the newest version ({version}).")
     if version is None:
@@ -127,20 +127,20 @@ def _version(path: Path, version: str | None) -> Finding:
     return broken("version", says, "Install that askback again, or restore a backup of the database.")
 
 
-def _commit(path: Path, connection: Connection, patience: float) -> Finding:
+def _examine_commit(path: Path, connection: Connection, patience: float) -> Finding:
     try:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         connection.exec_driver_sql("INSERT OR REPLACE INTO meta (name, value) VALUES ('examined_at', ?)", (str(now()),))
         connection.exec_driver_sql("COMMIT")
     except DBAPIError as error:
-        if _code(error) == sqlite3.SQLITE_BUSY:
+        if _get_error_code(error) == sqlite3.SQLITE_BUSY:
             says = f"Another program keeps it locked, for longer than {patience:g} s: clicks are refused meanwhile."
             return broken("commit", says, f"Find it and end it: fuser -v {shlex.quote(str(path))}")
-        return broken("commit", f"It takes no commit: {error.orig}.", _STEPS.get(_code(error), ANOTHER))
+        return broken("commit", f"It takes no commit: {error.orig}.", _STEPS.get(_get_error_code(error), ANOTHER))
     return good("commit", "It takes commits.")
 
 
-def _whole(path: Path, connection: Connection, stop: threading.Event) -> Finding:
+def _examine_content(path: Path, connection: Connection, stop: threading.Event) -> Finding:
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     raw.set_progress_handler(lambda: int(stop.is_set()), LOOK_EVERY)
@@ -163,12 +163,12 @@ def _restore(path: Path) -> str:
 
 
 @contextmanager
-def _spoken(path: Path, found: list[Finding]) -> Generator[None]:
+def _catch_sqlite_errors(path: Path, found: list[Finding]) -> Generator[None]:
     """Turn SQLite's errors about a file that cannot be opened or read into a finding."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
-        said, code = (error.orig if isinstance(error, DBAPIError) else error), _code(error)
+        said, code = (error.orig if isinstance(error, DBAPIError) else error), _get_error_code(error)
         if code == sqlite3.SQLITE_NOTADB:
             found.append(broken("content", f"{path} is no SQLite database.", ANOTHER))
         elif code == sqlite3.SQLITE_CORRUPT:
@@ -186,6 +186,6 @@ _STEPS = {
 }
 
 
-def _code(error: BaseException) -> int:
+def _get_error_code(error: BaseException) -> int:
     origin = error.orig if isinstance(error, DBAPIError) else error
     return getattr(origin, "sqlite_errorcode", 0) & 0xFF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["doctor", "examine"]
+__all__ = ["examine", "run_doctor"]
 
 import asyncio
 import logging
@@ -18,15 +18,15 @@ from askback.cli.doctor.database import examine_database
 from askback.cli.doctor.report import Section, exit_code, report
 from askback.cli.doctor.settings import examine_settings
 from askback.errors import OperatorError
-from askback.internal.extras import extra
+from askback.internal.extras import import_extra
 from askback.ports.bot import Bot
-from askback.ports.findings import Finding, Scene, broken, told_by, warning
+from askback.ports.findings import Finding, Scene, broken, findings_from_error, warning
 from askback.ports.installed_bots import get_bot, list_bot_names, load_bots
 from askback.settings.core import Settings
-from askback.store.external_access import DatabaseLocation, find_worker_pid, read_snapshot, worker_platforms
+from askback.store.external_access import DatabaseLocation, find_worker_pid, list_worker_platforms, read_snapshot
 from askback.store.postgres.address import PostgresAddress
 from askback.store.tables import asks
-from askback.store.url import database_of
+from askback.store.url import parse_database_url
 
 log = logging.getLogger("askback.doctor")
 
@@ -34,7 +34,7 @@ CLICK_SECONDS = 2.0
 """Seconds for which a commit is tried here. A click that is not committed within this time is refused."""
 
 
-async def doctor(platform: str | None, seconds: float, console: Console) -> int:
+async def run_doctor(platform: str | None, seconds: float, console: Console) -> int:
     """Examine, print, and return the exit code. Raises `OperatorError` if the platform does not exist."""
     with console.status("Looking at everything …"):
         sections = await examine(platform, Scene(seconds=seconds))
@@ -45,7 +45,7 @@ async def doctor(platform: str | None, seconds: float, console: Console) -> int:
 async def examine(platform: str | None = None, scene: Scene | None = None) -> list[Section]:
     """Examine everything, or only one of the platforms, and return the findings."""
     scene = scene or Scene()
-    chosen, unclear = _chosen(platform)
+    chosen, unclear = _select_bots(platform)
     settings, about_settings = examine_settings(list_bot_names())
     done = [Section("Settings", [*about_settings, *unclear])]
     work: list[tuple[str, Awaitable[Sequence[Finding]]]] = []
@@ -57,23 +57,23 @@ async def examine(platform: str | None = None, scene: Scene | None = None) -> li
         done.append(Section("Database and model", [left]))
     else:
         try:
-            where = database_of(settings.database_url)
+            where = parse_database_url(settings.database_url)
         except OperatorError as error:
-            done.append(Section("Database", told_by("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
+            done.append(Section("Database", findings_from_error("file", error, "Set ASKBACK_DATABASE_URL to a file.")))
         else:
-            workers, open_in = await asyncio.to_thread(_known_in, where, [bot.name for bot in chosen])
-            work.append(("Database", _database(where)))
-        work.append(("Model", _model(settings, scene.seconds)))
+            workers, open_in = await asyncio.to_thread(_read_workers_and_tenants, where, [bot.name for bot in chosen])
+            work.append(("Database", _examine_database(where)))
+        work.append(("Model", _examine_model(settings, scene.seconds)))
     nowhere = frozenset[str]()
     for bot in chosen:
         worker = scene.worker if scene.worker is not None else workers.get(bot.name)
         its = replace(scene, worker=worker, tenants=open_in.get(bot.name, nowhere))
         work.append((bot.name.title(), bot.setup.examine(its)))
-    found = await asyncio.gather(*(_safely(title, part) for title, part in work))
+    found = await asyncio.gather(*(_run_examination(title, part) for title, part in work))
     return [*done, *(Section(title, part) for (title, _), part in zip(work, found, strict=True))]
 
 
-def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
+def _select_bots(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
     """Return the bots to examine, and findings for those with wrong settings or if there are none."""
     if platform is not None:
         return [get_bot(platform)], []
@@ -84,7 +84,7 @@ def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
             if bot.is_configured():
                 chosen.append(bot)
         except OperatorError as error:
-            told = told_by("settings", error, "Mend it there.")
+            told = findings_from_error("settings", error, "Mend it there.")
             found += [finding for finding in told if finding not in found]
             chosen.append(bot)
     if not chosen:
@@ -94,7 +94,9 @@ def _chosen(platform: str | None) -> tuple[Sequence[Bot], list[Finding]]:
     return chosen, found
 
 
-def _known_in(where: DatabaseLocation, platforms: Sequence[str]) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
+def _read_workers_and_tenants(
+    where: DatabaseLocation, platforms: Sequence[str]
+) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
     """Return the process that serves each platform, and the tenants with open questions; empty if they cannot be read.
 
     The database's own findings report the cause then.
@@ -104,7 +106,7 @@ def _known_in(where: DatabaseLocation, platforms: Sequence[str]) -> tuple[dict[s
         with suppress(OperatorError):
             worker = find_worker_pid(where)
             if worker is not None:
-                served = worker_platforms(where)
+                served = list_worker_platforms(where)
                 workers = {name: worker for name in platforms if served is None or name in served}
 
     def work(connection: Connection) -> tuple[dict[str, int], dict[str, frozenset[str]]]:
@@ -112,7 +114,7 @@ def _known_in(where: DatabaseLocation, platforms: Sequence[str]) -> tuple[dict[s
         for ask in asks.list_open(connection):
             if ask.place.tenant is not None:
                 tenants.setdefault(ask.place.platform, set()).add(ask.place.tenant)
-        others = _others(connection, platforms) if isinstance(where, PostgresAddress) else workers
+        others = _find_postgres_workers(connection, platforms) if isinstance(where, PostgresAddress) else workers
         return others, {platform: frozenset(found) for platform, found in tenants.items()}
 
     try:
@@ -121,39 +123,39 @@ def _known_in(where: DatabaseLocation, platforms: Sequence[str]) -> tuple[dict[s
         return workers, {}
 
 
-def _others(connection: Connection, platforms: Sequence[str]) -> dict[str, int]:
+def _find_postgres_workers(connection: Connection, platforms: Sequence[str]) -> dict[str, int]:
     """Return 0 for each platform that some process may serve, perhaps on another machine."""
-    from askback.store.postgres.external_access import processes
+    from askback.store.postgres.external_access import list_processes
 
-    there = processes(connection)
+    there = list_processes(connection)
     only_asking = there.hearing > len(there.serving)  # a process that only asks does not announce its platform
     return {name: 0 for name in platforms if only_asking or there.may_serve(name)}
 
 
-async def _database(where: DatabaseLocation) -> list[Finding]:
+async def _examine_database(where: DatabaseLocation) -> list[Finding]:
     stop = threading.Event()
     try:
         if not isinstance(where, PostgresAddress):
             return await asyncio.to_thread(examine_database, where, patience=CLICK_SECONDS, stop=stop)
-        with extra("postgres", "PostgreSQL"):
+        with import_extra("postgres", "PostgreSQL"):
             from askback.cli.doctor.postgres import examine_postgres
         return await asyncio.to_thread(examine_postgres, where, stop=stop)
     finally:
         stop.set()  # after a cancellation, no one waits for the thread
 
 
-async def _model(settings: Settings, seconds: float) -> list[Finding]:
-    with extra("agent", "The agent"):
+async def _examine_model(settings: Settings, seconds: float) -> list[Finding]:
+    with import_extra("agent", "The agent"):
         from askback.cli.doctor.model import examine_model
     return await examine_model(settings, seconds)
 
 
-async def _safely(title: str, work: Awaitable[Sequence[Finding]]) -> Sequence[Finding]:
+async def _run_examination(title: str, work: Awaitable[Sequence[Finding]]) -> Sequence[Finding]:
     """Turn an unexpected error in one part into a finding, so that the other parts are still shown."""
     try:
         return await work
     except OperatorError as error:
-        return told_by(title.lower(), error, "Mend it, and run askback doctor again.")
+        return findings_from_error(title.lower(), error, "Mend it, and run askback doctor again.")
     except Exception as error:
         log.debug("An examination failed.", exc_info=True, extra={"action": "examination_failed", "part": title})
         says = f"This could not be looked at to the end ({type(error).__name__})."

@@ -14,7 +14,7 @@ from anthropic import AsyncAnthropic
 from askback.errors import OperatorError
 from askback.internal.clock import utc_now
 from askback.ports.clock_check import check_clock
-from askback.ports.findings import Finding, broken, good, told_by, warning
+from askback.ports.findings import Finding, broken, findings_from_error, good, warning
 from askback.settings.core import Settings
 
 ABOUT = "model"
@@ -28,13 +28,13 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
     try:
         key = settings.model_key
     except OperatorError as error:
-        return told_by("key", error, KEY)
+        return findings_from_error("key", error, KEY)
     try:
         async with AsyncAnthropic(api_key=key, max_retries=0) as client, asyncio.timeout(seconds):
             answer = await client.models.with_raw_response.retrieve(settings.model, timeout=seconds)
-            date, described = answer.headers.get("date"), _described(await answer.text())
+            date, described = answer.headers.get("date"), _parse_description(await answer.text())
     except anthropic.APIStatusError as error:
-        finding = _refused(error, settings.model)
+        finding = _convert_error(error, settings.model)
         return [finding, *check_clock(WHOSE, error.response.headers.get("date"), utc_now())]
     except (anthropic.APITimeoutError, TimeoutError):
         return [broken(ABOUT, f"The model's service does not answer within {seconds:g} s.", NETWORK)]
@@ -44,10 +44,10 @@ async def examine_model(settings: Settings, seconds: float) -> list[Finding]:
     except anthropic.AnthropicError:
         return [broken("key", "The model cannot be called with this key and address.", KEY)]
     clock = check_clock(WHOSE, date, utc_now())
-    return [_known(settings.model, described), *clock]
+    return [_grade_model(settings.model, described), *clock]
 
 
-def _described(text: str) -> dict[str, object]:
+def _parse_description(text: str) -> dict[str, object]:
     """Return the model's description as it was sent. Fields that other services leave out must not matter."""
     try:
         said = cast("object", json.loads(text))
@@ -56,9 +56,9 @@ def _described(text: str) -> dict[str, object]:
     return cast("dict[str, object]", said) if isinstance(said, dict) else {}
 
 
-def _known(model: str, described: dict[str, object]) -> Finding:
+def _grade_model(model: str, described: dict[str, object]) -> Finding:
     if described.get("type") != "model":
-        return _no_description()
+        return _make_no_description_finding()
     cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
     if described.get("lifecycle") == "retired":
         return broken(ABOUT, f"The model {model} is retired: it answers no more.", cure)
@@ -68,7 +68,7 @@ def _known(model: str, described: dict[str, object]) -> Finding:
     return good(ABOUT, f"The key is accepted, and the model {model} is known.")
 
 
-def _no_description() -> Finding:
+def _make_no_description_finding() -> Finding:
     return warning(
         ABOUT,
         "What answers there describes no models, so the key and the model could not be checked.",
@@ -76,25 +76,25 @@ def _no_description() -> Finding:
     )
 
 
-def _refused(error: anthropic.APIStatusError, model: str) -> Finding:
+def _convert_error(error: anthropic.APIStatusError, model: str) -> Finding:
     status = error.status_code
     if status == 401:
         return broken("key", "The model's service does not accept ANTHROPIC_API_KEY.", KEY)
     if status == 403:
         cure = "Allow it for the key's workspace in the Anthropic console, or set ASKBACK_MODEL to another model."
         return broken(ABOUT, f"The key may not use the model {model}.", cure)
-    if status == 404 and _kind(error) == "not_found_error":
+    if status == 404 and _get_error_type(error) == "not_found_error":
         cure = "Set ASKBACK_MODEL to the name of a model that the Anthropic console lists."
         return broken(ABOUT, f"The model's service knows no model {model}.", cure)
     if status in (404, 405, 501):
-        return _no_description()
+        return _make_no_description_finding()
     if status == 429 or status >= 500:
         cure = "Wait a little, and run askback doctor again."
         return warning(ABOUT, f"The model's service cannot answer at the moment (HTTP {status}).", cure)
     return broken(ABOUT, f"The model's service refuses to answer (HTTP {status}).", f"{KEY} {NETWORK}")
 
 
-def _kind(error: anthropic.APIStatusError) -> object:
+def _get_error_type(error: anthropic.APIStatusError) -> object:
     body = error.body
     detail = cast("dict[str, object]", body).get("error") if isinstance(body, dict) else None
     return cast("dict[str, object]", detail).get("type") if isinstance(detail, dict) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["clock_of", "connections_left", "durability", "examine_postgres", "server_version"]
+__all__ = ["check_clock", "check_connections", "check_durability", "check_server_version", "examine_postgres"]
 
 import secrets
 import threading
@@ -23,7 +23,7 @@ from askback.store.migrate import NEWEST, VERSION_TABLE
 from askback.store.notifications import CHANNEL
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import CONNECTIONS
-from askback.store.postgres.error_mapping import said, step
+from askback.store.postgres.error_mapping import find_remedy, format_message
 from askback.store.postgres.link import connect
 from askback.store.schema import metadata
 from askback.store.tables.platform_claims import SERVING, decode_platforms
@@ -43,30 +43,30 @@ JOBS = ("procrastinate_jobs", "procrastinate_workers", "procrastinate_events")
 def examine_postgres(address: PostgresAddress, *, stop: threading.Event) -> list[Finding]:
     """Check the server and the contents of the database. Blocks; `stop` ends it early. One small commit is made."""
     looks: tuple[Callable[[psycopg.Connection], list[Finding]], ...] = (
-        lambda connection: [server_version(address, connection.info.server_version)],
-        _encoding,
-        _primary,
-        lambda connection: [_pooler(address, connection)],
-        _connections,
-        _clock,
-        _durability,
-        lambda connection: _content(address, connection),
-        _processes,
+        lambda connection: [check_server_version(address, connection.info.server_version)],
+        _examine_encoding,
+        _examine_primary,
+        lambda connection: [_examine_pooler(address, connection)],
+        _examine_connections,
+        _examine_clock,
+        _examine_durability,
+        lambda connection: _examine_content(address, connection),
+        _examine_processes,
     )
     found: list[Finding] = []
     try:
-        with closing(_connected(address)) as connection:
+        with closing(_connect_to_any(address)) as connection:
             connection.autocommit = True
             for look in looks:
                 if stop.is_set():
                     break  # no one reads the findings any more
                 found += look(connection)
     except psycopg.Error as error:
-        found.append(_refused(address, error, begun=bool(found)))
+        found.append(_convert_error(address, error, begun=bool(found)))
     return found
 
 
-def _connected(address: PostgresAddress) -> psycopg.Connection:
+def _connect_to_any(address: PostgresAddress) -> psycopg.Connection:
     """Connect to a server that takes commits, or else to any, so that the findings can say why it takes none."""
     try:
         return connect(address)
@@ -77,9 +77,9 @@ def _connected(address: PostgresAddress) -> psycopg.Connection:
             raise error from None
 
 
-def _refused(address: PostgresAddress, error: psycopg.Error, *, begun: bool) -> Finding:
-    to_do = step(error) or "see the server's log"
-    says = f"{said(error)}."
+def _convert_error(address: PostgresAddress, error: psycopg.Error, *, begun: bool) -> Finding:
+    to_do = find_remedy(error) or "see the server's log"
+    says = f"{format_message(error)}."
     if begun:
         return broken("content", f"It could not be looked at to the end: {says}", f"{to_do[0].upper()}{to_do[1:]}.")
     return broken("server", f"{address} takes no connection: {says}", f"{to_do[0].upper()}{to_do[1:]}.")
@@ -88,7 +88,7 @@ def _refused(address: PostgresAddress, error: psycopg.Error, *, begun: bool) -> 
 # The server
 
 
-def server_version(address: PostgresAddress, number: int) -> Finding:
+def check_server_version(address: PostgresAddress, number: int) -> Finding:
     """Return the finding for a server's version number, such as 150004."""
     version = f"{number // 10_000}.{number % 10_000}"
     if number // 10_000 < OLDEST:
@@ -98,25 +98,25 @@ def server_version(address: PostgresAddress, number: int) -> Finding:
     return good("server", f"{address} answers: PostgreSQL {version}.{tested}")
 
 
-def _encoding(connection: psycopg.Connection) -> list[Finding]:
-    name = str(_one(connection, "SHOW server_encoding"))
+def _examine_encoding(connection: psycopg.Connection) -> list[Finding]:
+    name = str(_fetch_value(connection, "SHOW server_encoding"))
     if name == "UTF8":
         return []
     says = f"Its encoding is {name}, in which not everything can be kept that people write."
     return [broken("encoding", says, "Make another one: createdb --encoding=UTF8 --template=template0 askback")]
 
 
-def _primary(connection: psycopg.Connection) -> list[Finding]:
-    if _one(connection, "SELECT pg_is_in_recovery()"):
+def _examine_primary(connection: psycopg.Connection) -> list[Finding]:
+    if _fetch_value(connection, "SELECT pg_is_in_recovery()"):
         cure = "Name the primary, or all servers (host1,host2): the one that takes commits is chosen."
         return [broken("primary", "The server is a standby: it takes no commit.", cure)]
-    if _one(connection, "SHOW default_transaction_read_only") == "on":
+    if _fetch_value(connection, "SHOW default_transaction_read_only") == "on":
         cure = "ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf(); or the same of the database."
         return [broken("primary", "The server was made read-only: no new connection may commit.", cure)]
     return [good("primary", "The server is the primary.")]
 
 
-def _pooler(address: PostgresAddress, connection: psycopg.Connection) -> Finding:
+def _examine_pooler(address: PostgresAddress, connection: psycopg.Connection) -> Finding:
     """Check that a connection is one session: a notification sent on one must arrive on another."""
     channel = f"{CHANNEL}_doctor_{secrets.token_hex(4)}"
     with closing(connect(address, target_session_attrs="any")) as listener:
@@ -135,7 +135,7 @@ def _pooler(address: PostgresAddress, connection: psycopg.Connection) -> Finding
     )
 
 
-def _connections(connection: psycopg.Connection) -> list[Finding]:
+def _examine_connections(connection: psycopg.Connection) -> list[Finding]:
     row = connection.execute(
         """
         SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -157,10 +157,10 @@ def _connections(connection: psycopg.Connection) -> list[Finding]:
     ]
     left, cure = min(((int(count), cure) for count, cure in limits if count is not None), key=lambda one: one[0])
     # This connection is closed again.
-    return [connections_left(left + 1, cure)]
+    return [check_connections(left + 1, cure)]
 
 
-def connections_left(left: int, cure: str) -> Finding:
+def check_connections(left: int, cure: str) -> Finding:
     """Return the finding for this number of free connections."""
     says = f"{max(left, 0)} connections are left, and a process takes up to {NEEDED}"
     if left < NEEDED:
@@ -168,15 +168,15 @@ def connections_left(left: int, cure: str) -> Finding:
     return good("connections", f"{says}.")
 
 
-def _clock(connection: psycopg.Connection) -> list[Finding]:
+def _examine_clock(connection: psycopg.Connection) -> list[Finding]:
     before = utc_now()
-    theirs = _one(connection, "SELECT clock_timestamp()")
+    theirs = _fetch_value(connection, "SELECT clock_timestamp()")
     after = utc_now()
     assert isinstance(theirs, datetime)
-    return [clock_of(theirs, before, after)]
+    return [check_clock(theirs, before, after)]
 
 
-def clock_of(theirs: datetime, before: datetime, after: datetime) -> Finding:
+def check_clock(theirs: datetime, before: datetime, after: datetime) -> Finding:
     """Return the finding for the server's time, which was read between two local times."""
     ahead = before - theirs if before > theirs else after - theirs if after < theirs else timedelta()
     off = f"{abs(ahead).total_seconds():.0f} s {'ahead of' if ahead > timedelta() else 'behind'}"
@@ -188,11 +188,13 @@ def clock_of(theirs: datetime, before: datetime, after: datetime) -> Finding:
     return good("clock", "The clock of this machine goes right by that of the server.")
 
 
-def _durability(connection: psycopg.Connection) -> list[Finding]:
-    return [durability(*(str(_one(connection, f"SHOW {name}")) for name in ("fsync", "synchronous_commit")))]
+def _examine_durability(connection: psycopg.Connection) -> list[Finding]:
+    return [
+        check_durability(*(str(_fetch_value(connection, f"SHOW {name}")) for name in ("fsync", "synchronous_commit")))
+    ]
 
 
-def durability(fsync: str, synchronous_commit: str) -> Finding:
+def check_durability(fsync: str, synchronous_commit: str) -> Finding:
     """Return the finding for these two settings."""
     says = "An answer that was acknowledged may be lost when the server's machine fails"
     if fsync == "off":
@@ -206,22 +208,22 @@ def durability(fsync: str, synchronous_commit: str) -> Finding:
 # The contents
 
 
-def _content(address: PostgresAddress, connection: psycopg.Connection) -> list[Finding]:
-    schema = _one(connection, "SELECT quote_ident(current_schema())")
-    role = _one(connection, "SELECT quote_ident(current_user)")
+def _examine_content(address: PostgresAddress, connection: psycopg.Connection) -> list[Finding]:
+    schema = _fetch_value(connection, "SELECT quote_ident(current_schema())")
+    role = _fetch_value(connection, "SELECT quote_ident(current_user)")
     if schema is None:
         says = "The user has no schema there in which tables could be."
         return [broken("rights", says, f"Run in the database: CREATE SCHEMA AUTHORIZATION {role};")]
-    if _one(connection, f"SELECT to_regclass('{VERSION_TABLE}')") is None:
+    if _fetch_value(connection, f"SELECT to_regclass('{VERSION_TABLE}')") is None:
         says = f"{address} is not begun yet; the first start makes the tables."
         return [good("version", says), _may_make(connection, str(schema), str(role))]
     rights = _may_use(connection, str(schema), str(role))
     if rights.grade != "good":
         return [rights]
-    version = str(_one(connection, f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
+    version = str(_fetch_value(connection, f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
     if version == NEWEST:
         says = f"It has the newest version ({version})."
-        return [good("version", says), rights, *_jobs(connection), _commit(connection)]
+        return [good("version", says), rights, *_examine_jobs(connection), _examine_commit(connection)]
     if is_older(version):
         says = f"It was written by an older askback (version {version})."
         cure = "Back it up (askback backup FILE says how), and start the bot once: it brings the database up to date."
@@ -231,10 +233,10 @@ def _content(address: PostgresAddress, connection: psycopg.Connection) -> list[F
 
 
 def _may_make(connection: psycopg.Connection, schema: str, role: str) -> Finding:
-    if not _one(connection, "SELECT has_schema_privilege(current_schema(), 'CREATE')"):
+    if not _fetch_value(connection, "SELECT has_schema_privilege(current_schema(), 'CREATE')"):
         cure = f"Run in the database, as its owner: GRANT CREATE ON SCHEMA {schema} TO {role};"
         return broken("rights", f"The user {role} may not make tables in the schema {schema}.", cure)
-    owners = _theirs(connection, "NOT pg_has_role(relowner, 'USAGE')", "quote_ident(pg_get_userbyid(relowner))")
+    owners = _select_tables(connection, "NOT pg_has_role(relowner, 'USAGE')", "quote_ident(pg_get_userbyid(relowner))")
     if owners:
         cure = f"Start the bot once as the user {owners[0]}, or grant what is theirs: GRANT {owners[0]} TO {role};"
         return broken("rights", f"The user {role} may not bring the tables up to date.", cure)
@@ -244,7 +246,7 @@ def _may_make(connection: psycopg.Connection, schema: str, role: str) -> Finding
 def _may_use(connection: psycopg.Connection, schema: str, role: str) -> Finding:
     privileges = ("SELECT", "INSERT", "UPDATE", "DELETE")
     lacking = " OR ".join(f"NOT has_table_privilege(oid, '{privilege}')" for privilege in privileges)
-    closed = _theirs(connection, lacking, "relname")
+    closed = _select_tables(connection, lacking, "relname")
     if not closed:
         return good("rights", f"The user {role} may read and write the tables.")
     cure = (
@@ -254,7 +256,7 @@ def _may_use(connection: psycopg.Connection, schema: str, role: str) -> Finding:
     return broken("rights", f"The user {role} may not read and write {', '.join(closed)}.", cure)
 
 
-def _theirs(connection: psycopg.Connection, condition: str, what: str) -> list[str]:
+def _select_tables(connection: psycopg.Connection, condition: str, what: str) -> list[str]:
     """Return those of askback's and procrastinate's tables for which a condition is true."""
     names = [*metadata.tables, VERSION_TABLE, *JOBS]
     statement = (
@@ -264,9 +266,9 @@ def _theirs(connection: psycopg.Connection, condition: str, what: str) -> list[s
     return [str(row[0]) for row in connection.execute(statement.encode(), (names,))]
 
 
-def _jobs(connection: psycopg.Connection) -> list[Finding]:
-    there = [name for name in JOBS if _one(connection, f"SELECT to_regclass('{name}')") is not None]
-    stored = _one(connection, "SELECT value FROM meta WHERE name = 'procrastinate'")
+def _examine_jobs(connection: psycopg.Connection) -> list[Finding]:
+    there = [name for name in JOBS if _fetch_value(connection, f"SELECT to_regclass('{name}')") is not None]
+    stored = _fetch_value(connection, "SELECT value FROM meta WHERE name = 'procrastinate'")
     if len(there) < len(JOBS):
         says = f"Of procrastinate's tables, {len(JOBS) - len(there)} are missing: no turn of the agent can be taken."
         if there or stored is None:
@@ -282,7 +284,7 @@ def _jobs(connection: psycopg.Connection) -> list[Finding]:
     return [good("jobs", "procrastinate's tables are there.")]
 
 
-def _commit(connection: psycopg.Connection) -> Finding:
+def _examine_commit(connection: psycopg.Connection) -> Finding:
     try:
         connection.execute(
             "INSERT INTO meta (name, value) VALUES ('examined_at', %s) ON CONFLICT (name) DO UPDATE "
@@ -290,21 +292,21 @@ def _commit(connection: psycopg.Connection) -> Finding:
             (str(now()),),
         )
     except psycopg.Error as error:
-        to_do = step(error) or "see the server's log"
-        return broken("commit", f"It takes no commit: {said(error)}.", f"{to_do[0].upper()}{to_do[1:]}.")
+        to_do = find_remedy(error) or "see the server's log"
+        return broken("commit", f"It takes no commit: {format_message(error)}.", f"{to_do[0].upper()}{to_do[1:]}.")
     return good("commit", "It takes commits.")
 
 
 # The processes
 
 
-def _processes(connection: psycopg.Connection) -> list[Finding]:
+def _examine_processes(connection: psycopg.Connection) -> list[Finding]:
     tables = ("procrastinate_workers", "meta")
-    if any(_one(connection, f"SELECT to_regclass('{name}')") is None for name in tables):
+    if any(_fetch_value(connection, f"SELECT to_regclass('{name}')") is None for name in tables):
         return [good("processes", "No bot runs on it now.")]
-    if not all(_one(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
+    if not all(_fetch_value(connection, f"SELECT has_table_privilege('{name}', 'SELECT')") for name in tables):
         return []  # another finding reports the missing rights
-    known = int(str(_one(connection, "SELECT count(*) FROM procrastinate_workers")))
+    known = int(str(_fetch_value(connection, "SELECT count(*) FROM procrastinate_workers")))
     there = [decode_platforms(one) for (one,) in connection.execute(SERVING.encode())]
     running = {0: "No bot runs", 1: "One process works"}.get(len(there), f"{len(there)} processes work")
     platforms = sorted({platform for one in there if one is not None for platform in one})
@@ -314,6 +316,6 @@ def _processes(connection: psycopg.Connection) -> list[Finding]:
     return [good("processes", f"{running} on it now{serving}{ended}.")]
 
 
-def _one(connection: psycopg.Connection, statement: str) -> object:
+def _fetch_value(connection: psycopg.Connection, statement: str) -> object:
     row = connection.execute(statement.encode()).fetchone()
     return None if row is None else row[0]

@@ -12,10 +12,10 @@ from pathlib import Path
 from shlex import quote
 
 from askback.errors import OperatorError
-from askback.ports.findings import Finding, good, told_by, warning
+from askback.ports.findings import Finding, findings_from_error, good, warning
 from askback.settings.core import Settings
-from askback.settings.loader import file, load, name_in_environment
-from askback.settings.untrusted_files import unread_database, unread_file
+from askback.settings.loader import find_file, get_environment_variable, load
+from askback.settings.untrusted_files import describe_unread_database, describe_unread_file
 from askback.user_tools.loader import load_tools
 
 PREFIX = "ASKBACK_"
@@ -28,23 +28,23 @@ def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding
 
     `bots` are the names of all bots, with which the variables of their own settings begin.
     """
-    path = file()
+    path = find_file()
     named = "the environment" if path is None else str(path)
-    found = [*_unknown(bots), *_told("settings", unread_file("askback doctor"))]
+    found = [*_find_unknown_variables(bots), *_parse_warning("settings", describe_unread_file("askback doctor"))]
     settings: Settings | None = None
     try:
         settings = load(Settings)
     except OperatorError as error:
-        found += told_by("settings", error, f"Mend it in {named}.")
+        found += findings_from_error("settings", error, f"Mend it in {named}.")
     else:
         try:
             load_tools(settings.tools, settings.folder, settings.approval_tools)
         except OperatorError as error:
-            found += told_by("tools", error, f"Mend it in {named}.")
+            found += findings_from_error("tools", error, f"Mend it in {named}.")
     if path is not None:
         found += _open_to_others(path)
     if settings is not None:
-        found += _told("database", unread_database(settings))
+        found += _parse_warning("database", describe_unread_database(settings))
     if settings is not None and not found:
         both = path is not None and path.exists()
         sources = f"{path} and the environment" if both else "the environment"
@@ -52,7 +52,7 @@ def examine_settings(bots: Iterable[str]) -> tuple[Settings | None, list[Finding
     return settings, found
 
 
-def _told(what: str, sentence: str | None) -> list[Finding]:
+def _parse_warning(what: str, sentence: str | None) -> list[Finding]:
     """Return a warning about a file in the working directory that is not used."""
     if sentence is None:
         return []
@@ -60,9 +60,9 @@ def _told(what: str, sentence: str | None) -> list[Finding]:
     return [warning(what, says, f"If it is yours, {cure}")]
 
 
-def _unknown(bots: Iterable[str]) -> list[Finding]:
+def _find_unknown_variables(bots: Iterable[str]) -> list[Finding]:
     """Return warnings about variables that look like settings but are not."""
-    known = {name_in_environment(Settings, name, field) for name, field in Settings.model_fields.items()}
+    known = {get_environment_variable(Settings, name, field) for name, field in Settings.model_fields.items()}
     theirs = tuple(f"{PREFIX}{bot.upper()}_" for bot in bots)
     found: list[Finding] = []
     for name in sorted(os.environ):

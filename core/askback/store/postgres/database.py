@@ -33,15 +33,15 @@ from askback.store.outage_log import Outage
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.error_mapping import (
     NotPrimary,
+    format_reason,
     is_lost,
     is_of_the_database,
     is_silent,
     may_be_standby,
-    reason,
-    refusal,
+    to_store_error,
     wants_another_try,
 )
-from askback.store.postgres.link import ReconnectingConnection, engine_for
+from askback.store.postgres.link import ReconnectingConnection, create_shared_engine
 from askback.store.postgres.prepare import prepare as prepare_database
 from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
 
@@ -74,7 +74,7 @@ class PostgresDatabase:
         self.address = address
         self.commits = 0
         """Number of committed transactions."""
-        self._engine = engine_for(address)
+        self._engine = create_shared_engine(address)
         self._patience = patience
         self._lock = threading.Lock()
         self._closed = False
@@ -85,7 +85,7 @@ class PostgresDatabase:
         try:
             self._prepare(prepare)
         except (psycopg.Error, DBAPIError) as error:
-            raise OperatorError(f"The database {address} cannot be used: {reason(error)}.") from error
+            raise OperatorError(f"The database {address} cannot be used: {format_reason(error)}.") from error
         self._threads = [ConnectionThread(f"askback-database-{number}", self._serve) for number in range(connections)]
 
     def _prepare(self, prepare: Callable[[Connection], None]) -> None:
@@ -129,7 +129,7 @@ class PostgresDatabase:
     def is_shared(self) -> bool:
         return True
 
-    def defect(self) -> str | None:
+    def find_defect(self) -> str | None:
         dead = sum(not thread.is_alive for thread in self._threads)
         if dead and not self._closed:
             return f"{dead} of {len(self._threads)} threads have ended"
@@ -194,24 +194,27 @@ class PostgresDatabase:
 
     def _perform(self, link: ReconnectingConnection, job: AnyJob) -> None:
         """Run a work until it is committed or refused, or until its caller no longer waits."""
-        until = time.monotonic() + self._patience if job.deadline is None else job.deadline
+        until = job.deadline
         pause, tries, losses = PAUSE_SECONDS, 1, 0
         while not self._attempt(link, job):
             error = job.error
             assert error is not None
+            if until is None:
+                # Count from the first failure: one try may take longer than this on a machine that stalls.
+                until = time.monotonic() + self._patience
             if is_lost(error):
                 link.drop()
                 losses += 1
                 if losses > 1 or is_silent(error):
                     # The first loss may affect this connection alone. Then the next connection opens at once.
-                    self._outage.record_failure(reason(error))
+                    self._outage.record_failure(format_reason(error))
                 if time.monotonic() + pause >= until:
-                    job.error = refusal(error)
+                    job.error = to_store_error(error)
                     return
                 time.sleep(pause)
                 pause = min(pause * 2, 1.0)
             elif tries >= TRIES or time.monotonic() >= until:
-                job.error = refusal(error) if is_of_the_database(error) else error
+                job.error = to_store_error(error) if is_of_the_database(error) else error
                 return
             else:
                 tries += 1
@@ -228,7 +231,7 @@ class PostgresDatabase:
         call(job, connection)
         error = job.error
         if error is not None:
-            if may_be_standby(error) and not job.reads and not link.takes_commits():
+            if may_be_standby(error) and not job.reads and not link.accepts_commits():
                 error, job.error = NotPrimary(), NotPrimary()
             link.roll_back()
             if is_lost(error) or wants_another_try(error):
@@ -262,7 +265,7 @@ class PostgresDatabase:
                 link.roll_back()
                 if wants_another_try(error) and job.deadline is None:
                     return False
-            job.error = refusal(error, in_doubt=lost)
+            job.error = to_store_error(error, in_doubt=lost)
             link.drop()
             self._failed(error)
             return True
@@ -272,7 +275,7 @@ class PostgresDatabase:
 
     def _give_up(self, link: ReconnectingConnection, job: AnyJob, error: BaseException) -> bool:
         link.roll_back()
-        job.result, job.error = None, refusal(error)
+        job.result, job.error = None, to_store_error(error)
         # Drop the connection. Its settings may have been changed to find the cause, or a new one may lead to another
         # server.
         link.drop()
@@ -281,10 +284,12 @@ class PostgresDatabase:
 
     def _failed(self, error: BaseException) -> None:
         """Log that the database refused. Repeated refusals are logged as one outage."""
-        if not isinstance(refusal(error), StoreBusy):
-            self._outage.record_failure(reason(error))
+        if not isinstance(to_store_error(error), StoreBusy):
+            self._outage.record_failure(format_reason(error))
             return
-        log.warning("A transaction was not committed: %s", reason(error), extra={"action": "commit_failed", "works": 1})
+        log.warning(
+            "A transaction was not committed: %s", format_reason(error), extra={"action": "commit_failed", "works": 1}
+        )
 
     def _refuse_rest(self) -> None:
         """Refuse the works that still wait when the last thread has ended. After `close` there are none."""

@@ -52,7 +52,7 @@ class MonitoredConnection(psycopg.Connection[Any]):
     """Connection options for the second connection. None means that it is not used."""
     _who: tuple[int, datetime] | None = None
 
-    def attend(self, told: Mapping[str, Any]) -> None:
+    def start_monitoring(self, told: Mapping[str, Any]) -> None:
         """Start to ask the server about statements that take long."""
         found = self.execute(_WHO).fetchone()
         # A pooler in between reports its own number in the greeting, so ask the server for the process id.
@@ -95,7 +95,7 @@ class _Inquiry:
         self._unreachable_since: float | None = None
         self._is_doubtful = False
 
-    def heard(self) -> None:
+    def record_data(self) -> None:
         """Record that data has arrived."""
         self._next = time.monotonic() + QUIET_SECONDS
         self._unreachable_since, self._is_doubtful = None, False
@@ -132,7 +132,7 @@ def _attended(gen: PQGen[RV], inquiry: _Inquiry) -> PQGen[RV]:
         while True:
             ready = yield wanted
             if ready != Ready.NONE:
-                inquiry.heard()
+                inquiry.record_data()
             elif inquiry.is_over():
                 gen.close()
                 raise ServerSilent

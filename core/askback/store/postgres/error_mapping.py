@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 __all__ = [
-    "NotPrimary", "ServerSilent", "is_lost", "is_of_the_database", "is_silent", "may_be_standby", "reason", "refusal",
-    "said", "sqlstate", "step", "wants_another_try",
+    "NotPrimary",
+    "ServerSilent",
+    "find_remedy",
+    "format_message",
+    "format_reason",
+    "get_sqlstate",
+    "is_lost",
+    "is_of_the_database",
+    "is_silent",
+    "may_be_standby",
+    "to_store_error",
+    "wants_another_try",
 ]  # fmt: skip
 
 import re
@@ -70,7 +80,7 @@ def _origin(error: BaseException) -> BaseException:
     return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
 
 
-def sqlstate(error: BaseException) -> str:
+def get_sqlstate(error: BaseException) -> str:
     """Return the SQLSTATE, or an empty string if there is none, for example if the server could not be reached."""
     origin = _origin(error)
     return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
@@ -78,7 +88,7 @@ def sqlstate(error: BaseException) -> str:
 
 def is_lost(error: BaseException) -> bool:
     """Return True if the connection is lost. Then nothing was committed, unless the COMMIT had been sent."""
-    if state := sqlstate(error):
+    if state := get_sqlstate(error):
         # The class does not tell: the driver counts the end of an idle transaction among the internal errors.
         return state.startswith(_LOST)
     return isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError)
@@ -101,17 +111,17 @@ def may_be_standby(error: BaseException) -> bool:
 
     Only the server can tell for certain.
     """
-    return sqlstate(error) in _BY_STANDBY
+    return get_sqlstate(error) in _BY_STANDBY
 
 
 def wants_another_try(error: BaseException) -> bool:
     """Return True if a retry may succeed at once, because the transaction only conflicted with another one."""
-    return sqlstate(error) in _AGAIN
+    return get_sqlstate(error) in _AGAIN
 
 
 def is_of_the_database(error: BaseException) -> bool:
     """Return True if the database is at fault, and not the statement."""
-    return is_lost(error) or _step(sqlstate(error)) is not None
+    return is_lost(error) or _step(get_sqlstate(error)) is not None
 
 
 def _step(state: str) -> str | None:
@@ -119,27 +129,27 @@ def _step(state: str) -> str | None:
     return next((known[state[:length]] for length in (5, 3, 2) if state[:length] in known), None)
 
 
-def reason(error: BaseException) -> str:
+def format_reason(error: BaseException) -> str:
     """Return the error as one line, with its remedy if that is known."""
-    to_do = step(error)
-    return f"{said(error)} ({to_do})" if to_do else said(error)
+    to_do = find_remedy(error)
+    return f"{format_message(error)} ({to_do})" if to_do else format_message(error)
 
 
-def said(error: BaseException) -> str:
+def format_message(error: BaseException) -> str:
     """Return the error's message as one line."""
     origin = _origin(error)
     return " ".join(_MORE.sub("", _MARK.sub("", str(origin))).split()).rstrip(".") or type(origin).__name__
 
 
-def step(error: BaseException) -> str | None:
+def find_remedy(error: BaseException) -> str | None:
     """Return the remedy, or None if it is not known."""
-    return _step(sqlstate(error) or _state_of(said(error)))
+    return _step(get_sqlstate(error) or _state_of(format_message(error)))
 
 
 def _state_of(words: str) -> str:
     return next((state for known, state in _WITHOUT_CODE if re.search(known, words)), "08")
 
 
-def refusal(error: BaseException, *, in_doubt: bool = False) -> StoreError:
-    told = StoreBusy if sqlstate(error) in _BUSY else StoreUnavailable
-    return not_committed_error(told, f": {reason(error)}", error, in_doubt=in_doubt)
+def to_store_error(error: BaseException, *, in_doubt: bool = False) -> StoreError:
+    told = StoreBusy if get_sqlstate(error) in _BUSY else StoreUnavailable
+    return not_committed_error(told, f": {format_reason(error)}", error, in_doubt=in_doubt)

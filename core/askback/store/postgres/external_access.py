@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SignallingDatabase", "WorkerProcesses", "look", "processes"]
+__all__ = ["SignallingDatabase", "WorkerProcesses", "list_processes", "look"]
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,8 +17,8 @@ from askback.store.external_access import check_version
 from askback.store.notifications import LISTENING, Signal, send_signal
 from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
-from askback.store.postgres.error_mapping import reason
-from askback.store.postgres.link import ReconnectingConnection, engine_for
+from askback.store.postgres.error_mapping import format_reason
+from askback.store.postgres.link import ReconnectingConnection, create_shared_engine
 from askback.store.tables.platform_claims import ServedPlatforms, list_served_platforms
 
 T = TypeVar("T")
@@ -54,19 +54,19 @@ class WorkerProcesses(Value):
 
 def look(address: PostgresAddress, work: Callable[[Connection], T]) -> T:
     """Run `work` in a read-only transaction. Raises `OperatorError`."""
-    link = ReconnectingConnection(engine_for(address))
+    link = ReconnectingConnection(create_shared_engine(address))
     try:
         connection = link.begin(read_only=True)
         check_version(connection)
         return work(connection)
     except (psycopg.Error, DBAPIError) as error:
-        raise OperatorError(f"The database {address} cannot be read: {reason(error)}.") from error
+        raise OperatorError(f"The database {address} cannot be read: {format_reason(error)}.") from error
     finally:
         link.roll_back()
         link.close()
 
 
-def processes(connection: Connection) -> WorkerProcesses:
+def list_processes(connection: Connection) -> WorkerProcesses:
     """Return the processes that work on the database now."""
     hearing = connection.execute(_HEARING, {"listening": LISTENING}).scalar_one()
     told: tuple[ServedPlatforms, ...] = ()
@@ -97,8 +97,8 @@ class SignallingDatabase:
     def is_shared(self) -> bool:
         return True
 
-    def defect(self) -> str | None:
-        return self._database.defect()
+    def find_defect(self) -> str | None:
+        return self._database.find_defect()
 
     async def close(self) -> None:
         await self._database.close()

@@ -5,7 +5,7 @@ A job's `lock` is its conversation. Procrastinate never runs two jobs with the s
 
 from __future__ import annotations
 
-__all__ = ["TURN", "beats", "defer_turn", "give_back", "held", "queue_of", "sweep"]
+__all__ = ["TURN", "defer_turn", "give_back", "has_heartbeat", "list_held_jobs", "queue_of", "sweep"]
 
 import json
 from collections.abc import Iterable
@@ -109,7 +109,7 @@ def sweep(connection: Connection, served: frozenset[str], own: int | None) -> in
     return int(given_back)
 
 
-def beats(connection: Connection, worker_id: int) -> bool | None:
+def has_heartbeat(connection: Connection, worker_id: int) -> bool | None:
     """Return True if a process has a recent heartbeat in the database, and False if it is too old.
 
     None if the other processes have deleted its row.
@@ -118,7 +118,7 @@ def beats(connection: Connection, worker_id: int) -> bool | None:
     return found.scalar_one_or_none()
 
 
-def held(connection: Connection, worker_id: int) -> dict[int, str]:
+def list_held_jobs(connection: Connection, worker_id: int) -> dict[int, str]:
     """Return the unfinished jobs that a process has taken, as a mapping of job id to conversation id."""
     return {row.id: row.lock for row in connection.execute(_HELD, {"worker": worker_id})}
 

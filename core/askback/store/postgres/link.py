@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ReconnectingConnection", "connect", "engine_for"]
+__all__ = ["ReconnectingConnection", "connect", "create_shared_engine"]
 
 import contextlib
 from typing import Any
@@ -48,7 +48,7 @@ _SETTINGS = {
 }
 
 
-def conninfo(address: PostgresAddress) -> dict[str, str]:
+def build_conninfo(address: PostgresAddress) -> dict[str, str]:
     """Return the options for libpq. Options of the URL override the defaults. Raises `OperatorError`."""
     try:
         read = conninfo_to_dict(address.url)
@@ -72,7 +72,7 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
 
     `more` holds further options for libpq, which override the URL's.
     """
-    told: dict[str, Any] = conninfo(address) | more
+    told: dict[str, Any] = build_conninfo(address) | more
     connection = MonitoredConnection.connect(**told)
     connection.adapters.register_dumper(str, _WithoutNul)
     given = told.get("options", "")
@@ -80,7 +80,7 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
     chosen = sql.SQL(", ").join(sql.SQL("set_config({}, {}, false)").format(*item) for item in settings.items())
     try:
         connection.execute(sql.SQL("SELECT {}").format(chosen))
-        connection.attend(told)
+        connection.start_monitoring(told)
         connection.commit()
     except BaseException:
         connection.close()
@@ -88,7 +88,7 @@ def connect(address: PostgresAddress, **more: str) -> psycopg.Connection:
     return connection
 
 
-def engine_for(address: PostgresAddress) -> Engine:
+def create_shared_engine(address: PostgresAddress) -> Engine:
     """Return the engine that all threads share. It caches compiled SQL, since compiling takes longer than running."""
     return create_engine(
         "postgresql+psycopg://",
@@ -139,7 +139,7 @@ class ReconnectingConnection:
         assert transaction is not None
         transaction.commit()
 
-    def takes_commits(self) -> bool:
+    def accepts_commits(self) -> bool:
         """Ask the server if it accepts commits. Return False also if it does not answer.
 
         Call `drop` afterwards, since the connection no longer has the settings of a transaction.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GuardedConnection", "checkpoint", "engine_for", "mend", "raw_of", "roll_back"]
+__all__ = ["GuardedConnection", "checkpoint", "create_file_engine", "get_raw", "mend", "roll_back"]
 
 import contextlib
 import sqlite3
@@ -24,7 +24,7 @@ class GuardedConnection(sqlite3.Connection):
             raise RuntimeError("A work must not roll back: raise, and what it changed is undone.")
 
 
-def engine_for(path: Path) -> Engine:
+def create_file_engine(path: Path) -> Engine:
     # With isolation_level=None, Python never begins a transaction automatically. SQLAlchemy believes that it is in one
     # endless transaction, which costs nothing. Ours begin and end beneath it.
     return create_engine(
@@ -36,7 +36,7 @@ def engine_for(path: Path) -> Engine:
     )
 
 
-def raw_of(connection: Connection) -> GuardedConnection:
+def get_raw(connection: Connection) -> GuardedConnection:
     raw = connection.connection.driver_connection
     assert isinstance(raw, GuardedConnection)
     return raw

@@ -39,8 +39,14 @@ from askback.store import migrate
 from askback.store.connection_thread import ConnectionThread
 from askback.store.error_mapping import closed_error, timeout_error
 from askback.store.queued_transaction import AnyJob, Job, JobState, Queue, call, settle
-from askback.store.sqlite.connections import GuardedConnection, checkpoint, engine_for, mend, raw_of, roll_back
-from askback.store.sqlite.error_mapping import code, is_of_the_database, reason, refusal, swallowed
+from askback.store.sqlite.connections import GuardedConnection, checkpoint, create_file_engine, get_raw, mend, roll_back
+from askback.store.sqlite.error_mapping import (
+    format_reason,
+    get_code,
+    is_of_the_database,
+    swallowed_commit_error,
+    to_store_error,
+)
 from askback.store.sqlite.files import create_private
 
 T = TypeVar("T")
@@ -87,7 +93,7 @@ class SqliteDatabase:
                 self._writes.put(None)
                 raise
         except (sqlite3.Error, DBAPIError) as error:
-            raise OperatorError(f"The database {path} cannot be opened: {reason(error)}.") from error
+            raise OperatorError(f"The database {path} cannot be opened: {format_reason(error)}.") from error
 
     async def run(self, work: Callable[[Connection], T], *, within: float | None = None) -> T:
         """Run `work` as a transaction and return its result once that is on the disk.
@@ -131,7 +137,7 @@ class SqliteDatabase:
     def is_shared(self) -> bool:
         return False  # a lock keeps a second process out
 
-    def defect(self) -> str | None:
+    def find_defect(self) -> str | None:
         dead = [thread.name for thread in (self._writing, self._reading) if not thread.is_alive]
         return f"{' and '.join(dead)} ended" if dead and not self._is_closing else None
 
@@ -170,10 +176,10 @@ class SqliteDatabase:
     # The writer thread.
 
     def _write_thread(self, prepare: Callable[[Connection], None], opened: Callable[[], None]) -> None:
-        engine = engine_for(self.path)
+        engine = create_file_engine(self.path)
         try:
             with engine.connect() as connection:
-                raw = raw_of(connection)
+                raw = get_raw(connection)
                 self._prepare(raw, connection, prepare)
                 opened()
                 while job := self._writes.get():
@@ -250,7 +256,7 @@ class SqliteDatabase:
         if not raw.in_transaction:
             # After some errors (full disk, I/O, no memory) SQLite rolls back the whole transaction automatically.
             if job.error is None:
-                job.result, job.error = None, swallowed()
+                job.result, job.error = None, swallowed_commit_error()
             return False
         if job.error is not None:
             mend(connection)
@@ -312,17 +318,17 @@ class SqliteDatabase:
 
     def _fail(self, raw: GuardedConnection, batch: list[AnyJob], error: Exception) -> None:
         """Roll back the whole batch and raise the error for each of its callers."""
-        in_doubt = code(error) == sqlite3.SQLITE_IOERR and any(job.state is JobState.COMMITTING for job in batch)
+        in_doubt = get_code(error) == sqlite3.SQLITE_IOERR and any(job.state is JobState.COMMITTING for job in batch)
         roll_back(raw)
         log.error(
             "A batch of %d transactions was not committed: %s",
             len(batch),
-            reason(error),
+            format_reason(error),
             exc_info=error,
             extra={"action": "commit_failed", "works": len(batch), "in_doubt": in_doubt},
         )
         for job in batch:
-            job.result, job.error = None, refusal(error, in_doubt=in_doubt)
+            job.result, job.error = None, to_store_error(error, in_doubt=in_doubt)
         self._over(batch)
 
     def _refuse_waiting(self, first: AnyJob, error: sqlite3.Error) -> bool:
@@ -332,13 +338,13 @@ class SqliteDatabase:
         with contextlib.suppress(Empty):
             while job is not None:
                 if self._started(job):
-                    job.error = refusal(error)
+                    job.error = to_store_error(error)
                     refused.append(job)
                 job = self._writes.get_nowait()
         log.error(
             "%d transactions could not begin: %s",
             len(refused),
-            reason(error),
+            format_reason(error),
             extra={"action": "begin_failed", "works": len(refused)},
         )
         self._over(refused)
@@ -359,10 +365,10 @@ class SqliteDatabase:
     # The reader thread.
 
     def _read_thread(self, opened: Callable[[], None]) -> None:
-        engine = engine_for(self.path)
+        engine = create_file_engine(self.path)
         try:
             with engine.connect() as connection:
-                raw = raw_of(connection)
+                raw = get_raw(connection)
                 raw.execute(f"PRAGMA busy_timeout = {round(self._lock_seconds * 1000)}")
                 raw.execute("PRAGMA query_only = ON")
                 opened()
@@ -382,10 +388,10 @@ class SqliteDatabase:
             if job.error is not None:
                 mend(connection)
         except (sqlite3.Error, SQLAlchemyError) as error:
-            job.result, job.error = None, refusal(error)
+            job.result, job.error = None, to_store_error(error)
         roll_back(raw)
 
 
 def _translate(job: AnyJob) -> None:
     if isinstance(job.error, DBAPIError) and is_of_the_database(job.error):
-        job.error = refusal(job.error)
+        job.error = to_store_error(job.error)

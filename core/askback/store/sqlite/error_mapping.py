@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["code", "is_of_the_database", "reason", "refusal", "swallowed"]
+__all__ = ["format_reason", "get_code", "is_of_the_database", "swallowed_commit_error", "to_store_error"]
 
 import sqlite3
 
@@ -29,28 +29,28 @@ _BUSY = {
 
 def is_of_the_database(error: DBAPIError) -> bool:
     """Return True if the database is at fault, and not the statement."""
-    return code(error) in _UNAVAILABLE or code(error) in _BUSY
+    return get_code(error) in _UNAVAILABLE or get_code(error) in _BUSY
 
 
-def code(error: BaseException) -> int:
+def get_code(error: BaseException) -> int:
     """Return SQLite's primary result code, or 0 if the error is not SQLite's."""
     origin = error.orig if isinstance(error, DBAPIError) else error
     # The attribute is missing if the Python module itself raised the error.
     return getattr(origin, "sqlite_errorcode", 0) & 0xFF
 
 
-def reason(error: BaseException) -> str:
+def format_reason(error: BaseException) -> str:
     said = str(error.orig if isinstance(error, DBAPIError) else error)
-    step = (_UNAVAILABLE | _BUSY).get(code(error))
+    step = (_UNAVAILABLE | _BUSY).get(get_code(error))
     return f"{said} ({step})" if step else said
 
 
-def refusal(error: BaseException, *, in_doubt: bool = False) -> StoreError:
-    told = StoreBusy if code(error) in _BUSY else StoreUnavailable
-    return not_committed_error(told, f": {reason(error)}", error, in_doubt=in_doubt)
+def to_store_error(error: BaseException, *, in_doubt: bool = False) -> StoreError:
+    told = StoreBusy if get_code(error) in _BUSY else StoreUnavailable
+    return not_committed_error(told, f": {format_reason(error)}", error, in_doubt=in_doubt)
 
 
-def swallowed() -> StoreUnavailable:
+def swallowed_commit_error() -> StoreUnavailable:
     return StoreUnavailable(
         "A work caught an error with which SQLite had ended its transaction. Whether what it did afterwards "
         "was kept is open.",

@@ -10,16 +10,16 @@ from sqlalchemy import Connection
 
 from askback.domain import approval
 from askback.domain.ask import Ask
-from askback.domain.conversation import Call
 from askback.domain.identity import Actor
 from askback.domain.requesters import PastCall, ReadMessage, find_authors
-from askback.store.tables import asks, conversations
+from askback.domain.turn import Call
+from askback.store.tables import asks, tool_calls, transcript
 
 
 def list_calls_with_asks(connection: Connection, conversation_id: str, seq: int) -> tuple[tuple[Call, Ask | None], ...]:
     """Return the tool calls of one assistant row, in the model's order, each with the ask about it (None if none)."""
     found: list[tuple[Call, Ask | None]] = []
-    for call in conversations.list_calls(connection, conversation_id, seq):
+    for call in tool_calls.list_of_message(connection, conversation_id, seq):
         ask = None if call.ask_id is None else asks.get(connection, call.ask_id)
         if ask is not None and ask.conversation_id == conversation_id and approval.is_approved(ask):
             found.append((call.evolve(approved=ask), ask))
@@ -47,7 +47,7 @@ def list_message_authors(connection: Connection, conversation_id: str) -> tuple[
                 *list_answer_authors(connection, list_calls_with_asks(connection, conversation_id, message.seq - 1)),
             )
         )
-        for message in conversations.list_stored_authors(connection, conversation_id)
+        for message in transcript.list_read_messages(connection, conversation_id)
     )
 
 
@@ -55,7 +55,7 @@ def list_past_calls(connection: Connection, conversation_id: str, answered: Iter
     """Return the calls that the model made so far. `answered` holds the answered asks of the conversation."""
     granted = {ask.id for ask in answered if approval.is_approved(ask)}
     found: list[PastCall] = []
-    for seq, tool, ask_id in conversations.list_all_calls(connection, conversation_id):
+    for seq, tool, ask_id in tool_calls.list_all(connection, conversation_id):
         found.append(PastCall(seq=seq, tool=tool, approved=ask_id in granted))
         granted.discard(ask_id or "")  # people did not review the later calls that the same ask allows
     return tuple(found)
@@ -66,5 +66,5 @@ def is_approved(connection: Connection, conversation_id: str, seq: int, call: Ca
     ask = call.approved
     if ask is None:
         return False
-    own = conversations.first_call_of_ask(connection, conversation_id, ask.id) == (seq, call.tool_use_id)
+    own = tool_calls.find_first_of_ask(connection, conversation_id, ask.id) == (seq, call.tool_use_id)
     return approval.is_allowed(ask, call.tool, call.input, own=own)

@@ -7,8 +7,9 @@ __all__ = [
     "count_open_in",
     "get",
     "get_by_key",
+    "get_latest_post_time",
+    "get_time_until_due",
     "insert",
-    "latest_post_time",
     "list_answered_of",
     "list_due",
     "list_newest_posted",
@@ -18,7 +19,6 @@ __all__ = [
     "log_action",
     "save",
     "store_due_time",
-    "time_until_due",
 ]  # fmt: skip
 
 import json
@@ -34,16 +34,16 @@ from askback.domain.actions import Action
 from askback.domain.ask import Ask
 from askback.domain.ask_policy import Policy
 from askback.domain.form import Form, Outcome
-from askback.domain.identity import Actor, MessageRef, Place, unique_accounts
+from askback.domain.identity import Actor, MessageRef, Place, deduplicate_accounts
 from askback.domain.interview import Interview
 from askback.internal.clock import from_micros, to_micros
-from askback.store.database_clock import NOW, given_now
+from askback.store.database_clock import NOW, get_now_parameter
 from askback.store.events import WorkEnqueued, record_event
 from askback.store.schema import actions, asks
 from askback.store.statement import Row, Statement
 from askback.store.tables import card_messages
 from askback.store.tables.platform_claims import ServedPlatforms, is_served
-from askback.store.unreadable_rows import SkippedRows, UnreadableRow, reading
+from askback.store.unreadable_rows import SkippedRows, UnreadableRow, mark_unreadable
 
 _MESSAGES = TypeAdapter(tuple[MessageRef, ...])
 
@@ -175,7 +175,7 @@ def count_open_in(connection: Connection, place: Place) -> int:
     return connection.execute(query).scalar_one()
 
 
-def latest_post_time(connection: Connection, place: Place) -> datetime | None:
+def get_latest_post_time(connection: Connection, place: Place) -> datetime | None:
     """Return the time at which the newest card of a place was, or will be, posted. None if the place has none.
 
     An ask that was settled before its card was due does not count, since its card is never posted.
@@ -198,7 +198,7 @@ def list_due(
         .order_by(asks.c.attend_at)
         .limit(at_most)
     )
-    rows = connection.execute(query, {"now": given_now(connection)}).mappings()
+    rows = connection.execute(query, {"now": get_now_parameter(connection)}).mappings()
     return tuple(ask.id for ask in _readable(rows, left))
 
 
@@ -207,7 +207,7 @@ def store_due_time(connection: Connection, ask: Ask) -> None:
     _SAVE.change(connection, ask=ask.id, attend_at=_attend_at(ask))
 
 
-def time_until_due(
+def get_time_until_due(
     connection: Connection, within: timedelta, served: ServedPlatforms = None, left: SkippedRows | None = None
 ) -> timedelta | None:
     """Return the time until the first open ask on these platforms is due. None if none is due `within` that time.
@@ -220,7 +220,7 @@ def time_until_due(
     )
     if left is not None:
         query = query.where(asks.c.id.not_in(left.ids("ask", str)))
-    nearest = connection.execute(query, {"now": given_now(connection)}).scalar_one()
+    nearest = connection.execute(query, {"now": get_now_parameter(connection)}).scalar_one()
     return None if nearest is None else timedelta(microseconds=nearest)
 
 
@@ -246,7 +246,7 @@ def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
         )
         .order_by(actions.c.id)
     )
-    return unique_accounts(Actor.model_validate_json(actor) for actor in connection.execute(query).scalars())
+    return deduplicate_accounts(Actor.model_validate_json(actor) for actor in connection.execute(query).scalars())
 
 
 def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
@@ -284,7 +284,7 @@ def _differs(one: object, other: object) -> bool:
 
 
 def _ask(row: Row | RowMapping) -> Ask:
-    with reading(f"The question {row['id']}"):
+    with mark_unreadable(f"The question {row['id']}"):
         return _read(row)
 
 

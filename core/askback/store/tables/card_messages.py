@@ -6,11 +6,11 @@ __all__ = [
     "PAUSES",
     "add",
     "add_deleted",
+    "compute_repost_delay",
     "delete",
     "find_asks_by_messages",
     "list_deleted",
     "mark_deleted",
-    "repost_delay",
 ]
 
 from collections.abc import Iterable
@@ -83,7 +83,7 @@ def list_deleted(connection: Connection, ask_id: str) -> frozenset[MessageRef]:
     return frozenset(MessageRef(channel=row["channel"], id=row["message"]) for row in _GONE.rows(connection, of=ask_id))
 
 
-def repost_delay(connection: Connection, ask_id: str, now: datetime) -> timedelta:
+def compute_repost_delay(connection: Connection, ask_id: str, now: datetime) -> timedelta:
     """Return the pause before a card is posted again.
 
     It grows, so that the bot does not fight a person who keeps deleting it.

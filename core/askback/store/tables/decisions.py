@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from askback.domain.actions import Action
 from askback.domain.ask import Ask
-from askback.domain.conversation import IncomingMessage, Step
+from askback.domain.incoming_message import IncomingMessage, Step
 from askback.store.events import AskChanged, AskSettled, record_event
 from askback.store.notifications import Signal, send_signal
-from askback.store.tables import asks, conversations, offers, outbox
+from askback.store.tables import asks, conversations, inbox, offers, outbox
 from askback.store.tables.turns import request_turn
 
 
@@ -60,7 +60,7 @@ def store_late_answer(connection: Connection, ask: Ask, heard: IncomingMessage) 
     conversation = conversations.find(connection, ask.place)
     if conversation is None or conversation.id != ask.conversation_id:
         return False
-    if not conversations.is_received(connection, ask.place, heard.dedupe_key):
-        conversations.add_to_inbox(connection, conversation.id, heard)
+    if not inbox.is_received(connection, ask.place, heard.dedupe_key):
+        inbox.add(connection, conversation.id, heard)
         request_turn(connection, conversation.id, conversation.place)
     return True

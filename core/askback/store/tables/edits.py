@@ -6,10 +6,10 @@ __all__ = [
     "StoredMessage",
     "find",
     "find_conversations",
+    "get_last_read_text",
+    "get_newest_version",
     "is_stored",
-    "last_read_text",
     "mark_skipped",
-    "newest_version",
     "replace_text",
     "set_edited_at",
     "withdraw_unread",
@@ -61,7 +61,7 @@ def find(connection: Connection, conversation_id: str, key: str) -> StoredMessag
     return None if row is None else _kept(row)
 
 
-def newest_version(connection: Connection, conversation_id: str, kept: StoredMessage) -> StoredMessage:
+def get_newest_version(connection: Connection, conversation_id: str, kept: StoredMessage) -> StoredMessage:
     """Return the newest version of a message, ignoring dropped ones. Without edits, it is the message itself."""
     query = (
         select(inbox)
@@ -74,7 +74,7 @@ def newest_version(connection: Connection, conversation_id: str, kept: StoredMes
     return kept if row is None else _kept(row)
 
 
-def last_read_text(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
+def get_last_read_text(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
     """Return the text of the version that the model read last, or an empty string.
 
     With `seq`, only versions before that row.

@@ -18,14 +18,14 @@ from typing import Literal
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import OFFER, Offer, OutgoingMessage
 from askback.domain.identity import Actor, MessageRef
+from askback.domain.outgoing_message import OFFER, Offer, OutgoingMessage
 from askback.internal.clock import now
 from askback.internal.values import Value
 from askback.store.schema import inbox, offers
 from askback.store.statement import Row, Statement
 from askback.store.tables import outbox
-from askback.store.unreadable_rows import reading
+from askback.store.unreadable_rows import mark_unreadable
 
 State = Literal["open", "answer", "message"]
 
@@ -143,7 +143,7 @@ def _open(connection: Connection, ask_id: str) -> tuple[StoredOffer, ...]:
 
 
 def _offered(row: Row | RowMapping) -> StoredOffer:
-    with reading(f"The offer {row['id']}"):
+    with mark_unreadable(f"The offer {row['id']}"):
         return StoredOffer(
             id=row["id"],
             ask_id=row["ask_id"],

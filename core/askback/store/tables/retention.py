@@ -12,7 +12,7 @@ from askback.internal.clock import to_micros
 from askback.internal.values import Value
 from askback.store.schema import actions, asks, calls, conversations, inbox, offers, outbox, transcript, usage
 from askback.store.tables import card_messages, locks
-from askback.store.tables.usage import day_of
+from askback.store.tables.usage import get_day
 
 
 class PruneCounts(Value):
@@ -47,7 +47,7 @@ def prune(connection: Connection, before: datetime, at_most: int) -> PruneCounts
     if not ids:
         # Only in the last round. Usage counts for its whole day, even if its conversation was deleted.
         connection.execute(
-            delete(usage).where(usage.c.day < day_of(before), ~select(conversations.c.id).where(_is_of_usage).exists())
+            delete(usage).where(usage.c.day < get_day(before), ~select(conversations.c.id).where(_is_of_usage).exists())
         )
     return PruneCounts(conversations=len(ids), asks=len(owned) + len(alone))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["unserved"]
+__all__ = ["list_unserved_platforms"]
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from askback.store.schema import asks, conversations, outbox
 from askback.store.tables.platform_claims import is_served, list_served_platforms, parse_platform
 
 
-def unserved(connection: Connection, for_long: timedelta, served: frozenset[str]) -> frozenset[str]:
+def list_unserved_platforms(connection: Connection, for_long: timedelta, served: frozenset[str]) -> frozenset[str]:
     """Return the platforms that have had work due `for_long` and that neither this process nor another one serves.
 
     `served` are the platforms of this process.

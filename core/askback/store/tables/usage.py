@@ -5,13 +5,13 @@ A running call is counted in advance in its own row, so the call of a process th
 
 from __future__ import annotations
 
-__all__ = ["add_tokens", "adjust", "day_of", "delete_reservations", "get_usage", "reserve", "settle"]
+__all__ = ["add_tokens", "adjust", "delete_reservations", "get_day", "get_usage", "reserve", "settle"]
 
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from askback.domain.conversation import TokenUsage
+from askback.domain.turn import TokenUsage
 from askback.internal.clock import to_micros
 from askback.store.schema import reservations, usage
 from askback.store.statement import Row, Statement
@@ -36,7 +36,7 @@ _DROP = Statement(delete(reservations).where(reservations.c.id == bindparam("of"
 _DROP_OLD = Statement(delete(reservations).where(reservations.c.conversation_id == bindparam("of")))
 
 
-def day_of(moment: datetime) -> int:
+def get_day(moment: datetime) -> int:
     """Return the number of days since the epoch, UTC."""
     return to_micros(moment) // _DAY
 
@@ -49,7 +49,7 @@ def add_tokens(connection: Connection, conversation_id: str, day: int, tokens: i
 
 def get_usage(connection: Connection, conversation_id: str, at: datetime) -> TokenUsage:
     """Return the tokens of a conversation, those of all conversations on that day, and those counted in advance."""
-    day = day_of(at)
+    day = get_day(at)
     used, reserved = func.coalesce(func.sum(usage.c.tokens), 0), func.coalesce(func.sum(reservations.c.tokens), 0)
     running = reservations.c.day == day, reservations.c.until > to_micros(at)
     queries = (
@@ -67,11 +67,11 @@ def reserve(connection: Connection, conversation_id: str, reservation: str, toke
         connection,
         id=reservation,
         conversation_id=conversation_id,
-        day=day_of(at),
+        day=get_day(at),
         tokens=tokens,
         until=to_micros(at + timedelta(seconds=CALL_SECONDS)),
     )
-    add_tokens(connection, conversation_id, day_of(at), tokens)
+    add_tokens(connection, conversation_id, get_day(at), tokens)
 
 
 def delete_reservations(connection: Connection, conversation_id: str) -> None:

@@ -1,0 +1,128 @@
+"""Builds the end of a turn from the model's response: its text, its tool calls, and the asks in them."""
+
+from __future__ import annotations
+
+__all__ = ["MAX_FAILED_TURNS", "MAX_PAUSES", "TurnEndBuilder"]
+
+from askback.agent.approvals import ApprovalRules, list_standing_approvers
+from askback.agent.audience import NO_ADDRESSEES, Addressees, Answerers, resolve_addressees
+from askback.agent.calls import ToolCallHandler
+from askback.agent.messages_api import ModelResponse
+from askback.agent.transcript import to_api_blocks
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import ApprovalContext, Turn, TurnEnd
+from askback.manager.access_control import AccessControl
+from askback.ports.platform import Messages
+from askback.store.store import Store
+
+MAX_PAUSES = 8
+"""Times in a row that a paused turn continues, before people are asked."""
+MAX_FAILED_TURNS = 5
+"""Turns in a row with only failed tool calls after which people are asked."""
+
+
+class TurnEndBuilder:
+    """Builds the commit that ends a turn, and limits turns in a row that pause or only fail."""
+
+    def __init__(
+        self,
+        store: Store,
+        access: AccessControl,
+        calls: ToolCallHandler,
+        approvals: ApprovalRules,
+        answerers: Answerers,
+    ) -> None:
+        self._store = store
+        self._access = access
+        self._calls = calls
+        self._approvals = approvals
+        self._answerers = answerers
+        self._paused: dict[str, int] = {}
+        """Turns in a row that paused, by conversation."""
+        self._failures: dict[str, int] = {}
+        """Turns in a row with only failed tool calls, by conversation."""
+
+    async def build(self, turn: Turn, response: ModelResponse, posted: Messages) -> TurnEnd:
+        """Return the end of a turn. `posted` are the messages that hold the beginning of its text."""
+        context = await self._load_approval_context(turn, response)
+        addressees = await self._resolve_addressees(turn, response)
+        return self._build(turn, response, posted, context, addressees)
+
+    async def _load_approval_context(self, turn: Turn, response: ModelResponse) -> ApprovalContext:
+        """Collect the facts that the approval of a turn's calls depends on; empty if no call needs approval."""
+        if not self._calls.need_approval(response.calls):
+            return ApprovalContext()
+        place, starter = turn.conversation.place, turn.conversation.starter
+        tools = frozenset(str(block["name"]) for block in response.calls)
+        context = await self._store.get_approval_context(turn.conversation.id, tools)
+        rules, access = self._approvals, self._access
+        groups = rules.list_groups(place.platform)
+        return context.evolve(
+            givers=await access.refresh(place, list_standing_approvers(rules, context.settled), groups),
+            alone=await access.find_sole_viewer(place, starter, groups),
+            members=await access.list_members(place, groups),
+            wrong=await self._calls.find_input_errors(turn.conversation, response.calls),
+        )
+
+    async def _resolve_addressees(self, turn: Turn, response: ModelResponse) -> Addressees:
+        """Return the people who may answer the questions of a turn."""
+        if not self._calls.has_questions(response.calls):
+            return NO_ADDRESSEES
+        conversation, rules = turn.conversation, self._answerers
+        place, access = conversation.place, self._access
+        groups = rules.list_groups(place.platform)
+        people = await self._store.list_participants(conversation.id)
+        if groups:
+            people = await access.refresh(place, people, groups)
+        return resolve_addressees(
+            rules, conversation, people, await access.find_sole_viewer(place, conversation.starter, groups)
+        )
+
+    def _build(
+        self, turn: Turn, response: ModelResponse, posted: Messages, context: ApprovalContext, addressees: Addressees
+    ) -> TurnEnd:
+        conversation = turn.conversation
+        problem = response.problem
+        stuck = _count_in_a_row(self._paused, conversation.id, response.paused) > MAX_PAUSES
+        if stuck:
+            del self._paused[conversation.id]
+            problem = "I paused too often without getting on. Write “go on” and I try again."
+        calls = tuple(
+            self._calls.fail_unreadable_call(block, response.parse_errors[number])
+            if number in response.parse_errors
+            else self._calls.prepare_call(conversation, block, context, addressees)
+            for number, block in enumerate(response.calls)
+        )
+        # Calls that failed at once go straight back to the model. This must not repeat without end.
+        is_failed = bool(calls) and all(call.result is not None for call in calls)
+        rest = _count_in_a_row(self._failures, conversation.id, is_failed) >= MAX_FAILED_TURNS
+        if rest:
+            del self._failures[conversation.id]
+            problem = "I tried to ask you something and did not manage to. Write “go on” and I try again."
+        notices = dict.fromkeys(text for text in (problem, *(call.notice for call in calls)) if text is not None)
+        text = notice = None
+        if response.text:
+            text = OutgoingMessage(target=turn.text_target, text=response.text, markdown=True, messages=posted)
+        if notices:
+            notice = OutgoingMessage(target=f"problem:{turn.text_name}", text="\n".join(notices), markdown=False)
+        return TurnEnd(
+            conversation_id=conversation.id,
+            content=to_api_blocks(response.content),
+            calls=calls,
+            say=text,
+            notice=notice,
+            forget=response.forget,
+            again=response.paused and not stuck,
+            rest=rest,
+            stops=conversation.stops,
+            after=turn.history[-1].seq,
+        )
+
+
+def _count_in_a_row(counts: dict[str, int], conversation_id: str, happened: bool) -> int:
+    """Return how often something has happened in a row, this time included, so that the caller can limit it."""
+    before = counts.pop(conversation_id, 0)
+    if not happened:
+        return 0
+    counts[conversation_id] = before + 1
+    return before + 1

@@ -1,0 +1,52 @@
+"""Composes the next message to the model: the results of its tool calls, and people's messages."""
+
+from __future__ import annotations
+
+__all__ = ["build_omission_notice", "compose_message"]
+
+from pydantic import JsonValue
+
+from askback.agent.calls import ToolCallHandler
+from askback.agent.history import ThreadHistory
+from askback.agent.names import NameFormatter
+from askback.agent.transcript import render_history, render_message, render_stop_note
+from askback.domain.identity import deduplicate_accounts
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.domain.turn import Message, TurnInput
+
+OMITTED_MESSAGES_TEXT = "I have not read {} here by others who may not talk with me. Whoever runs me can allow them."
+
+
+def compose_message(calls: ToolCallHandler, earlier: ThreadHistory, news: TurnInput) -> Message:
+    """Compose the next message to the model: exactly one result for each call, then people's messages."""
+    keys = {one.key for one in news.written}
+    earlier = earlier.evolve(messages=tuple(one for one in earlier.messages if one.key not in keys))
+    halt = news.halt if news.written else None
+    authors = deduplicate_accounts(
+        (
+            *news.answering,
+            *(() if halt is None or halt.by is None else (halt.by,)),
+            *(one.author for one in earlier.messages if not one.ours),
+            *(one.author for one in news.written),
+        )
+    )
+    voters = (vote.by for _, ask in news.calls if ask is not None and ask.outcome for vote in ask.outcome.votes)
+    namer = NameFormatter((*news.known, *authors, *voters, *(one.author for one in earlier.messages)))
+    content: list[dict[str, JsonValue]] = [calls.to_result_block(call, ask, namer) for call, ask in news.calls]
+    if halt is not None:
+        content.append(render_stop_note(halt, namer))
+    context = render_history(earlier, namer)
+    if context is not None:
+        content.append(context)
+    content.extend(render_message(one, namer) for one in news.written)
+    return Message(seq=0, role="user", content=tuple(content), authors=authors)
+
+
+def build_omission_notice(conversation_id: str, earlier: ThreadHistory) -> OutgoingMessage | None:
+    """Return the notice to people about messages that the model has not read; None if there are none."""
+    if not earlier.omitted_count:
+        return None
+    text = OMITTED_MESSAGES_TEXT.format(
+        "1 message" if earlier.omitted_count == 1 else f"{earlier.omitted_count} messages"
+    )
+    return OutgoingMessage(target=f"left_out:{conversation_id}", text=text, markdown=False)

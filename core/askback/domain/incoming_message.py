@@ -1,0 +1,148 @@
+"""People's messages, from the bot to the model."""
+
+from __future__ import annotations
+
+__all__ = [
+    "NO_TEXT",
+    "DeletedMessages",
+    "EditResult",
+    "EditedMessage",
+    "HistoryMessage",
+    "InboxMessage",
+    "IncomingMessage",
+    "MessageResult",
+    "Received",
+    "Step",
+    "TextReading",
+]
+
+from datetime import datetime
+from typing import Literal
+
+from askback.domain.actions import Action
+from askback.domain.ask import Ask
+from askback.domain.conversation import Conversation
+from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.outgoing_message import OutgoingMessage
+from askback.internal.values import PersonText, Value
+
+NO_TEXT = "(mentioned you without a text)"
+"""Text of a message that contains nothing but a mention."""
+
+
+class IncomingMessage(Value):
+    """One message from a person."""
+
+    place: Place
+    author: Actor
+    text: PersonText
+    dedupe_key: str
+    """A key that is equal for all events that announce the same message."""
+    at: datetime
+    """The time of writing by the platform's clock, because events can arrive out of order."""
+    files: tuple[PersonText, ...] = ()
+    """Names of the attachments. Nothing here reads their content."""
+    direct: bool = False
+    """True if it was written to the bot alone, and no other person can read it."""
+    midway: bool = False
+    """True if it was written in a thread that others began. A conversation that begins here has earlier messages."""
+    ref: MessageRef | None = None
+    """The message itself, for code that refers to it."""
+    refers_to: MessageRef | None = None
+    """The message that it replies to, if the platform has such replies."""
+    trace: str | None = None
+    """The W3C traceparent under which it was received."""
+
+
+class EditedMessage(Value):
+    """An edit of a message by its author."""
+
+    heard: IncomingMessage
+    """The message with its new text."""
+    at: datetime
+    """The time of the edit by the platform's clock, because edits can arrive out of order."""
+
+
+class DeletedMessages(Value):
+    """Messages that were deleted together."""
+
+    messages: tuple[MessageRef, ...]
+    keys: tuple[str, ...]
+    """The `IncomingMessage.dedupe_key` that each would have if a person wrote it."""
+
+
+class EditResult(Value):
+    """The result of an edit."""
+
+    how: Literal["ignored", "replaced", "heard", "answered", "too late"] = "ignored"
+    """The effect of the edit.
+
+    `replaced`: the agent reads only the new version. `heard`: it had read an earlier version, and now reads the edit.
+    `answered`: the new version answers a question. `too late`: the old version had already answered one.
+    """
+    ask: Ask | None = None
+    """The question that it answers, or had answered, in its current state."""
+
+
+class MessageResult(Value):
+    """The result of receiving a message, for the bot that delivered it."""
+
+    new: bool
+    """True if the message was stored. False for a duplicate, for a refused one, or if it belongs to no conversation."""
+    notice: str | None = None
+    """A sentence that only its author sees."""
+
+
+class HistoryMessage(Value):
+    """A message that was written in a thread before the conversation began."""
+
+    key: str
+    """The `IncomingMessage.dedupe_key` that it has, or would have."""
+    author: Actor
+    text: PersonText
+    files: tuple[PersonText, ...] = ()
+    ours: bool = False
+    """True if the agent itself wrote it."""
+
+
+class InboxMessage(Value):
+    """A person's message that a turn passes to the model."""
+
+    key: str
+    author: Actor
+    text: str
+    files: tuple[str, ...] = ()
+    before: str | None = None
+    """The earlier version that the model has read, if this is an edit of it."""
+
+
+class Received(Value):
+    """The result of storing a person's message."""
+
+    conversation: Conversation
+    duplicate: bool = False
+    inbox_id: int | None = None
+    """The inbox row of the message."""
+    waiting_for: tuple[Ask, ...] = ()
+    """The open asks that the conversation waits for, oldest first."""
+    told: bool = True
+    """True if people already know of these asks, or if the author was asked what the message is meant as."""
+    answered: Ask | None = None
+    """The ask that the message answered."""
+
+
+class Step(Value):
+    """One thing done to an ask."""
+
+    before: Ask
+    after: Ask
+    action: Action
+
+
+class TextReading(Value):
+    """The effect of a message on the open questions of its thread or channel."""
+
+    steps: tuple[Step, ...] = ()
+    """The steps to apply if the message is an answer. The message itself is then kept only for deduplication."""
+    say: OutgoingMessage | None = None
+    """The reply or question to its author if it is not an answer."""

@@ -1,0 +1,67 @@
+"""Texts for people, each delivered once."""
+
+from __future__ import annotations
+
+__all__ = ["OFFER", "PROSE", "REMINDER", "Offer", "OfferResult", "OutgoingMessage"]
+
+from datetime import datetime
+
+from askback.domain.ask_policy import Who
+from askback.domain.identity import Actor, MessageRef
+from askback.internal.values import Value
+
+OFFER = "offer:"
+"""Prefix of `OutgoingMessage.target` for offers. The offer's id follows."""
+PROSE = "say:"
+"""Prefix of `OutgoingMessage.target` for the agent's own texts. Only these may be shown while they are streaming."""
+REMINDER = "remind:"
+"""Prefix of `OutgoingMessage.target` for reminders. The ask's id and a colon follow."""
+
+
+class OutgoingMessage(Value):
+    """A text for people, to be delivered once."""
+
+    target: str
+    """Its unique name. A text with the same name is never queued twice."""
+    text: str
+    markdown: bool
+    """True for the agent's own prose, False for the bot's plain words."""
+    mention: Who | None = None
+    """The people to mention in front of the text. Only the bot's own words may mention people."""
+    messages: tuple[MessageRef, ...] = ()
+    """The messages that already show part of it."""
+    only_for: Actor | None = None
+    """The only person who sees it, as an ephemeral message. Platforms without these reply to this person instead."""
+    offer: Offer | None = None
+    """An offer whose two buttons the text gets. The buttons work for `only_for` alone."""
+    reply_to: MessageRef | None = None
+    """The message that it is about."""
+    until: datetime | None = None
+    """A deadline to show after the text, in the reader's own time zone."""
+    link: str | None = None
+    """A permalink to show after the text: the address of the message that it is about, from the platform."""
+    gone: bool = False
+    """True if the text is withdrawn and its messages must be deleted."""
+
+
+class Offer(Value):
+    """A message that may be an answer. Its author chooses "Use this as your answer" or "Just a message"."""
+
+    id: str
+    """A random id, part of the ids of its buttons."""
+    ask_id: str
+    text: str
+    """The text of the message."""
+    turn: int
+    """The step of the interview in which the offer was made."""
+
+
+class OfferResult(Value):
+    """The result of a choice on an offer, for the bot that delivered it."""
+
+    over: bool
+    """True if nothing is left to choose, so that the offer can be removed."""
+    notice: str | None = None
+    """A sentence for the person who chose."""
+    known: bool = True
+    """False if the offer is not in this database. Another process of the app may still know it."""

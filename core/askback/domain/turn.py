@@ -1,0 +1,197 @@
+"""The turns of the agent: the transcript, the model's tool calls, and the commit that ends a turn."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ApprovalContext",
+    "Blocks",
+    "Call",
+    "CallsToRun",
+    "Message",
+    "NextStep",
+    "TokenUsage",
+    "ToolCall",
+    "Turn",
+    "TurnEnd",
+    "TurnInput",
+    "get_text",
+]
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from askback.domain.ask import Ask
+from askback.domain.conversation import Conversation, StopRecord
+from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import InboxMessage
+from askback.domain.outgoing_message import PROSE, OutgoingMessage
+from askback.internal.values import Value
+
+Blocks = tuple[dict[str, JsonValue], ...]
+"""The content blocks of one message, as in the Messages API."""
+
+
+class Message(Value):
+    """One entry of the transcript."""
+
+    seq: int
+    role: Literal["user", "assistant"]
+    content: Blocks
+    unfinished: bool = False
+    """True if the model paused in the middle of it and must continue."""
+    forgotten: bool = False
+    """True if it is not sent to the model again."""
+    authors: tuple[Actor, ...] | None = None
+    """The authors of a message to the model. None for a row of an earlier release and for the model's own messages."""
+
+
+class ToolCall(Value):
+    """One tool call of the model, with the ask that it led to or the result that it got at once."""
+
+    tool_use_id: str
+    tool: str
+    input: JsonValue
+    ask: Ask | None = None
+    approved: str | None = None
+    """The id of the earlier, settled ask that allowed this tool for the rest of the conversation."""
+    result: str | None = None
+    is_error: bool = False
+    notice: str | None = None
+    """A sentence that tells people what they must do so that it can run."""
+
+
+class Call(Value):
+    """A tool call as stored."""
+
+    tool_use_id: str
+    tool: str
+    input: JsonValue
+    ask_id: str | None
+    result: str | None
+    is_error: bool
+    started: bool = False
+    """True if it was started. A started call without a result is not run again automatically."""
+    blocks: Blocks = ()
+    """The result as content blocks, if it is more than text; `result` is empty then."""
+    approved: Ask | None = None
+    """The ask in which people approved it."""
+
+    @property
+    def is_to_run(self) -> bool:
+        """True if it is a call of the operator's own tools that has no result and needs no further approval."""
+        return self.result is None and (self.ask_id is None or self.approved is not None)
+
+
+class TurnInput(Value):
+    """The content of the next message to the model."""
+
+    calls: tuple[tuple[Call, Ask | None], ...] = ()
+    """The calls of the model's newest message, each with the ask about it."""
+    answering: tuple[Actor, ...] = ()
+    """The authors of the words in the outcomes of these calls."""
+    written: tuple[InboxMessage, ...] = ()
+    halt: StopRecord | None = None
+    known: tuple[Actor, ...] = ()
+    """The authors of all earlier messages."""
+
+
+class CallsToRun(Value):
+    """Calls of the operator's own tools that have no result yet."""
+
+    conversation: Conversation
+    seq: int
+    """The transcript row of the model's message that contains them."""
+    calls: tuple[Call, ...]
+
+
+class NextStep(Value):
+    """The work that the agent finds at the beginning of a step."""
+
+    calls: CallsToRun | None = None
+    """The calls of tools to run first. None if there are none."""
+    history_place: Place | None = None
+    """The place in which people may have written before the conversation began.
+
+    None if that cannot be, or if the model has read something in it already.
+    """
+
+
+class ApprovalContext(Value):
+    """The context of a turn's calls: their requesters, and earlier decisions."""
+
+    requesters: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
+    """The requesters of a call, by tool."""
+    members: Mapping[str, tuple[Actor, ...]] = Field(default_factory=dict[str, tuple[Actor, ...]])
+    """The members of each deciding group. A group is missing if the platform does not tell its members."""
+    settled: tuple[Ask, ...] = ()
+    """The answered asks of the conversation, oldest first."""
+    givers: tuple[Actor, ...] = ()
+    """The people who allowed a tool for the rest of the conversation, with their current groups."""
+    alone: Actor | None = None
+    """The only person who sees the conversation. None if others see it too."""
+    wrong: Mapping[str, str] = Field(default_factory=dict[str, str])
+    """Error texts for the model, by the id of each call that can never run. People are not asked about these calls."""
+
+
+class Turn(Value):
+    """The next request to the model."""
+
+    conversation: Conversation
+    history: tuple[Message, ...]
+    resumed: bool = False
+    """True if an earlier process may have begun it and ended in the middle."""
+    has_earlier_text: bool = False
+    """True if an earlier text of the conversation is still to be posted."""
+
+    @property
+    def text_name(self) -> str:
+        """The name of all texts of this turn: the conversation's id and the seq of the model's answer."""
+        return f"{self.conversation.id}:{self.history[-1].seq + 1}"
+
+    @property
+    def text_target(self) -> str:
+        """The target of the model's own text in the outbox."""
+        return f"{PROSE}{self.text_name}"
+
+
+class TokenUsage(Value):
+    """Tokens that the model used, input and output, including the reservations of running calls."""
+
+    conversation: int
+    today: int
+    """The tokens of all conversations together since midnight UTC."""
+    reserved: int = 0
+    """The tokens of today that are only reserved. Some of them may be given back."""
+
+
+class TurnEnd(Value):
+    """The end of a turn. Everything in it is committed together."""
+
+    conversation_id: str
+    after: int
+    """The seq of the message that the model answered. If it is not the last one, another process took over the turn."""
+    content: Blocks = ()
+    """The model's message for the transcript; empty if the turn failed."""
+    calls: tuple[ToolCall, ...] = ()
+    say: OutgoingMessage | None = None
+    notice: OutgoingMessage | None = None
+    """A short text that says what went wrong."""
+    forget: Literal["nothing", "last", "all"] = "nothing"
+    """The part of the history that is not sent again, because the model refused it or it no longer fits."""
+    again: bool = False
+    """True if the model must be called again at once, because it paused."""
+    rest: bool = False
+    """True if results that are ready at once wait until a person writes, instead of going to the model."""
+    stops: int = 0
+    """`Conversation.stops` when the turn began."""
+    tokens: int = 0
+    """The tokens that the model used, input and output."""
+    reservation: str | None = None
+    """The id that `Store.reserve` returned for the model call. None if nothing was reserved."""
+
+
+def get_text(content: Blocks) -> str:
+    """Return the text that people read of a message of the model."""
+    return "\n\n".join(str(block["text"]).strip() for block in content if block.get("type") == "text")

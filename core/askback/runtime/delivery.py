@@ -1,0 +1,110 @@
+"""Delivers one item of the outbox: posts or edits a card or a text, without posting it twice."""
+
+from __future__ import annotations
+
+__all__ = ["CardHidden", "Delivery"]
+
+import logging
+from collections.abc import Mapping
+
+from askback.domain.ask import Ask
+from askback.errors import AskbackError
+from askback.inbound.card_recovery import CardGone
+from askback.manager import QuestionManager
+from askback.observability import telemetry
+from askback.ports.platform import DeliveryError, MessageNotFound, Messages, Platform
+from askback.store.store import Store
+from askback.store.tables.outbox_leases import OutboxItem
+
+log = logging.getLogger("askback.worker")
+
+
+class CardHidden(AskbackError):
+    """Raised if it is unknown for now whether a card exists."""
+
+
+class Delivery:
+    """Delivers items of the outbox to the platforms."""
+
+    def __init__(self, store: Store, manager: QuestionManager, platforms: Mapping[str, Platform]) -> None:
+        self._store = store
+        self._manager = manager
+        self._platforms = platforms
+
+    async def deliver(self, item: OutboxItem) -> bool:
+        """Deliver an item and delete it. Return True if the platform was called.
+
+        Raises `CardHidden`, `CardGone`, `StoreError` and the errors of the platform.
+        """
+        return await (self._deliver_card(item) if item.kind == "card" else self._deliver_text(item))
+
+    async def _deliver_card(self, item: OutboxItem) -> bool:
+        if item.ask_id is None:
+            await self._store.delete_item(item)
+            return False
+        is_called = False
+
+        async def paint(ask: Ask) -> Messages:
+            nonlocal is_called
+            platform = self._platforms[ask.place.platform]
+            if not ask.messages and item.attempts > 1:
+                is_called = True
+                ask = ask.evolve(messages=await self._find_card(platform, ask, item))
+            if not ask.messages and ask.outcome is not None:
+                return ()  # settled before anyone saw it
+            is_called = True
+            with telemetry.trace_delivery(ask.trace, ask.place.platform):
+                try:
+                    return await platform.show(ask)
+                except MessageNotFound as gone:
+                    raise CardGone(ask, gone) from gone
+
+        await self._manager.cards.draw(item.ask_id, paint, anyway=item.contested)
+        # Another process may have drawn it meanwhile. Then only the row remains to be deleted.
+        ask = await self._store.get(item.ask_id)
+        if ask is None or ask.is_drawn:
+            await self._store.delete_item(item)
+        return is_called
+
+    async def _find_card(self, platform: Platform, ask: Ask, item: OutboxItem) -> Messages:
+        """Find the card that an earlier attempt may have posted."""
+        try:
+            return await platform.find_posted(ask.place, ask.id)
+        except (DeliveryError, MessageNotFound) as refusal:
+            # The first attempt was refused permanently, and nothing was posted.
+            if ask.outcome is not None and item.attempts > 2:
+                raise CardHidden(
+                    f"A card with live buttons may stand there, and cannot be looked for: {refusal}"
+                ) from None
+            # Posting twice is better than not posting.
+            log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+            return ()
+
+    async def _deliver_text(self, item: OutboxItem) -> bool:
+        say, conversation_id = item.say, item.conversation_id
+        if item.ask_id is not None:
+            # The text is about a question. Drop it if the question is settled by now.
+            ask = await self._store.get(item.ask_id)
+            place = None if ask is None or ask.outcome is not None else ask.place
+        else:
+            place = None if conversation_id is None else await self._store.get_place(conversation_id)
+        if say is None or place is None:
+            await self._store.delete_item(item)
+            return False
+        platform = self._platforms[place.platform]
+        if item.attempts > 1:
+            try:
+                last = None if conversation_id is None else await self._store.get_last_text(conversation_id)
+                found = await platform.find_posted(place, say.target, message=say, since=item.tried_at, after=last)
+            except (DeliveryError, MessageNotFound) as refusal:
+                log.warning("Earlier messages cannot be looked up: %s", refusal, extra={"action": "find_refused"})
+                found = ()
+            say = say.evolve(messages=max(say.messages, found, key=len))
+        try:
+            messages = await platform.post(place, say)
+        except MessageNotFound:
+            messages = await platform.post(place, say.evolve(messages=()))
+        if say.offer is not None:
+            await self._store.mark_offer_posted(say.offer.id, messages)
+        await self._store.delete_item(item, messages)
+        return True

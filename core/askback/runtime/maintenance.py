@@ -1,0 +1,116 @@
+"""Periodic checks of this process: the clock, work that nobody serves, and old conversations."""
+
+from __future__ import annotations
+
+__all__ = ["Maintenance"]
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from askback.internal.clock import utc_now
+from askback.store.errors import StoreError
+from askback.store.store import Store
+from askback.store.tables.retention import PruneCounts
+
+log = logging.getLogger("askback.worker")
+
+WATCH_SECONDS = 1.0
+"""Seconds between two checks that the wall clock was not set. A smaller deviation is ignored."""
+CLOCK_SECONDS = 30.0
+"""Seconds between two checks that the clock did not go back."""
+PRUNE_SECONDS = 3600.0
+PRUNED_AT_ONCE = 20
+UNSERVED_SECONDS = 30.0
+"""Seconds between two checks for work that no process serves, and the minimum time that it must have waited."""
+
+
+class Maintenance:
+    """The periodic checks. `run` owns their tasks."""
+
+    def __init__(self, store: Store, wake: Callable[[], None], retention: timedelta | None) -> None:
+        """`wake` is called when the clock has jumped. `retention` None keeps conversations permanently."""
+        self._store = store
+        self._wake = wake
+        self._retention = retention
+
+    async def run(self) -> None:
+        """Check until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._watch_clock(), name="askback watch")
+            tasks.create_task(self._repair_due_times(), name="askback clock")
+            tasks.create_task(self._report_unserved(), name="askback unserved")
+            if self._retention is not None:
+                tasks.create_task(self._prune(self._retention), name="askback retention")
+
+    async def _watch_clock(self) -> None:
+        """Wake the worker when the wall clock was set or the machine has slept."""
+        while True:
+            began, wall = time.monotonic(), utc_now()
+            await asyncio.sleep(WATCH_SECONDS)
+            passed = time.monotonic() - began
+            if abs((utc_now() - wall).total_seconds() - passed) > WATCH_SECONDS:
+                self._wake()
+
+    async def _repair_due_times(self) -> None:
+        """Make postponed deliveries due when the store's clock went back, instead of waiting until it has caught up."""
+        while True:
+            try:
+                count = await self._store.repair_due_times()
+            except StoreError:
+                log.exception("The outbox could not be looked through.", extra={"action": "store_failed"})
+            else:
+                if count:
+                    log.warning(
+                        "The clock went back: %d deliveries that waited for a time far off are made "
+                        "now. Deadlines go by the clock as it is.",
+                        count,
+                        extra={"action": "clock_back", "count": count},
+                    )
+            await asyncio.sleep(CLOCK_SECONDS)
+
+    async def _report_unserved(self) -> None:
+        """Warn about each platform with waiting work that no process serves, once each time that this begins."""
+        reported: frozenset[str] = frozenset()
+        while True:
+            await asyncio.sleep(UNSERVED_SECONDS)
+            try:
+                unserved = await self._store.list_unserved_platforms(timedelta(seconds=UNSERVED_SECONDS))
+            except StoreError:
+                log.exception("Could not check for unserved work.", extra={"action": "store_failed"})
+                continue
+            for platform in sorted(unserved - reported):
+                log.warning(
+                    "Something on %s waits, and no process that serves it works on this database: start `askback %s`, "
+                    "or `askback run`, which runs every bot that has a token.",
+                    platform,
+                    platform,
+                    extra={"action": "unserved", "platform": platform},
+                )
+            reported = unserved
+
+    async def _prune(self, retention: timedelta) -> None:
+        while True:
+            began, wall = time.monotonic(), utc_now()
+            try:
+                before, count = utc_now() - retention, 0
+                # Delete a few at a time: clicks wait for these commits.
+                while (pruned := await self._store.prune(before, PRUNED_AT_ONCE)) != PruneCounts():
+                    count += pruned.conversations
+                    await asyncio.sleep(0)
+                if count:
+                    log.info("Old conversations were deleted: %d.", count, extra={"action": "pruned", "count": count})
+            except StoreError:
+                log.exception("Old conversations could not be deleted; trying again.", extra={"action": "store_failed"})
+            await asyncio.sleep(PRUNE_SECONDS)
+            while (ahead := (utc_now() - wall).total_seconds() - (time.monotonic() - began)) > PRUNE_SECONDS:
+                # Deleted data does not come back when the clock is set back.
+                log.warning(
+                    "The clock of this machine went ahead by %.0f s: nothing is deleted for an hour.",
+                    ahead,
+                    extra={"action": "clock_ahead", "seconds": round(ahead)},
+                )
+                began, wall = time.monotonic(), utc_now()
+                await asyncio.sleep(PRUNE_SECONDS)

@@ -1,0 +1,107 @@
+"""Statements about the messages that people wrote. Each function runs inside a caller's transaction."""
+
+from __future__ import annotations
+
+__all__ = [
+    "add",
+    "has_unread",
+    "is_received",
+    "list_authors_by_seq",
+    "take",
+]
+
+import json
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from askback.domain.identity import Actor, Place
+from askback.domain.incoming_message import InboxMessage, IncomingMessage
+from askback.internal.clock import to_micros
+from askback.store.schema import conversations, inbox
+from askback.store.statement import Statement
+from askback.store.tables import edits
+from askback.store.unreadable_rows import mark_unreadable
+
+# Compiled once, since each turn of the model needs these.
+_UNTAKEN = inbox.c.conversation_id == bindparam("of"), inbox.c.taken_seq.is_(None)
+_SELECT_UNTAKEN = Statement(select(inbox).where(*_UNTAKEN).order_by(inbox.c.received_at, inbox.c.id))
+_TAKE = Statement(update(inbox).where(*_UNTAKEN))
+_HAS_UNTAKEN = Statement(select(inbox.c.id).where(*_UNTAKEN).limit(1))
+
+
+def is_received(connection: Connection, place: Place, dedupe_key: str) -> bool:
+    """Return True if a message was kept in this place, even in an earlier conversation."""
+    query = (
+        select(inbox.c.id)
+        .join(conversations, conversations.c.id == inbox.c.conversation_id)
+        .where(inbox.c.dedupe_key == dedupe_key, conversations.c.place == place.model_dump_json())
+        .limit(1)
+    )
+    return connection.execute(query).first() is not None
+
+
+def add(
+    connection: Connection,
+    conversation_id: str,
+    heard: IncomingMessage,
+    *,
+    taken: bool = False,
+    ask_id: str | None = None,
+    edit_of: int | None = None,
+) -> int:
+    """Store a person's message and return the id of its row.
+
+    `taken` means that it is stored only to recognize it again, and no turn reads it. `ask_id` is the question that it
+    answered. `edit_of` is the row of the message of which this is a newer version.
+    """
+    result = connection.execute(
+        insert(inbox).values(
+            conversation_id=conversation_id,
+            dedupe_key=heard.dedupe_key,
+            author=heard.author.model_dump_json(),
+            text=heard.text,
+            received_at=to_micros(heard.at),
+            taken_seq=-1 if taken else None,
+            files=json.dumps(heard.files, ensure_ascii=False) if heard.files else None,
+            ask_id=ask_id,
+            edit_of=edit_of,
+        )
+    )
+    (row,) = result.inserted_primary_key or (0,)
+    return int(row)
+
+
+def has_unread(connection: Connection, conversation_id: str) -> bool:
+    """Return True if people wrote something that no turn has read."""
+    return bool(_HAS_UNTAKEN.rows(connection, of=conversation_id))
+
+
+def take(connection: Connection, conversation_id: str, seq: int) -> tuple[InboxMessage, ...]:
+    """Return what people wrote since the last turn, unchanged, and assign it to transcript row `seq`."""
+    rows = _SELECT_UNTAKEN.rows(connection, of=conversation_id)
+    _TAKE.change(connection, of=conversation_id, taken_seq=seq)
+    with mark_unreadable(f"What people wrote in the conversation {conversation_id}"):
+        return tuple(
+            InboxMessage(
+                key=row["dedupe_key"],
+                author=Actor.model_validate_json(row["author"]),
+                text=row["text"],
+                files=() if row["files"] is None else tuple(json.loads(row["files"])),
+                before=None if row["edit_of"] is None else edits.get_last_read_text(connection, row["edit_of"], seq),
+            )
+            for row in rows
+        )
+
+
+def list_authors_by_seq(connection: Connection, conversation_id: str) -> dict[int, tuple[Actor, ...]]:
+    """Return the authors of people's messages, by the transcript row that took them up."""
+    query = (
+        select(inbox.c.taken_seq, inbox.c.author)
+        .where(inbox.c.conversation_id == conversation_id, inbox.c.taken_seq >= 0)
+        .order_by(inbox.c.id)
+    )
+    found: dict[int, tuple[Actor, ...]] = {}
+    with mark_unreadable(f"Who wrote in the conversation {conversation_id}"):
+        for row in connection.execute(query):
+            found[row.taken_seq] = (*found.get(row.taken_seq, ()), Actor.model_validate_json(row.author))
+    return found
