@@ -18,7 +18,17 @@ from askback.domain.turn import Call, Message, Turn, TurnEnd, TurnInput, get_tex
 from askback.internal.clock import utc_now
 from askback.store.ask_transactions import store_asks
 from askback.store.errors import TurnTakenOver
-from askback.store.tables import approvals, conversations, inbox, locks, outbox, tool_calls, transcript, usage
+from askback.store.tables import (
+    approvals,
+    conversations,
+    inbox,
+    locks,
+    outbox,
+    outbox_leases,
+    tool_calls,
+    transcript,
+    usage,
+)
 from askback.store.transactions import Transactions
 from askback.store.unreadable_rows import UnreadableRow
 
@@ -153,7 +163,7 @@ class TurnTransactions(Transactions):
                 waits = not end.say.messages and outbox.has_earlier_text(
                     connection, end.conversation_id, end.say.target
                 )
-                lease = None if waits else timedelta(seconds=outbox.LEASE_SECONDS)
+                lease = None if waits else timedelta(seconds=outbox_leases.LEASE_SECONDS)
                 outbox.enqueue_message(connection, end.say, end.conversation_id, lease=lease, tried=True)
             if end.notice is not None:
                 outbox.enqueue_message(connection, end.notice, end.conversation_id)

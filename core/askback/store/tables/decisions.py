@@ -13,7 +13,7 @@ from askback.domain.ask import Ask
 from askback.domain.incoming_message import IncomingMessage, Step
 from askback.store.events import AskChanged, AskSettled, record_event
 from askback.store.notifications import Signal, send_signal
-from askback.store.tables import asks, conversations, inbox, offers, outbox
+from askback.store.tables import asks, conversations, inbox, offers, outbox, outbox_leases
 from askback.store.tables.turns import request_turn
 
 
@@ -34,7 +34,7 @@ def save_change(connection: Connection, before: Ask, after: Ask, action: Action 
         # An action without a message comes from code, such as a caller of the library, so no one is viewing the card.
         clicked = action is not None and action.message is not None
         # The process that handles the click draws the card, before the outbox does.
-        by_click = timedelta(seconds=outbox.LEASE_SECONDS) if clicked else None
+        by_click = timedelta(seconds=outbox_leases.LEASE_SECONDS) if clicked else None
         outbox.enqueue_card(connection, after, not_before=not_before, lease=by_click)
     if after.interview.turn != before.interview.turn:
         offers.close_outdated(connection, after)
