@@ -82,7 +82,7 @@ async def click(services: Services, person: str, label: str) -> None:
         while not services.socket.connections:  # noqa: ASYNC110 - a card may be posted before the socket is open
             await asyncio.sleep(0.01)
     (card,) = (message for message in services.workspace.messages.values() if message.blocks)
-    shown = [*card.blocks]
+    shown = card.blocks
     block, action = next(
         (block["block_id"], element["action_id"])
         for block in card.blocks
