@@ -33,7 +33,7 @@ class StatusIndicator:
         self._refused: TTLCache[str, None] = TTLCache(KEPT, REFUSED_SECONDS, time.monotonic)
 
     def start_typing(self, room: str) -> None:
-        """Show the indicator until `end` is called."""
+        """Show the indicator until `stop_typing` is called."""
         if room not in self._typing and room not in self._refused:
             self._typing[room] = asyncio.create_task(self._type(room), name=f"askback discord typing {room}")
 

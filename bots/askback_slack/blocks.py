@@ -86,7 +86,7 @@ def image(address: str, alt_text: str) -> Block:
 
 
 def plain(words: str) -> Block:
-    """A text of our own, or one that `fit` has made literal. Slack does not turn emoji codes into emoji."""
+    """A text of our own, or one that `fit_line` has made literal. Slack does not turn emoji codes into emoji."""
     return {"type": "plain_text", "text": words, "emoji": False}
 
 

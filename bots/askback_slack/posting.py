@@ -287,5 +287,5 @@ class SlackPlatform:
 
     @staticmethod
     def to_metadata(nonce: str, part: int) -> dict[str, object]:
-        """Return the metadata by which `find` recognises a message."""
+        """Return the metadata by which `find_posted` recognises a message."""
         return {"event_type": EVENT, "event_payload": {"nonce": nonce, "part": part}}

@@ -43,7 +43,7 @@ class Budget(Value):
         return self.conversation is not None or self.day is not None
 
     def grant(self, spent: TokenUsage, read: int, output_tokens: int) -> Grant:
-        """Decide about a call that reads about `read` tokens and would write at most `write`.
+        """Decide about a call that reads about `read` tokens and would write at most `output_tokens`.
 
         The call is granted while any budget is left. It may write only what is left, but at least `MIN_OUTPUT_TOKENS`.
         Running calls count as spent, so the total exceeds the budget by one call at most: its input and

@@ -53,7 +53,7 @@ class CancellableRunner:
         return True if running.task.cancelled() else running.task.result()
 
     async def _wait_for_end(self, running: _Running) -> bool:
-        """Wait until the step ends or `recheck` reports a possible stop. Return True if the step has ended."""
+        """Wait until the step ends or `check_for_stop` reports a possible stop. Return True if the step has ended."""
         looking = asyncio.create_task(running.check_requested.wait(), name="askback look for a stop")
         try:
             await asyncio.wait({running.task, looking}, return_when=asyncio.FIRST_COMPLETED)

@@ -106,7 +106,7 @@ class Slot:
         self._is_held = slots is not None
 
     async def acquire(self) -> None:
-        """Take the slot again after `leave`. Does nothing if it is held. Raises `SlotsClosed`."""
+        """Take the slot again after `release`. Does nothing if it is held. Raises `SlotsClosed`."""
         if not self._is_held and self._slots is not None:
             await self._slots.acquire(self._person)
             self._is_held = True

@@ -113,10 +113,10 @@ async def _open_stream(client: AsyncAnthropic, request: ModelRequest) -> _Stream
 async def stream_response(
     client: AsyncAnthropic, request: ModelRequest, on_text: Callable[[str], Awaitable[None]], meter: TokenMeter
 ) -> ModelResponse:
-    """Call the model once. `follow` receives its text while it streams, and `meter` counts its tokens.
+    """Call the model once. `on_text` receives its text while it streams, and `meter` counts its tokens.
 
     A failure of the model or its service never raises; the result's `problem` describes it. Raises `StoreError` if
-    `follow` does.
+    `on_text` does.
     """
     with telemetry.trace_model_call(request.model) as call:
         return await _stream(client.with_middleware(meter.attempt), request, on_text, meter, call)
@@ -125,7 +125,7 @@ async def stream_response(
 async def _stream(
     client: AsyncAnthropic,
     request: ModelRequest,
-    follow: Callable[[str], Awaitable[None]],
+    on_text: Callable[[str], Awaitable[None]],
     meter: TokenMeter,
     call: ModelCallSpan,
 ) -> ModelResponse:
@@ -141,7 +141,7 @@ async def _stream(
                 text = answer.add_event(event)
                 if text is not None:
                     written.append(text)
-                    await follow(text)
+                    await on_text(text)
         finally:
             await stream.close()
     except StoreError:

@@ -20,7 +20,7 @@ class TokenMeter:
     """Counts tokens as the service bills them. It estimates what the service has not reported yet, on the high side."""
 
     def __init__(self, input_estimate: int) -> None:
-        """`most` is a high estimate of the tokens that a request reads."""
+        """`input_estimate` is a high estimate of the tokens that a request reads."""
         self.input_estimate = input_estimate
         self._lost = 0
         """Attempts that may have reached the service but got no answer. The client retries them automatically."""

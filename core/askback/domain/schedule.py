@@ -27,7 +27,7 @@ ESCALATED = "This now waits for you, too: {question}"
 
 
 def find_groups_to_resolve(ask: Ask, now: datetime) -> tuple[str, ...]:
-    """Return the groups to look up before calling `due`, so that people who are already done are not mentioned.
+    """Return the groups to look up before calling `apply_due`, so that people who are already done are not mentioned.
 
     Empty if nothing is due, or if no person is done yet.
     """
