@@ -1,7 +1,11 @@
-"""Time that a test controls: the process's clocks, the platforms' clock, and that of a PostgreSQL database."""
+"""The clocks of tests: time that a test controls, and a platform's clock that stops together with the bot."""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import psycopg
@@ -44,3 +48,45 @@ class DrivenTime:
         if self._url is not None:
             with psycopg.connect(self._url, autocommit=True) as connection:
                 connection.execute("UPDATE public.driven SET ahead = %s", (self.ahead,))
+
+
+TICK = 0.02
+SUSPENDED = 0.05
+"""Seconds without the processor from which the process counts as suspended."""
+
+
+class SharedClock(SystemClock):
+    """The clock of a platform that runs in the bot's process. It stops while the machine does not run the process.
+
+    A busy machine may suspend a test for seconds. The platform and the bot lose them together, so they count for no
+    limit of the platform. Seconds in which the process itself is busy do count.
+    """
+
+    def __init__(self) -> None:
+        self._suspended = 0.0
+
+    def time(self) -> float:
+        return super().time() - self._suspended
+
+    async def sleep(self, seconds: float) -> None:
+        until = time.monotonic() - self._suspended + seconds
+        while (left := until - (time.monotonic() - self._suspended)) > 0:  # noqa: ASYNC110 - it may be suspended again
+            await asyncio.sleep(left)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Measure how long the process is suspended, until the block ends."""
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        while True:
+            began, used = time.monotonic(), time.process_time()
+            await asyncio.sleep(TICK)
+            suspended = time.monotonic() - began - TICK - (time.process_time() - used)
+            if suspended > SUSPENDED:
+                self._suspended += suspended

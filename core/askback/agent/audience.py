@@ -72,8 +72,8 @@ def resolve_addressees(
 ) -> Addressees:
     """Return the people who may answer in a conversation.
 
-    `people` is everyone who has written in it, each with the setting's groups that they are in. `sole_viewer` is the only
-    person who sees it, with their groups; None means that others see it, too.
+    `people` is everyone who has written in it, each with the setting's groups that they are in. `sole_viewer` is the
+    only person who sees it, with their groups; None means that others see it, too.
     """
     who, within = _resolve_audience(answerers, conversation), None
     if who is None:

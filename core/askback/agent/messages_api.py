@@ -150,7 +150,7 @@ async def _stream(
         if request.compact_at is None or not _is_about_compaction(error):
             return _build_failed_response(call, error, "".join(written).strip())
         log.warning("The model's service knows no compaction; going on without.", extra={"action": "no_compaction"})
-        return await _stream(client, request.evolve(compact_at=None), follow, meter, call)
+        return await _stream(client, request.evolve(compact_at=None), on_text, meter, call)
     except Exception as error:  # noqa: BLE001 - a malformed stream surfaces as nearly any exception in the SDK
         return _build_failed_response(call, error, "".join(written).strip())
     if answer.stop_reason is None:

@@ -113,7 +113,10 @@ async def ask_people(request: AskRequest | None, key: str | None, progress: Prog
 
 
 async def _check_names(known: Ask, request: AskRequest, progress: Progress) -> None:
-    """Raise `CallerError` if the names mean others than when it was asked. Also raises the errors of `_prepare_request`."""
+    """Raise `CallerError` if the names mean others than when it was asked.
+
+    Also raises the errors of `_prepare_request`.
+    """
     try:
         prepared = await _prepare_request(request, known.key or "", again=True)
     except AskbackError:

@@ -181,8 +181,8 @@ class Policy(Value):
     def find_refusal(self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False) -> str | None:
         """Return the reason why this person may not act on the ask, in words for them. None means they may.
 
-        No other check exists: every code path uses this method or `find_denial`. `participants` and `admitted` are as in
-        `Who.includes`.
+        No other check exists: every code path uses this method or `find_denial`. `participants` and `admitted` are as
+        in `Who.includes`.
         """
         denied = self.find_denial(actor, participants, admitted=admitted)
         return None if denied is None else self.format_denial(denied)
@@ -202,7 +202,7 @@ class Policy(Value):
     def find_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
     ) -> Denied | None:
-        """Return the reason why this person may not act on the ask, for programs; `find_refusal` returns it for people."""
+        """Return the reason why this person may not act, for programs. `find_refusal` returns it for people."""
         if self._is_own(actor):
             return "own_request"
         if self.is_admission_needed and not admitted:

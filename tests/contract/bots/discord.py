@@ -40,6 +40,7 @@ from askback_sandbox.json_values import JsonObject, as_object, as_text, copied, 
 from askback_sandbox.model.model import Model
 from askback_sandbox.services import Services
 from support import discord_cards as cards
+from support.clocks import SharedClock
 from support.discord_markdown import read, seen
 from support.stores import url_in
 
@@ -89,7 +90,8 @@ async def open_desk(
         monkeypatch.delenv(name, raising=False)
     journal = Journal()
     logging.getLogger().addHandler(journal)
-    guild = Guild()
+    clock = SharedClock()
+    guild = Guild(clock=clock)
     guild.app = replace(guild.app, public=public)
     if privileged is not None:
         guild.app = replace(guild.app, privileged=privileged)
@@ -104,7 +106,10 @@ async def open_desk(
 
     monkeypatch.setattr(Clicks, "handle_interaction", counted)
     try:
-        async with Services(port=0, guild=guild, discord_openapi=OPENAPI if OPENAPI.exists() else None) as services:
+        async with (
+            clock.running(),
+            Services(port=0, guild=guild, discord_openapi=OPENAPI if OPENAPI.exists() else None) as services,
+        ):
             environment = {
                 **services.environment,
                 "ASKBACK_DATABASE_URL": database or url_in(tmp_path) or str(tmp_path / "desk.db"),

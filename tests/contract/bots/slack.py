@@ -39,6 +39,7 @@ from askback_sandbox.slack.values import Interaction, Message, Person, UserGroup
 from askback_sandbox.slack.workspace import Workspace, scope_of
 from askback_slack.render import SlackMessage
 from support import slack_cards as cards
+from support.clocks import SharedClock
 from support.stores import url_in
 
 from .driver import ACK_MS, GENERAL, GROUPS, Card, Choice, Clicked, Control, Journal, Line, Talk, TextField, What, until
@@ -81,9 +82,10 @@ async def open_desk(
     journal = Journal()
     logging.getLogger().addHandler(journal)
     try:
-        workspace = Workspace()
+        clock = SharedClock()
+        workspace = Workspace(clock=clock)
         delivery = SlackHttp(workspace, event_retries=(0.1,) * 5) if http else SlackSocket(workspace)
-        async with Services(port=0, workspace=workspace, socket=delivery) as services:
+        async with clock.running(), Services(port=0, workspace=workspace, socket=delivery) as services:
             environment = {
                 **services.environment,
                 "ASKBACK_DATABASE_URL": database or url_in(tmp_path) or str(tmp_path / "desk.db"),
