@@ -153,7 +153,7 @@ def typed(desk: DiscordDesk) -> int:
 def rooms(desk: DiscordDesk) -> list[str]:
     """Return the places where the bot still shows the typing indicator."""
     platform: Any = desk.host.platforms["discord"]
-    return [*platform._presence._typing]
+    return [*platform._status._typing]
 
 
 @pytest.mark.only("discord", reason="Slack has other signs")
