@@ -59,7 +59,7 @@ def build_form(tool: str, data: JsonValue, *, always: bool = False) -> Form:
 
     Raises `CallerError` if the arguments cannot be shown in full, because nobody should approve what they cannot see.
     """
-    whole = _arguments(data)
+    whole = _format_arguments(data)
     if len(whole) > LONGEST:
         raise CallerError(f"Its arguments have {len(whole):,} characters, and people can be shown {LONGEST:,}.")
     shown = whole
@@ -91,7 +91,7 @@ def is_approval(ask: Ask) -> bool:
 
 def is_approved(ask: Ask) -> bool:
     """Return True if people approved the call."""
-    return is_approval(ask) and not _refused(ask) and _chosen(ask) in (APPROVE, ALWAYS)
+    return is_approval(ask) and not _is_denied(ask) and _get_chosen_label(ask) in (APPROVE, ALWAYS)
 
 
 def is_allowed(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
@@ -103,7 +103,7 @@ def is_allowed(ask: Ask, tool: str, data: JsonValue, *, own: bool) -> bool:
     approval = ask.policy.approval
     if approval is None or not is_approved(ask) or ask.interview.form.questions[0].id != tool:
         return False
-    return approval.subject == compute_digest(tool, data) if own else _chosen(ask) == ALWAYS
+    return approval.subject == compute_digest(tool, data) if own else _get_chosen_label(ask) == ALWAYS
 
 
 def list_approvers(ask: Ask) -> tuple[Actor, ...]:
@@ -120,7 +120,7 @@ def describe_refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) 
     """Return the reason why a call did not run, in words for a model. `name` returns a person's name for the model."""
     match outcome.status:
         case "answered":
-            said = "; ".join(_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)
+            said = "; ".join(_format_vote_against(vote, name) for vote in outcome.votes if vote.choice.value == DENY)
             return f"{tool} was denied{said and f' {said}'}. It was not run."
         case "timed_out":
             return f"Nobody decided in time whether {tool} may run. It was not run."
@@ -129,14 +129,14 @@ def describe_refusal(tool: str, outcome: Outcome, name: Callable[[Actor], str]) 
             return f"Nobody could be asked whether {tool} may run: {why}. It was not run."
         case "cancelled" | "declined":
             by = "" if outcome.by is None else f" by {name(outcome.by)}"
-            return f"The request to run {tool} was taken back{by}{_why(outcome.reason)}. It was not run."
+            return f"The request to run {tool} was taken back{by}{_format_reason(outcome.reason)}. It was not run."
 
 
-def _refused(ask: Ask) -> bool:
+def _is_denied(ask: Ask) -> bool:
     return ask.outcome is None or ask.outcome.refused
 
 
-def _chosen(ask: Ask) -> str | None:
+def _get_chosen_label(ask: Ask) -> str | None:
     outcome = ask.outcome
     if outcome is None or outcome.status != "answered" or len(outcome.answers) != 1:
         return None
@@ -144,15 +144,15 @@ def _chosen(ask: Ask) -> str | None:
     return choices[0].value if len(choices) == 1 else None
 
 
-def _against(vote: Vote, name: Callable[[Actor], str]) -> str:
-    return f"by {name(vote.by)}{_why(vote.reason)}"
+def _format_vote_against(vote: Vote, name: Callable[[Actor], str]) -> str:
+    return f"by {name(vote.by)}{_format_reason(vote.reason)}"
 
 
-def _why(reason: str | None) -> str:
+def _format_reason(reason: str | None) -> str:
     return f": {reason.strip().rstrip('.')}" if reason and reason.strip() else ""
 
 
-def _arguments(data: JsonValue) -> str:
+def _format_arguments(data: JsonValue) -> str:
     try:
         text = json.dumps(data, ensure_ascii=False, indent=2)
     except RecursionError:

@@ -71,7 +71,7 @@ class Who(Value):
             return True
         if self.open_to is not None and not admitted:
             return False
-        if self.open_to == "allowed" or (self.open_to == "participants" and _among(actor, tuple(participants))):
+        if self.open_to == "allowed" or (self.open_to == "participants" and _is_among(actor, tuple(participants))):
             return True
         return self.names(actor)
 
@@ -91,22 +91,22 @@ class Who(Value):
     def with_others(self, others: Who) -> Who:
         """Return these people and the others together."""
         return Who(
-            people=(*self.people, *(person for person in others.people if not _among(person, self.people))),
+            people=(*self.people, *(person for person in others.people if not _is_among(person, self.people))),
             groups=tuple(dict.fromkeys((*self.groups, *others.groups))),
             anyone=self.anyone or others.anyone,
-            open_to=_wider(self.open_to, others.open_to),
+            open_to=_get_wider(self.open_to, others.open_to),
         )
 
     def without(self, people: tuple[Actor, ...]) -> Who | None:
         """Return these without some accounts; groups stay whole. None if that leaves nothing."""
-        left = tuple(person for person in self.people if not _shares_account(person, people))
+        left = tuple(person for person in self.people if not _is_account_among(person, people))
         if not (left or self.groups or self.anyone or self.open_to):
             return None
         return self.evolve(people=left)
 
     def excluding(self, others: Who) -> Who | None:
         """Return these without the people and groups that `others` names too. None if that leaves nothing."""
-        people = tuple(person for person in self.people if not _among(person, others.people))
+        people = tuple(person for person in self.people if not _is_among(person, others.people))
         groups = tuple(group for group in self.groups if group not in others.groups)
         anyone = self.anyone and not others.anyone
         open_to = None if self.open_to == others.open_to else self.open_to
@@ -197,7 +197,7 @@ class Policy(Value):
             case "not_taking_part":
                 return NOT_TAKING_PART
             case _:
-                return _only(self.deciders)
+                return _format_only(self.deciders)
 
     def find_denial(
         self, actor: Actor, participants: tuple[Actor, ...] = (), *, admitted: bool = False
@@ -244,7 +244,9 @@ class Policy(Value):
         return self.who.without(self.approval.requesters) or self.who
 
     def _is_own(self, actor: Actor) -> bool:
-        return self.approval is not None and not self.approval.own and _shares_account(actor, self.approval.requesters)
+        return (
+            self.approval is not None and not self.approval.own and _is_account_among(actor, self.approval.requesters)
+        )
 
     @property
     def everybody(self) -> Who:
@@ -367,19 +369,19 @@ class Limits(Value):
         return timedelta(seconds=by_default if self.seconds_between_asks is None else self.seconds_between_asks)
 
 
-def _among(actor: Actor, people: tuple[Actor, ...]) -> bool:
+def _is_among(actor: Actor, people: tuple[Actor, ...]) -> bool:
     return any(person.is_same_person(actor) for person in people)
 
 
-def _shares_account(actor: Actor, people: tuple[Actor, ...]) -> bool:
+def _is_account_among(actor: Actor, people: tuple[Actor, ...]) -> bool:
     return any(person.is_same_account(actor) for person in people)
 
 
-def _wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
+def _get_wider(one: OpenTo | None, other: OpenTo | None) -> OpenTo | None:
     return "allowed" if "allowed" in (one, other) else one or other
 
 
-def _only(who: Who) -> str:
+def _format_only(who: Who) -> str:
     """Return a sentence that names the people who can answer, if they are few and their names are known."""
     names = [person.display_name for person in who.distinct if person.name.strip()]
     if who.groups or not (names and len(names) == len(who.distinct) <= NAMED):

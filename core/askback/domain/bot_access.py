@@ -90,7 +90,7 @@ class Access(Value):
                     f"{self.opening.otherwise}."
                 )
             return f"I do not talk with anybody here yet. Ask the person who runs me to set {line}"
-        stranger = self._stranger(actor)
+        stranger = self._find_stranger_reason(actor)
         if stranger is not None:
             return stranger
         if direct:
@@ -106,14 +106,14 @@ class Access(Value):
 
     def is_stranger(self, actor: Actor) -> bool:
         """Return True if the rules about people exclude this person everywhere. The model reads none of their texts."""
-        return self._stranger(actor) is not None
+        return self._find_stranger_reason(actor) is not None
 
     @property
     def judges_people(self) -> bool:
         """True if the rules depend on the person, and not only on the place."""
         return bool(self.people or self.groups or self.home is not None)
 
-    def _stranger(self, actor: Actor) -> str | None:
+    def _find_stranger_reason(self, actor: Actor) -> str | None:
         if self.people or self.groups:
             if actor.id not in self.people and not set(self.groups) & set(actor.groups):
                 return "I may not talk with you. Whoever runs me can allow it."

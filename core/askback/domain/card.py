@@ -224,8 +224,8 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         if shown
         else None,
         prompt=question.prompt if shown else "",
-        excerpt=_excerpt(question) if shown else "",
-        items=_items(question, draft.chosen) if shown else (),
+        excerpt=_get_excerpt(question) if shown else "",
+        items=_build_items(question, draft.chosen) if shown else (),
         several=shown and question.multi_select,
         custom=asking and question.allow_custom,
         written=draft.text if shown else None,
@@ -241,7 +241,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         )
         if several_questions
         else (),
-        lines=_lines(interview) if not asking else (),
+        lines=_build_review(interview) if not asking else (),
         can_submit=interview.phase == "reviewing"
         or (asking and not several_questions and (question.multi_select and bool(question.options))),
         can_go_back=several_questions
@@ -250,7 +250,7 @@ def build_card(ask_id: str, interview: Interview, policy: Policy) -> Card:
         can_cancel=approval is None or bool(approval.requesters),
         can_decline=approval is None,
         tally=None if approval is None else count_votes(interview, policy, approval),
-        details=_rest(question) if shown and outcome is None else None,
+        details=_get_rest(question) if shown and outcome is None else None,
         ending=None
         if outcome is None
         else Ending(status=outcome.status, at=outcome.at, by=outcome.by, reason=outcome.reason),
@@ -298,7 +298,7 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
         turn=interview.turn,
         header=question.header or "",
         # The card behind the field shows the excerpt already.
-        prompt=question.prompt.partition("\n")[0] if _excerpt(question) else question.prompt,
+        prompt=question.prompt.partition("\n")[0] if _get_excerpt(question) else question.prompt,
         placeholder=f"Why “{fit_line(question.options[index].label, LONGEST_NAMED)}”?",
         value=reason,
         longest=LONGEST_REASON,
@@ -307,12 +307,12 @@ def build_vote_field(ask_id: str, interview: Interview, index: int, reason: str 
     )
 
 
-def _rest(question: Question) -> str | None:
+def _get_rest(question: Question) -> str | None:
     """Return the details if the question does not show them in full."""
     return None if question.details is None or question.details in question.prompt else question.details
 
 
-def _excerpt(question: Question) -> str:
+def _get_excerpt(question: Question) -> str:
     """Return the part of its details that the prompt quotes below its first line. Only the last line may be cut."""
     asked, _, rest = question.prompt.partition("\n")
     first = rest.partition("\n")[0]
@@ -322,7 +322,7 @@ def _excerpt(question: Question) -> str:
     return rest[: sum(1 for _ in same)].rstrip()
 
 
-def _items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:
+def _build_items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:
     return tuple(
         Item(
             number=index + 1,
@@ -337,7 +337,7 @@ def _items(question: Question, chosen: tuple[int, ...]) -> tuple[Item, ...]:
     )
 
 
-def _lines(interview: Interview) -> tuple[ReviewLine, ...]:
+def _build_review(interview: Interview) -> tuple[ReviewLine, ...]:
     return tuple(
         ReviewLine(
             index=index,

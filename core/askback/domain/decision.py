@@ -39,12 +39,12 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     """
     if ask is None:
         return None, Notice(text=UNKNOWN, denied="unknown")
-    refusal = _refusal(ask, action, admits, ends_any=ends_any)
+    refusal = _find_refusal(ask, action, admits, ends_any=ends_any)
     if refusal is not None:
         return None, refusal
-    adopted = _adopt(ask, action.message)
+    adopted = _record_clicked_message(ask, action.message)
     if isinstance(action.operation, ShowDetails):
-        return adopted, _whole(ask)
+        return adopted, _build_details(ask)
     approval = ask.policy.approval
     try:
         interview = (
@@ -75,7 +75,7 @@ def decide(ask: Ask | None, action: Action, *, admits: Admits, ends_any: bool = 
     return after, Redraw()
 
 
-def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Notice | None:
+def _find_refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Notice | None:
     """Return a notice that says why this person may not do this. None means they may."""
     denied = ask.find_denial(action.actor, admits)
     approval = ask.policy.approval
@@ -95,14 +95,14 @@ def _refusal(ask: Ask, action: Action, admits: Admits, *, ends_any: bool) -> Not
             return Notice(text=ask.policy.format_denial(denied), denied=denied)
 
 
-def _whole(ask: Ask) -> Response:
+def _build_details(ask: Ask) -> Response:
     question = ask.interview.question
     if question.details is None:
         return Notice(text="The card shows everything.")
     return Details(ask_id=ask.id, title=question.header or "The whole", text=question.details)
 
 
-def _adopt(ask: Ask, message: MessageRef | None) -> Ask:
+def _record_clicked_message(ask: Ask, message: MessageRef | None) -> Ask:
     """Record a clicked message as the card: the message exists, whatever was recorded when it was posted."""
     if message is None or ask.messages[:1] == (message,):
         return ask

@@ -44,7 +44,7 @@ MAX_OPTIONS = 1000
 DEFAULT_PLACEHOLDER = "Enter your answer…"
 
 
-def _text(what: str, longest: int) -> AfterValidator:
+def _limit_text(what: str, longest: int) -> AfterValidator:
     """Return a validator for a non-blank text of at most `longest` characters, which keeps the text unchanged."""
 
     def check(value: str) -> str:
@@ -57,13 +57,13 @@ def _text(what: str, longest: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _https(value: str) -> str:
+def _check_https(value: str) -> str:
     if not re.match(r"https://[^\s<>|\"]+\Z", value) or len(value) > 3000:
         raise ValueError("is not an https address: give a full https:// URL of at most 3,000 characters")
     return value
 
 
-def _repeats(what: str, ids: Sequence[str]) -> str | None:
+def _find_repeats(what: str, ids: Sequence[str]) -> str | None:
     if len(ids) == len(set(ids)):
         return None
     repeated = [one for one, times in Counter(ids).items() if times > 1]
@@ -77,11 +77,11 @@ def _repeats(what: str, ids: Sequence[str]) -> str | None:
 class Option(Value):
     """One of the options of a question."""
 
-    value: Annotated[str, _text("a value for the program", 2000)]
-    label: Annotated[str, _text("the label that people read", 2000)]
-    description: Annotated[str, _text("what choosing it means", 4000)] | None = None
-    preview: Annotated[str, _text("the preview", 10_000)] | None = None
-    image: Annotated[str, AfterValidator(_https)] | None = None
+    value: Annotated[str, _limit_text("a value for the program", 2000)]
+    label: Annotated[str, _limit_text("the label that people read", 2000)]
+    description: Annotated[str, _limit_text("what choosing it means", 4000)] | None = None
+    preview: Annotated[str, _limit_text("the preview", 10_000)] | None = None
+    image: Annotated[str, AfterValidator(_check_https)] | None = None
 
     @property
     def recommended(self) -> bool:
@@ -101,7 +101,7 @@ class TextRules(Value):
 
     @field_validator("max_length")
     @classmethod
-    def _not_below_min_length(cls, value: int, info: ValidationInfo) -> int:
+    def _check_max_length(cls, value: int, info: ValidationInfo) -> int:
         least = cast("int", info.data.get("min_length", 1))
         if least > value:
             raise ValueError(f"is below min_length, which is {least}: swap them")
@@ -109,7 +109,7 @@ class TextRules(Value):
 
     @field_validator("pattern")
     @classmethod
-    def _compiles(cls, value: str | None) -> str | None:
+    def _check_pattern(cls, value: str | None) -> str | None:
         try:
             re.compile(value or "")
         except (re.error, OverflowError, RecursionError) as error:
@@ -141,26 +141,26 @@ class Condition(Value):
 class Question(Value):
     """One question. Without options it asks for a text."""
 
-    id: Annotated[str, _text("an id", 200)]
-    prompt: Annotated[str, _text("the question", 10_000)]
-    header: Annotated[str, _text("a short header", 200)] | None = None
+    id: Annotated[str, _limit_text("an id", 200)]
+    prompt: Annotated[str, _limit_text("the question", 10_000)]
+    header: Annotated[str, _limit_text("a short header", 200)] | None = None
     options: tuple[Option, ...] = ()
     multi_select: bool = False
     allow_custom: bool = True
-    placeholder: Annotated[str, _text("a hint for the text field", 150)] = DEFAULT_PLACEHOLDER
+    placeholder: Annotated[str, _limit_text("a hint for the text field", 150)] = DEFAULT_PLACEHOLDER
     rules: TextRules = TextRules()
     default: tuple[str, ...] = ()
     """The values that are chosen at the start."""
     show_if: Condition | None = None
-    details: Annotated[str, _text("the details", 1_000_000)] | None = None
+    details: Annotated[str, _limit_text("the details", 1_000_000)] | None = None
     """The full text of what the prompt is about, such as a tool's arguments. Shown to anyone who asks to see it."""
 
     @field_validator("options")
     @classmethod
-    def _told_apart(cls, value: tuple[Option, ...]) -> tuple[Option, ...]:
+    def _check_labels(cls, value: tuple[Option, ...]) -> tuple[Option, ...]:
         if len(value) > MAX_OPTIONS:
             raise ValueError(f"holds {len(value):,} options: give {MAX_OPTIONS:,} at most")
-        repeated = _repeats("the value", [option.value for option in value])
+        repeated = _find_repeats("the value", [option.value for option in value])
         if repeated is not None:
             raise ValueError(repeated)
         return value
@@ -199,11 +199,11 @@ class Form(Value):
             questions = cast("tuple[Question, ...]", build(value))
         except ValidationError as error:
             # Report problems between the questions together with problems inside them.
-            wrong = [_again(entry) for entry in error.errors(include_url=False)]
+            wrong = [_repeat_error(entry) for entry in error.errors(include_url=False)]
             if isinstance(value, list | tuple):
-                wrong += _misfits([_sketch(one) for one in cast("list[object]", value)])
+                wrong += _find_conflicts([_sketch_question(one) for one in cast("list[object]", value)])
             raise ValidationError.from_exception_data(cls.__name__, wrong) from None
-        wrong = _misfits(questions)
+        wrong = _find_conflicts(questions)
         if wrong:
             raise ValidationError.from_exception_data(cls.__name__, wrong)
         return questions
@@ -231,7 +231,7 @@ class _Sketch:
     options: None = None
 
 
-def _sketch(value: object) -> Question | _Sketch:
+def _sketch_question(value: object) -> Question | _Sketch:
     if isinstance(value, Question):
         return value
     try:
@@ -247,14 +247,14 @@ def _sketch(value: object) -> Question | _Sketch:
     return _Sketch(identity if isinstance(identity, str) else None, show_if)
 
 
-def _misfits(questions: Sequence[Question | _Sketch]) -> list[InitErrorDetails]:
+def _find_conflicts(questions: Sequence[Question | _Sketch]) -> list[InitErrorDetails]:
     """Return the problems between questions, such as repeated ids."""
     wrong: list[InitErrorDetails] = []
     if not 1 <= len(questions) <= MAX_QUESTIONS:
-        wrong.append(_wrong((), f"holds {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
-    repeated = _repeats("the id", [question.id for question in questions if question.id is not None])
+        wrong.append(_build_error((), f"holds {len(questions)} questions: give 1 to {MAX_QUESTIONS}"))
+    repeated = _find_repeats("the id", [question.id for question in questions if question.id is not None])
     if repeated is not None:
-        wrong.append(_wrong((), repeated))
+        wrong.append(_build_error((), repeated))
     earlier: dict[str, Question | _Sketch] = {}
     for index, question in enumerate(questions):
         condition = question.show_if
@@ -262,23 +262,23 @@ def _misfits(questions: Sequence[Question | _Sketch]) -> list[InitErrorDetails]:
             asked = earlier.get(condition.question)
             if asked is None:
                 message = f"{condition.question!r} is no earlier question: put that one before this one"
-                wrong.append(_wrong((index, "show_if", "question"), message))
+                wrong.append(_build_error((index, "show_if", "question"), message))
             elif asked.options is not None:
                 known = {option.value for option in asked.options}
                 strange = [one for one in condition.any_of if one not in known]
                 if strange:
                     message = f"{condition.question!r} does not offer {', '.join(map(repr, strange))}: use its values"
-                    wrong.append(_wrong((index, "show_if", "any_of"), message))
+                    wrong.append(_build_error((index, "show_if", "any_of"), message))
         if question.id is not None:
             earlier[question.id] = question
     return wrong
 
 
-def _again(entry: ErrorDetails) -> InitErrorDetails:
+def _repeat_error(entry: ErrorDetails) -> InitErrorDetails:
     return InitErrorDetails(type=entry["type"], loc=entry["loc"], input=entry["input"], ctx=entry.get("ctx", {}))
 
 
-def _wrong(loc: tuple[int | str, ...], message: str) -> InitErrorDetails:
+def _build_error(loc: tuple[int | str, ...], message: str) -> InitErrorDetails:
     return InitErrorDetails(type="value_error", loc=loc, input=None, ctx={"error": ValueError(message)})
 
 
@@ -299,7 +299,7 @@ class Answer(Value):
 
     @field_validator("text")
     @classmethod
-    def _not_blank(cls, value: str | None) -> str | None:
+    def _check_not_blank(cls, value: str | None) -> str | None:
         if value is not None and not value.strip():
             raise ValueError("is blank: a written answer has something in it")
         return value
@@ -349,10 +349,10 @@ class Outcome(Value):
 
     @field_validator("answers")
     @classmethod
-    def _only_when_answered(cls, value: tuple[Answer, ...], info: ValidationInfo) -> tuple[Answer, ...]:
+    def _check_answers(cls, value: tuple[Answer, ...], info: ValidationInfo) -> tuple[Answer, ...]:
         if "status" in info.data and (info.data["status"] == "answered") != bool(value):
             raise ValueError("belong to the status 'answered', and to no other: give them with it, and only with it")
-        repeated = _repeats("the question", [answer.question_id for answer in value])
+        repeated = _find_repeats("the question", [answer.question_id for answer in value])
         if repeated is not None:
             raise ValueError(repeated)
         return value

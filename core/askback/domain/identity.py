@@ -68,7 +68,7 @@ class Place(Value):
 
     @field_validator("channel")
     @classmethod
-    def _id(cls, value: str) -> str:
+    def _check_id(cls, value: str) -> str:
         if value.startswith(("#", "@")):
             raise ValueError(
                 f"{value} is a name: give the channel's id, which the platform copies from the channel's menu, or let "

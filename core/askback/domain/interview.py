@@ -140,7 +140,7 @@ class Interview(Value):
             condition = question.show_if
             if condition is not None:
                 earlier = self.form.index(condition.question)
-                if earlier not in shown or not self._meets(earlier, condition.any_of):
+                if earlier not in shown or not self._has_chosen(earlier, condition.any_of):
                     continue
             shown.append(index)
         return tuple(shown)
@@ -163,7 +163,7 @@ class Interview(Value):
         )
         return Answer(question_id=question.id, choices=choices, text=draft.text)
 
-    def _meets(self, index: int, any_of: tuple[str, ...]) -> bool:
+    def _has_chosen(self, index: int, any_of: tuple[str, ...]) -> bool:
         draft = self.drafts[index]
         if not any_of:
             return draft.is_answer
@@ -192,7 +192,7 @@ def apply_action(interview: Interview, action: Action) -> Interview:
     """
     if is_click_recorded(interview, action):
         return interview
-    return record_click(_stepped(interview, action), action)
+    return record_click(_apply_operation(interview, action), action)
 
 
 def record_click(interview: Interview, action: Action) -> Interview:
@@ -209,7 +209,7 @@ def is_click_recorded(interview: Interview, action: Action) -> bool:
     return action.delivery is not None and action.delivery in interview.deliveries
 
 
-def _stepped(interview: Interview, action: Action) -> Interview:
+def _apply_operation(interview: Interview, action: Action) -> Interview:
     if interview.phase == "closed":
         raise Closed("This question is closed already. Your click changed nothing.")
     operation = action.operation
@@ -218,7 +218,7 @@ def _stepped(interview: Interview, action: Action) -> Interview:
             return settle(interview, Outcome(status="cancelled", at=action.at, by=action.actor))
         case Decline(reason=reason):
             reason = reason.strip() if reason else ""
-            _must(
+            _require(
                 len(reason) <= LONGEST_REASON,
                 f"Please shorten it to {LONGEST_REASON:,} characters; it has {len(reason):,}.",
             )
@@ -234,8 +234,8 @@ def _stepped(interview: Interview, action: Action) -> Interview:
     if action.ticks is not None and interview.phase == "asking" and interview.question.multi_select:
         interview = _select(interview, action.ticks, action)
     if interview.phase == "reviewing":
-        return _in_review(interview, operation, action)
-    return _at_question(interview, operation, action)
+        return _apply_to_review(interview, operation, action)
+    return _apply_to_question(interview, operation, action)
 
 
 def settle(interview: Interview, outcome: Outcome) -> Interview:
@@ -250,60 +250,60 @@ def settle(interview: Interview, outcome: Outcome) -> Interview:
     )
 
 
-def _at_question(interview: Interview, operation: Operation, action: Action) -> Interview:
+def _apply_to_question(interview: Interview, operation: Operation, action: Action) -> Interview:
     question = interview.question
     match operation:
         case OpenTextField():
-            _must(
+            _require(
                 question.allow_custom,
                 "Please choose one of the options: a written answer is not asked for here.",
             )
             return interview
         case Choose(index=index):
-            _must(not question.multi_select and 0 <= index < len(question.options), "There is no such option.")
+            _require(not question.multi_select and 0 <= index < len(question.options), "There is no such option.")
             chosen = interview.draft.evolve(chosen=(index,), text=None, unsent=None)
-            return _onward(_put(interview, chosen), action)
+            return _advance(_put(interview, chosen), action)
         case Select():
-            _must(question.multi_select, "Only one of these options can be chosen.")
+            _require(question.multi_select, "Only one of these options can be chosen.")
             return _select(interview, operation, action)
         case SubmitText(text=text):
             return _write(interview, text, action)
         case ClearText():
             return _put(interview, interview.draft.evolve(text=None, unsent=None))
         case Submit():
-            _must(
+            _require(
                 interview.form.is_single,
                 "Please answer every question first; the review has the Submit button.",
             )
             return _submit(interview, action)
         case Next():
-            return _to_next(interview)
+            return _move_to_next(interview)
         case _:
-            return _elsewhere(interview, operation)
+            return _apply_navigation(interview, operation)
 
 
-def _in_review(interview: Interview, operation: Operation, action: Action) -> Interview:
+def _apply_to_review(interview: Interview, operation: Operation, action: Action) -> Interview:
     match operation:
         case Submit():
             return _submit(interview, action)
         case Back():
             return _move(interview, interview.visible[-1], "asking")
         case _:
-            return _elsewhere(interview, operation)
+            return _apply_navigation(interview, operation)
 
 
-def _elsewhere(interview: Interview, operation: Operation) -> Interview:
+def _apply_navigation(interview: Interview, operation: Operation) -> Interview:
     """Apply a move that is possible from every position of a form."""
     match operation:
         case GoTo(index=index):
-            _must(index in interview.visible, "There is no such question.")
+            _require(index in interview.visible, "There is no such question.")
             return _move(interview, index, "asking")
         case Review():
-            _must(not interview.form.is_single, "There is nothing to review.")
+            _require(not interview.form.is_single, "There is nothing to review.")
             return _move(interview, interview.current, "reviewing")
         case Back():
             before = [index for index in interview.visible if index < interview.current]
-            _must(bool(before), "This is the first question.")
+            _require(bool(before), "This is the first question.")
             return _move(interview, before[-1], "asking")
         case _:
             raise NotPossible("That is not possible here; please use the newest card.")
@@ -311,12 +311,12 @@ def _elsewhere(interview: Interview, operation: Operation) -> Interview:
 
 def _write(interview: Interview, text: str, action: Action) -> Interview:
     question, draft = interview.question, interview.draft
-    _must(question.allow_custom, "Please choose one of the options: a written answer is not asked for here.")
+    _require(question.allow_custom, "Please choose one of the options: a written answer is not asked for here.")
     if question.rules.find_problem(text) is not None:
         return _put(interview, draft.evolve(unsent=text))
     kept = draft.chosen if question.multi_select else ()
     written = _put(interview, draft.evolve(chosen=kept, text=text.strip(), unsent=None))
-    return written if question.multi_select and question.options else _onward(written, action)
+    return written if question.multi_select and question.options else _advance(written, action)
 
 
 def _select(interview: Interview, operation: Select, action: Action) -> Interview:
@@ -357,7 +357,7 @@ def _submit(interview: Interview, action: Action) -> Interview:
     return settle(interview, Outcome(status="answered", at=action.at, by=action.actor, answers=interview.answers))
 
 
-def _onward(interview: Interview, action: Action) -> Interview:
+def _advance(interview: Interview, action: Action) -> Interview:
     """Move on after an answer: submit a single question; else go to the next one, or to the review if none is left.
 
     A question that is answered only by its default counts as left until people have seen it.
@@ -366,11 +366,11 @@ def _onward(interview: Interview, action: Action) -> Interview:
         return _submit(interview, action)
     if not interview.missing and all(interview.drafts[index].seen for index in interview.visible):
         return _move(interview, interview.current, "reviewing")
-    return _to_next(interview)
+    return _move_to_next(interview)
 
 
-def _to_next(interview: Interview) -> Interview:
-    _must(not interview.form.is_single, "There is only one question.")
+def _move_to_next(interview: Interview) -> Interview:
+    _require(not interview.form.is_single, "There is only one question.")
     after = [index for index in interview.visible if index > interview.current]
     if after:
         return _move(interview, after[0], "asking")
@@ -396,6 +396,6 @@ def _with_draft(interview: Interview, index: int, draft: Draft, **changes: int) 
     return interview.evolve(drafts=(*interview.drafts[:index], draft, *interview.drafts[index + 1 :]), **changes)
 
 
-def _must(holds: bool, otherwise: str) -> None:
+def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise NotPossible(otherwise)

@@ -51,15 +51,15 @@ def to_message(ask: Ask, action: Action, admits: Admits) -> IncomingMessage | No
 
 def get_closed_notice(ask: Ask) -> str:
     """Return the notice for a click on a closed ask."""
-    return f"{_how(ask)} Your click changed nothing."
+    return f"{_describe_ending(ask)} Your click changed nothing."
 
 
 def get_late_text_notice(ask: Ask, *, kept: bool = False) -> str:
     """Return the notice for a text that came too late."""
-    return f"{_how(ask)} {KEPT if kept else LOST}"
+    return f"{_describe_ending(ask)} {KEPT if kept else LOST}"
 
 
-def _how(ask: Ask) -> str:
+def _describe_ending(ask: Ask) -> str:
     outcome = ask.outcome
     ended = {
         "answered": "was answered already",

@@ -48,13 +48,13 @@ def find_requesters(
 
     `starter` began the conversation, and comes first.
     """
-    settled = _settled(tool, past)
+    settled = _find_last_approved(tool, past)
     return deduplicate_accounts(
         (starter, *(author for message in words if message.seq > settled for author in message.authors))
     )
 
 
-def _settled(tool: str, past: Iterable[PastCall]) -> int:
+def _find_last_approved(tool: str, past: Iterable[PastCall]) -> int:
     """Return the row of the newest message whose calls of the tool were all approved; -1 if there is none.
 
     If one of several calls was not approved, the model may make it again, so the words before it still count.
@@ -75,18 +75,18 @@ def find_authors(ask: Ask, writers: Iterable[Actor] = ()) -> tuple[Actor, ...]:
     if outcome is None:
         return ()
     if outcome.status != "answered":
-        return () if outcome.by is None or not _said(outcome.reason) else (outcome.by,)
+        return () if outcome.by is None or not _has_words(outcome.reason) else (outcome.by,)
     if approval.is_approval(ask):
         # The model reads the reasons of a refusal. Reasons to approve stay among people.
         return deduplicate_accounts(
             vote.by
             for vote in outcome.votes
-            if outcome.refused and vote.choice.value == approval.DENY and _said(vote.reason)
+            if outcome.refused and vote.choice.value == approval.DENY and _has_words(vote.reason)
         )
-    if not any(_said(answer.text) for answer in outcome.answers):
+    if not any(_has_words(answer.text) for answer in outcome.answers):
         return ()
     return deduplicate_accounts((*(() if outcome.by is None else (outcome.by,)), *writers))
 
 
-def _said(text: str | None) -> bool:
+def _has_words(text: str | None) -> bool:
     return bool(text and text.strip())

@@ -62,16 +62,20 @@ def apply_due(
         escalations=tuple(escalation for escalation in policy.escalations if escalation.at > now),
     )
     interview = ask.interview.evolve(revision=ask.interview.revision + 1) if came else ask.interview
-    return ask.evolve(policy=after, interview=interview), _told(ask, policy, after, members) if ask.messages else None
+    return ask.evolve(policy=after, interview=interview), _build_reminder(
+        ask, policy, after, members
+    ) if ask.messages else None
 
 
-def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]) -> OutgoingMessage | None:
+def _build_reminder(
+    ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[Actor, ...]]
+) -> OutgoingMessage | None:
     reminded = len(after.reminders) != len(before.reminders)
     told = find_missing_voters(ask.interview, after, after.approval)
     if told is not None and not reminded:
         told = told.excluding(before.who)
     if told is not None:
-        told = _by_name(told, members, list_done(ask.interview, after.approval))
+        told = _exclude_people(told, members, list_done(ask.interview, after.approval))
     if told is None:
         return None
     sentence = REMINDED if reminded else ESCALATED
@@ -86,7 +90,7 @@ def _told(ask: Ask, before: Policy, after: Policy, members: Mapping[str, tuple[A
     )
 
 
-def _by_name(told: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple[Actor, ...]) -> Who | None:
+def _exclude_people(told: Who, members: Mapping[str, tuple[Actor, ...]], without: tuple[Actor, ...]) -> Who | None:
     """Return `told` without those people: a group that contains one is replaced by its other members, if known.
 
     Return `told` unchanged if more than `CALLED` people would be named, and None if that leaves nothing.

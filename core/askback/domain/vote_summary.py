@@ -52,7 +52,7 @@ LISTED = 10
 
 def get_agreeing_option(card: Card) -> int | None:
     """Return the number of the only "yes" option, wider ones excluded. None if there are several or none."""
-    options = () if card.tally is None else _narrow(card.tally, card.tally.approving)
+    options = () if card.tally is None else _remove_covered(card.tally, card.tally.approving)
     return options[0] + 1 if len(options) == 1 else None
 
 
@@ -76,36 +76,37 @@ def describe_exclusion(requesters: int) -> str:
 def describe_rule(card: Card, tally: VoteCount) -> str:
     """Return the rule of the decision, such as "2 have to agree; one “No” ends it. “No” needs a reason."."""
     many = "One has" if tally.quorum == 1 else f"{tally.quorum} have"
-    one = len(_others(card, tally)) == 1
+    one = len(_list_positive(card, tally)) == 1
     said = f"{many} to {'agree' if one else 'choose' if tally.quorum == 1 else 'choose the same'}"
     if tally.wider and tally.quorum > 1:
-        said += f", {tally.quorum} to {_labels(card, (wider for wider, _ in tally.wider))}"
+        said += f", {tally.quorum} to {_format_labels(card, (wider for wider, _ in tally.wider))}"
     if tally.refusing:
-        said += f"; {_count(tally.refusals)} {_labels(card, tally.refusing)} end{'s' * (tally.refusals == 1)} it"
+        ends = "ends" if tally.refusals == 1 else "end"
+        said += f"; {_format_count(tally.refusals)} {_format_labels(card, tally.refusing)} {ends} it"
     if not tally.reasons:
         return f"{said}."
     if len(tally.reasons) == len(card.items):
         return f"{said}. Everybody says why."
-    return f"{said}. {_labels(card, tally.reasons)} needs a reason."
+    return f"{said}. {_format_labels(card, tally.reasons)} needs a reason."
 
 
 def describe_progress(card: Card, tally: VoteCount) -> str | None:
     """Return the progress: "1 of 2 agree", or "1 of 2 agreed" once it has ended. None before the first vote."""
     if not tally.votes:
         return None
-    others = _others(card, tally)
+    others = _list_positive(card, tally)
     if len(others) == 1:
         count = tally.list_votes_for(*others)
         said = [f"{count} of {tally.quorum} agree{'' if card.ending is None else 'd'}"]
     else:
         said = [
-            f"{tally.list_votes_for(index)} of {tally.quorum} {_labels(card, (index,))}"
+            f"{tally.list_votes_for(index)} of {tally.quorum} {_format_labels(card, (index,))}"
             for index in others
             if tally.list_votes_for(index)
         ]
     against = tally.list_votes_for(*tally.refusing)
     if against:
-        said.append(f"{against} of {tally.refusals} {_labels(card, tally.refusing)}")
+        said.append(f"{against} of {tally.refusals} {_format_labels(card, tally.refusing)}")
     return ", ".join(said)
 
 
@@ -127,10 +128,12 @@ def describe_result(card: Card, tally: VoteCount) -> str:
     if found is not None:
         word = {"approved": "Approved", "refused": "Refused", "decided": "Decided"}[found]
         chosen = tuple(item.number - 1 for item in card.items if item.chosen)
-        possible = {"approved": _narrow(tally, tally.approving), "refused": tally.refusing, "decided": ()}[found]
-        said = word if possible == chosen else f"{word}: {_labels(card, chosen)}"
+        possible = {"approved": _remove_covered(tally, tally.approving), "refused": tally.refusing, "decided": ()}[
+            found
+        ]
+        said = word if possible == chosen else f"{word}: {_format_labels(card, chosen)}"
         beyond = [wider for wider, narrower in tally.wider if narrower in chosen and tally.list_votes_for(wider)]
-        return f"{said}, but not {_labels(card, beyond)}" if beyond else said
+        return f"{said}, but not {_format_labels(card, beyond)}" if beyond else said
     status = None if card.ending is None else card.ending.status
     so_far = describe_progress(card, tally)
     left = "" if so_far is None else f": {so_far}"
@@ -145,19 +148,19 @@ def describe_result(card: Card, tally: VoteCount) -> str:
             return "Not decided"
 
 
-def _others(card: Card, tally: VoteCount) -> tuple[int, ...]:
+def _list_positive(card: Card, tally: VoteCount) -> tuple[int, ...]:
     """Return the options that are not a "no", without those whose votes count for another one of these."""
-    return _narrow(tally, (item.number - 1 for item in card.items if item.number - 1 not in tally.refusing))
+    return _remove_covered(tally, (item.number - 1 for item in card.items if item.number - 1 not in tally.refusing))
 
 
-def _narrow(tally: VoteCount, indexes: Iterable[int]) -> tuple[int, ...]:
+def _remove_covered(tally: VoteCount, indexes: Iterable[int]) -> tuple[int, ...]:
     wider = {index for index, _ in tally.wider}
     return tuple(index for index in indexes if index not in wider)
 
 
-def _labels(card: Card, indexes: Iterable[int]) -> str:
+def _format_labels(card: Card, indexes: Iterable[int]) -> str:
     return " or ".join(quote_line(card.items[index].label, LONGEST_NAMED) for index in indexes)
 
 
-def _count(number: int) -> str:
+def _format_count(number: int) -> str:
     return "one" if number == 1 else str(number)

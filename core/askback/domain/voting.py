@@ -112,21 +112,20 @@ def apply_vote(interview: Interview, approval: Approval, action: Action) -> Inte
         case Choose(index=index, reason=reason):
             if action.turn != interview.turn:
                 raise Stale("That step has passed: the card has moved on. Your click changed nothing.")
-            return record_click(_voted(interview, approval, action, index, reason), action)
+            return record_click(_record_vote(interview, approval, action, index, reason), action)
         case _:
             raise NotPossible("People decide here by choosing one of the options.")
 
 
-def _voted(interview: Interview, approval: Approval, action: Action, index: int, reason: str | None) -> Interview:
+def _record_vote(interview: Interview, approval: Approval, action: Action, index: int, reason: str | None) -> Interview:
     question = interview.question
     if not 0 <= index < len(question.options):
         raise NotPossible("There is no such option.")
     option = question.options[index]
     before = next((vote for vote in interview.votes if vote.by.is_same_account(action.actor)), None)
     if before is not None and before.choice.index == index and reason is None:
-        raise NotPossible(
-            f"Your vote is “{to_literal(option.label)}” already. {_needed(interview.votes, approval, question, option)}"
-        )
+        missing = _format_missing(interview.votes, approval, question, option)
+        raise NotPossible(f"Your vote is “{to_literal(option.label)}” already. {missing}")
     why = (reason or "").strip()
     if approval.requires_reason(option) and not why:
         raise ReasonRequired(index, "" if reason is None else "Please say why: this decision needs a reason.")
@@ -136,7 +135,7 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     mine = Vote(by=action.actor, choice=choice, reason=why or None, at=action.at)
     votes = (*(vote for vote in interview.votes if not vote.by.is_same_account(action.actor)), mine)
     after = interview.evolve(votes=votes, revision=interview.revision + 1)
-    decided = _decided(votes, approval, question, option)
+    decided = _find_decided(votes, approval, question, option)
     if decided is None:
         return after
     refused = approval.refuses(decided)
@@ -156,7 +155,7 @@ def _voted(interview: Interview, approval: Approval, action: Action, index: int,
     )
 
 
-def _decided(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> Option | None:
+def _find_decided(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> Option | None:
     """Return the option that is decided after a vote for `chosen`: it, or one that its votes also count for.
 
     None means nothing is decided yet.
@@ -174,7 +173,7 @@ def _count(votes: tuple[Vote, ...], approval: Approval, question: Question, opti
     return sum(option.value in approval.list_counted_options(vote.choice.value) for vote in votes)
 
 
-def _needed(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> str:
+def _format_missing(votes: tuple[Vote, ...], approval: Approval, question: Question, chosen: Option) -> str:
     by_value = {option.value: option for option in question.options}
     wanted = approval.refusals if approval.refuses(chosen) else approval.quorum
     counts = (

@@ -49,44 +49,44 @@ def parse_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     if len(text) > LONGEST or interview.phase == "closed":
         return ()
     if interview.phase == "reviewing":
-        return (Submit(),) if _plain(text) == "submit" else _postponed(text, later=True)
+        return (Submit(),) if _strip_extras(text) == "submit" else _parse_postponement(text, later=True)
     question = interview.question
     if question.options:
         names = _LabelIndex.of(question.options)
         chosen = names.find_all(text) if question.multi_select else names.find(text)
         if chosen:
-            return _choosing(interview, chosen)
+            return _build_choice(interview, chosen)
     # If the question asks for a text, "later" may be the answer, but "not now" hardly is.
-    return _postponed(text, later=bool(question.options))
+    return _parse_postponement(text, later=bool(question.options))
 
 
 def parse_written_answer(interview: Interview, text: str) -> tuple[Operation, ...]:
     """Return the operations that give the text as a written answer, even if the card offers options."""
-    return (SubmitText(text=text), *_onward(interview)) if interview.phase == "asking" else ()
+    return (SubmitText(text=text), *_build_confirmation(interview)) if interview.phase == "asking" else ()
 
 
 def names_option(interview: Interview, text: str) -> bool:
     """Return True if the text is the label of an option on the card, as a person would type it."""
     if interview.phase != "asking" or len(text) > LONGEST:
         return False
-    return any(_plain(option.label) == _plain(text) for option in interview.question.options)
+    return any(_strip_extras(option.label) == _strip_extras(text) for option in interview.question.options)
 
 
-def _choosing(interview: Interview, chosen: tuple[int, ...]) -> tuple[Operation, ...]:
+def _build_choice(interview: Interview, chosen: tuple[int, ...]) -> tuple[Operation, ...]:
     if not interview.question.multi_select:
         return (Choose(index=chosen[0]),)
-    return (Select(chosen=chosen), *_onward(interview))
+    return (Select(chosen=chosen), *_build_confirmation(interview))
 
 
-def _onward(interview: Interview) -> tuple[Operation, ...]:
+def _build_confirmation(interview: Interview) -> tuple[Operation, ...]:
     """Return the operation that confirms a multi-select answer; empty if the answer needs no confirmation."""
     if not (interview.question.multi_select and interview.question.options):
         return ()
     return (Submit(),) if interview.form.is_single else (Next(),)
 
 
-def _postponed(text: str, *, later: bool) -> tuple[Operation, ...]:
-    plain = _plain(text)
+def _parse_postponement(text: str, *, later: bool) -> tuple[Operation, ...]:
+    plain = _strip_extras(text)
     if plain == "not now":
         return (Decline(),)
     if later and plain == "later":
@@ -112,13 +112,15 @@ class _LabelIndex:
 
     @classmethod
     def of(cls, options: Sequence[Option]) -> _LabelIndex:
-        labels = tuple(_plain(option.label) for option in options)
+        labels = tuple(_strip_extras(option.label) for option in options)
         return cls(
-            letters=_indexed([[option.label.strip()] for option in options]),
+            letters=_index_names([[option.label.strip()] for option in options]),
             labels=labels,
-            by_label=_indexed([[label] for label in labels]),
-            by_value=_indexed([[_plain(option.value)] for option in options]),
-            numbers=_indexed([[str(int(one)) for one in _NUMBERS.findall(label) if len(one) < 5] for label in labels]),
+            by_label=_index_names([[label] for label in labels]),
+            by_value=_index_names([[_strip_extras(option.value)] for option in options]),
+            numbers=_index_names(
+                [[str(int(one)) for one in _NUMBERS.findall(label) if len(one) < 5] for label in labels]
+            ),
             counts=not any(_NUMBER.fullmatch(label) for label in labels),
         )
 
@@ -127,7 +129,7 @@ class _LabelIndex:
         whole = self.find(text)
         if whole:
             return whole
-        folded = _folded(text)
+        folded = _fold(text)
         listed = [pattern.split(folded) for pattern in _PARTINGS]
         if _DIGITS.fullmatch(folded):
             listed.append(folded.split())
@@ -140,9 +142,9 @@ class _LabelIndex:
     def find(self, text: str) -> tuple[int, ...]:
         """Return the option that a text names. Visible names take precedence: a label, then the number in front of
         it."""
-        folded, plain = _folded(text), _plain(text)
-        number = _NUMBER.fullmatch(_unquoted(folded))
-        found = self.letters.get(text.strip()) or self.by_label.get(plain) or self._numbered(folded)
+        folded, plain = _fold(text), _strip_extras(text)
+        number = _NUMBER.fullmatch(_strip_quotes(folded))
+        found = self.letters.get(text.strip()) or self.by_label.get(plain) or self._parse_numbered_label(folded)
         if found is None and number is not None:
             # A bare number never means a value: people do not see values, and these often count from 0.
             found = self._number(int(number[1]))
@@ -157,17 +159,17 @@ class _LabelIndex:
         elsewhere = any(index != number - 1 for index in self.numbers.get(str(number), ()))
         return () if elsewhere else (number - 1,)
 
-    def _numbered(self, folded: str) -> tuple[int, ...] | None:
+    def _parse_numbered_label(self, folded: str) -> tuple[int, ...] | None:
         """Return the option that is typed as the card shows it, with number and label: "2. Production". None if the
         text has another form."""
         match = _NUMBERED.fullmatch(folded)
         if match is None:
             return None
         index = int(match[1]) - 1
-        return (index,) if 0 <= index < len(self.labels) and self.labels[index] == _plain(match[2]) else None
+        return (index,) if 0 <= index < len(self.labels) and self.labels[index] == _strip_extras(match[2]) else None
 
 
-def _indexed(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
+def _index_names(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
     """Return the indexes of the options that have each name."""
     found: dict[str, list[int]] = {}
     for index, own in enumerate(names):
@@ -176,14 +178,14 @@ def _indexed(names: Sequence[Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
     return {name: tuple(indexes) for name, indexes in found.items()}
 
 
-def _plain(text: str) -> str:
+def _strip_extras(text: str) -> str:
     """Return a text without what people omit or add when they type it. If nothing else is left, keep everything."""
-    folded = _folded(text)
-    bare = _unquoted(" ".join(_RECOMMENDED.sub(" ", folded).split()))
+    folded = _fold(text)
+    bare = _strip_quotes(" ".join(_RECOMMENDED.sub(" ", folded).split()))
     return bare or folded
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     before = ""
     while text != before:
         before = text
@@ -193,7 +195,7 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Return a text with case and shapes of letters unified, such as full-width ones, and without invisible
     characters."""
     return _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().strip()

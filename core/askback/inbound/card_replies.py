@@ -57,14 +57,14 @@ class CardTextAnswers:
 
         The answer is committed when this returns. Raises `StoreError`.
         """
-        under = _under(await self._store.list_open_near(heard.place), heard, begin=begin)
+        under = _filter_below_cards(await self._store.list_open_near(heard.place), heard, begin=begin)
         if not under:
             return None
         conversation = await self._store.find_conversation(heard.place)
         if conversation is not None:
             # Questions in the conversation's own place are read together with the message.
             under = tuple(ask for ask in under if ask.place != heard.place)
-        exact = [(ask, operations) for ask in under if (operations := self._meant(ask, heard))]
+        exact = [(ask, operations) for ask in under if (operations := self._parse_answer(ask, heard))]
         if len(exact) == 1:
             return await self._count(*exact[0], heard)
         if conversation is not None or (self._agent and begin) or not under:
@@ -78,9 +78,11 @@ class CardTextAnswers:
         ):
             return MessageResult(new=False)
         ask = exact[0][0] if exact else under[-1]
-        return MessageResult(new=False, notice=self._once(ask, heard, WHICH if exact else self._how(ask, heard)))
+        return MessageResult(
+            new=False, notice=self._limit_to_once(ask, heard, WHICH if exact else self._explain(ask, heard))
+        )
 
-    def _meant(self, ask: Ask, heard: IncomingMessage) -> tuple[Operation, ...]:
+    def _parse_answer(self, ask: Ask, heard: IncomingMessage) -> tuple[Operation, ...]:
         """Return the operations with which a message answers. Empty if unclear, or if its author may not answer."""
         if self._typed == "off" or heard.files or heard.text == NO_TEXT:
             return ()
@@ -109,7 +111,7 @@ class CardTextAnswers:
         log.info("A typed message was taken as the answer.", extra={"action": "typed_answer", "ask_id": ask.id})
         return MessageResult(new=False)
 
-    def _how(self, ask: Ask, heard: IncomingMessage) -> str:
+    def _explain(self, ask: Ask, heard: IncomingMessage) -> str:
         refusal = ask.find_refusal(heard.author, self._manager.access.admits)
         if refusal is not None:
             return refusal
@@ -120,7 +122,7 @@ class CardTextAnswers:
         more = ["…"] if len(options) > LABELS else []
         return BY_LABEL.format(question=quote_question(ask), labels=", ".join([*labels, *more]))
 
-    def _once(self, ask: Ask, heard: IncomingMessage, words: str) -> str | None:
+    def _limit_to_once(self, ask: Ask, heard: IncomingMessage, words: str) -> str | None:
         """Return the words, or None if this person has received a notice about this question before."""
         key = (ask.id, heard.author.id)
         if key in self._told:
@@ -129,7 +131,7 @@ class CardTextAnswers:
         return words
 
 
-def _under(asks: tuple[Ask, ...], heard: IncomingMessage, *, begin: bool) -> tuple[Ask, ...]:
+def _filter_below_cards(asks: tuple[Ask, ...], heard: IncomingMessage, *, begin: bool) -> tuple[Ask, ...]:
     """Return the questions of programs to whose cards a message belongs.
 
     The message is in the same place as the card, in the thread under it, or refers to it. Or it is written to the bot

@@ -60,7 +60,7 @@ class EditRouter:
         if revised.how == "ignored":
             return MessageResult(new=False)
         log.info("A message was edited.", extra={"action": "message_edited", "how": revised.how})
-        return MessageResult(new=revised.how == "heard", notice=self._notice(revised, heard.dedupe_key))
+        return MessageResult(new=revised.how == "heard", notice=self._build_notice(revised, heard.dedupe_key))
 
     async def handle_deletion(self, deleted: DeletedMessages) -> None:
         """Take a deletion. Repost cards of open questions, and remove messages that the agent has not read."""
@@ -77,15 +77,15 @@ class EditRouter:
         elif not concerned.asks:
             log.debug("A deletion changes nothing here.", extra={"action": "deletion_ignored"})
 
-    def _notice(self, revised: EditResult, key: str) -> str | None:
+    def _build_notice(self, revised: EditResult, key: str) -> str | None:
         if revised.how == "too late" and revised.ask is not None:
-            return COUNTED if revised.ask.outcome is None else ANSWERED.format(answer=_answer(revised.ask))
+            return COUNTED if revised.ask.outcome is None else ANSWERED.format(answer=_format_answer(revised.ask))
         if revised.how != "heard":
             return None
         return SEEN if self._told.try_allow(key) else None
 
 
-def _answer(ask: Ask) -> str:
+def _format_answer(ask: Ask) -> str:
     """Return the answer as the end of a sentence; empty unless there is exactly one."""
     answers = () if ask.outcome is None else ask.outcome.answers
     if len(answers) != 1:

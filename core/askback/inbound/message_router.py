@@ -67,7 +67,7 @@ class MessageRouter:
         conversation."""
         refusal = self.find_refusal(heard)
         if refusal is not None:
-            return MessageResult(new=False, notice=self._once(heard, refusal) if begin else None)
+            return MessageResult(new=False, notice=self._limit_to_once(heard, refusal) if begin else None)
         hearing = telemetry.MessageSpan(heard.place.platform)
         if hearing.trace is not None:
             heard = heard.evolve(trace=hearing.trace)
@@ -96,7 +96,7 @@ class MessageRouter:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.find_conversation(heard.place)
         if before is not None and not self._may_stop(before, heard.author):
-            return MessageResult(new=False, notice=_not_yours(before, "begin anew here"))
+            return MessageResult(new=False, notice=_format_refusal(before, "begin anew here"))
         received = await self._store.start_over(heard, NEW, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
@@ -119,7 +119,7 @@ class MessageRouter:
 
     async def _stop(self, conversation: Conversation, by: Actor, heard: IncomingMessage) -> StopRefusal | None:
         if not self._may_stop(conversation, by):
-            return StopRefusal(notice=_not_yours(conversation, "stop it"))
+            return StopRefusal(notice=_format_refusal(conversation, "stop it"))
         stopped = await self._store.stop(conversation.id, by, heard=heard)
         if stopped is None:
             return NOT_STOPPED
@@ -145,7 +145,7 @@ class MessageRouter:
         rules = self._access.get_rules(heard.place.platform)
         return None if rules is None else rules.find_refusal(heard.author, heard.place, direct=heard.direct)
 
-    def _once(self, heard: IncomingMessage, refusal: str) -> str | None:
+    def _limit_to_once(self, heard: IncomingMessage, refusal: str) -> str | None:
         """Return the refusal, or None if this person has received it lately."""
         author, rules = heard.author, self._access.get_rules(heard.place.platform)
         if not self._refused.try_allow((author.platform, author.id)):
@@ -169,7 +169,7 @@ class MessageRouter:
         ask = received.waiting_for[0]
         who = ask.policy.who
         # If many may answer, the first person named is only one of them.
-        whose = "your" if who.names(heard.author) else _whose(who.people if who.open_to is None else ())
+        whose = "your" if who.names(heard.author) else _format_people(who.people if who.open_to is None else ())
         more = len(received.waiting_for) - 1
         count = f" (and {more} more)" if more else ""
         sight = await self._cards.check_card(ask)
@@ -184,11 +184,11 @@ class MessageRouter:
         await self._store.enqueue_waiting_notice(received.conversation.id, say, ask.id)
 
 
-def _not_yours(conversation: Conversation, what: str) -> str:
+def _format_refusal(conversation: Conversation, what: str) -> str:
     return f"Only {conversation.starter.display_name}, who began this, or an administrator may {what}."
 
 
-def _whose(people: tuple[Actor, ...]) -> str:
+def _format_people(people: tuple[Actor, ...]) -> str:
     if len(people) > NAMED:
         return f"{len(people)} people's"
     names = " or ".join(one.display_name for one in people)

@@ -131,28 +131,28 @@ def classify_text(heard: IncomingMessage, asks: tuple[Ask, ...], mode: TypedRepl
         for ask in mine
         if (operations := answer_parser.parse_answer(ask.interview, heard.text))
         and _is_certain(ask, heard.text)
-        and isinstance(steps := _steps(ask, operations, heard.author, admits), tuple)
+        and isinstance(steps := _build_steps(ask, operations, heard.author, admits), tuple)
     ]
     if len(exact) == 1:
         return TextReading(steps=exact[0])
-    refused = None if exact else _refused_vote(mine, heard, admits)
+    refused = None if exact else _build_vote_refusal(mine, heard, admits)
     if refused is not None:
         return TextReading(say=refused)
     waited_for = tuple(ask for ask in mine if ask.conversation_id is not None and _may_mean(ask, heard.author))
     named = tuple(ask for ask in waited_for if ask.policy.who.names(heard.author))
     if mode == "answer" and len(named) == 1 and named[0].messages and not exact:
         (ask,) = named
-        said = _meant(ask, heard.text, heard.author, admits)
+        said = _find_steps(ask, heard.text, heard.author, admits)
         if isinstance(said, tuple) and _is_certain(ask, heard.text):
             return TextReading(steps=said)
         if isinstance(said, str):
             why = NOT_TAKEN.format(question=quote_question(ask), why=said)
-            return TextReading(say=_told(heard, why, f"why:{heard.dedupe_key}"))
+            return TextReading(say=_build_notice(heard, why, f"why:{heard.dedupe_key}"))
     for ask in waited_for:
-        if isinstance(_meant(ask, heard.text, heard.author, admits), tuple):
+        if isinstance(_find_steps(ask, heard.text, heard.author, admits), tuple):
             offer = Offer(id=secrets.token_urlsafe(16), ask_id=ask.id, text=heard.text, turn=ask.interview.turn)
             asked = QUESTION.format(question=quote_question(ask))
-            say = _told(heard, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
+            say = _build_notice(heard, asked if asked.endswith("?”") else f"{asked}?", f"{OFFER}{offer.id}")
             return TextReading(say=say.evolve(offer=offer))
     return TextReading()
 
@@ -178,7 +178,7 @@ def decide_offer(
     elif offered.taken and ask.conversation_id == offered.conversation_id:
         problem = TAKEN
     else:
-        steps = _meant(ask, offered.text, by, admits)
+        steps = _find_steps(ask, offered.text, by, admits)
         if isinstance(steps, tuple):
             return OfferResult(over=True), "answer", steps
         problem = steps
@@ -205,20 +205,20 @@ def _is_certain(ask: Ask, text: str) -> bool:
     if ask.is_drawn or interview.form.is_single:
         return True
     others = (index for index in interview.visible if interview.phase == "reviewing" or index != interview.current)
-    return not any(answer_parser.parse_answer(_at(interview, index), text) for index in others)
+    return not any(answer_parser.parse_answer(_move_to(interview, index), text) for index in others)
 
 
-def _at(interview: Interview, index: int) -> Interview:
+def _move_to(interview: Interview, index: int) -> Interview:
     return interview.evolve(current=index, phase="asking")
 
 
-def _meant(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ...] | str:
+def _find_steps(ask: Ask, text: str, author: Actor, admits: Admits) -> tuple[Step, ...] | str:
     """Return the steps that follow if this text is the answer, or the reason it cannot be one."""
     exact = answer_parser.parse_answer(ask.interview, text)
-    return _steps(ask, exact or answer_parser.parse_written_answer(ask.interview, text), author, admits)
+    return _build_steps(ask, exact or answer_parser.parse_written_answer(ask.interview, text), author, admits)
 
 
-def _steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
+def _build_steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, admits: Admits) -> tuple[Step, ...] | str:
     """Return the steps of these operations, or why one changes nothing. The rules are those of a click."""
     if not operations:
         return USE_CARD
@@ -239,17 +239,17 @@ def _steps(ask: Ask, operations: tuple[Operation, ...], author: Actor, admits: A
     return tuple(steps)
 
 
-def _refused_vote(mine: tuple[Ask, ...], heard: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
+def _build_vote_refusal(mine: tuple[Ask, ...], heard: IncomingMessage, admits: Admits) -> OutgoingMessage | None:
     """Return the notice to its author about a typed vote that does not count, such as one without a required reason."""
     for ask in mine:
         operations = () if ask.policy.approval is None else answer_parser.parse_answer(ask.interview, heard.text)
         if any(isinstance(operation, Choose) for operation in operations):
-            said = _steps(ask, operations, heard.author, admits)
+            said = _build_steps(ask, operations, heard.author, admits)
             if isinstance(said, str):
                 why = NOT_TAKEN.format(question=quote_question(ask), why=said)
-                return _told(heard, why, f"why:{heard.dedupe_key}")
+                return _build_notice(heard, why, f"why:{heard.dedupe_key}")
     return None
 
 
-def _told(heard: IncomingMessage, text: str, target: str) -> OutgoingMessage:
+def _build_notice(heard: IncomingMessage, text: str, target: str) -> OutgoingMessage:
     return OutgoingMessage(target=target, text=text, markdown=False, only_for=heard.author, reply_to=heard.ref)

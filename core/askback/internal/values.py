@@ -58,14 +58,14 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def _mended(value: object) -> object:
+def _repair(value: object) -> object:
     return repair_surrogates(value) if isinstance(value, str) else value
 
 
 LONGEST = 1 << 31
 """Most characters of any text. No real text has as many."""
 
-PersonText = Annotated[str, BeforeValidator(_mended)]
+PersonText = Annotated[str, BeforeValidator(_repair)]
 """A text that a person wrote. Surrogate halves in it are repaired, because rejecting them would lose the rest."""
 
 

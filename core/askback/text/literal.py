@@ -98,7 +98,7 @@ def split_text(text: str, longest: int) -> Iterator[str]:
     """Yield parts of at most `longest` UTF-16 units, cut at lines or words. Together they are the whole text."""
     rest = text
     while utf16_length(rest) > longest:
-        at = find_break(rest, _holding(rest, longest))
+        at = find_break(rest, _count_fitting(rest, longest))
         yield rest[:at]
         rest = rest[at:]
     if rest:
@@ -107,18 +107,18 @@ def split_text(text: str, longest: int) -> Iterator[str]:
 
 def truncate(text: str, longest: int) -> str:
     """Return the beginning of a text, at most `longest` UTF-16 units, without cutting a combined character."""
-    return text[: _between_characters(text, _holding(text, longest))]
+    return text[: _find_character_boundary(text, _count_fitting(text, longest))]
 
 
 def find_break(text: str, at: int) -> int:
     """Return the best index up to `at` to break a text: after a line, a word, or a character."""
-    at = _between_characters(text, at)
+    at = _find_character_boundary(text, at)
     if at == len(text):
         return at
     return max(text.rfind("\n", at // 2, at), text.rfind(" ", at // 2, at)) + 1 or at
 
 
-def _holding(text: str, longest: int) -> int:
+def _count_fitting(text: str, longest: int) -> int:
     """Return the number of leading characters that fit in `longest` UTF-16 units."""
     longest = max(longest, 0)
     at = min(longest, len(text))
@@ -127,12 +127,12 @@ def _holding(text: str, longest: int) -> int:
     return at
 
 
-def _between_characters(text: str, at: int) -> int:
+def _find_character_boundary(text: str, at: int) -> int:
     end = at
-    while 0 < at < len(text) and (_joins(text[at]) or text[at - 1] == "\u200d"):
+    while 0 < at < len(text) and (_is_joiner(text[at]) or text[at - 1] == "\u200d"):
         at -= 1
     return at or end
 
 
-def _joins(character: str) -> bool:
+def _is_joiner(character: str) -> bool:
     return character in _JOINERS or unicodedata.combining(character) != 0

@@ -23,7 +23,7 @@ def split_markdown(text: str, longest: int) -> list[str]:
     parts: list[str] = []
     rest = text
     while utf16_length(rest) > longest:
-        head, fence = _head(rest, longest)
+        head, fence = _cut_head(rest, longest)
         rest = rest[len(head) :]
         if fence is None:
             parts.append(head.rstrip("\n"))
@@ -35,7 +35,7 @@ def split_markdown(text: str, longest: int) -> list[str]:
     return [part for part in (*parts, rest) if part.strip()]
 
 
-def _head(text: str, longest: int) -> tuple[str, Fence | None]:
+def _cut_head(text: str, longest: int) -> tuple[str, Fence | None]:
     """Return the beginning of a text for one part, and the code fence that the cut splits, if any."""
     paragraph = line_end = inside = at = used = 0
     fence: Fence | None = None
@@ -45,7 +45,7 @@ def _head(text: str, longest: int) -> tuple[str, Fence | None]:
             break
         at += len(line)
         used += utf16_length(line)
-        fence, ended = _after(line, fence)
+        fence, ended = _update_fence(line, fence)
         if fence is not None:
             if ended is None and at > line_end + len(line):
                 inside, cut_fence = at, fence
@@ -60,18 +60,18 @@ def _head(text: str, longest: int) -> tuple[str, Fence | None]:
         return text[:inside], cut_fence
     if line_end:
         return text[:line_end], None
-    return _mid_line(text, longest, at, fence)
+    return _cut_line(text, longest, at, fence)
 
 
-def _mid_line(text: str, longest: int, at: int, fence: Fence | None) -> tuple[str, Fence | None]:
-    """Cut a line that is longer than a part, at a space if possible. Return what `_head` returns."""
+def _cut_line(text: str, longest: int, at: int, fence: Fence | None) -> tuple[str, Fence | None]:
+    """Cut a line that is longer than a part, at a space if possible. Return what `_cut_head` returns."""
     opened = fence if at else None
     head = truncate(text, longest - (len(opened[1]) + 1 if opened else 0))
     space = text.rfind(" ", max(at, len(head) // 2), len(head))
     return head[: space + 1] if space > at else head, opened
 
 
-def _after(line: str, fence: Fence | None) -> tuple[Fence | None, Fence | None]:
+def _update_fence(line: str, fence: Fence | None) -> tuple[Fence | None, Fence | None]:
     """Return the fence that is open after a line, and the fence that the line closed."""
     found = _FENCE_LINE.match(line)
     if fence is None:

@@ -111,14 +111,14 @@ def register_secret_pattern(pattern: str) -> None:
 def redact(text: str) -> str:
     """Return the text with each secret replaced by `REDACTED_TEXT`. Secrets that overlap are hidden as one."""
     shown, at = list[str](), 0
-    for start, end in sorted(_secrets(text)):
+    for start, end in sorted(_find_secrets(text)):
         if start > at or not shown:
             shown += (text[at:start], REDACTED_TEXT)
         at = max(at, end)
     return "".join(shown) + text[at:]
 
 
-def _secrets(text: str) -> Iterator[tuple[int, int]]:
+def _find_secrets(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each secret. They may overlap."""
     if _any_known is not None:
         yield from (match.span() for match in _any_known.finditer(text))

@@ -24,17 +24,17 @@ from askback.tools.lenient_parser import (
 )
 
 
-def _labels(value: object) -> object:
+def _read_labels(value: object) -> object:
     """Return options as texts, also if the model sent objects with a label."""
     listed = as_list(value)
-    return [_label(one) for one in cast("list[object]", listed)] if isinstance(listed, list) else listed
+    return [_read_label(one) for one in cast("list[object]", listed)] if isinstance(listed, list) else listed
 
 
-def _unless_none(value: object) -> object:
+def _drop_none(value: object) -> object:
     return True if value is None else value
 
 
-def _label(value: object) -> object:
+def _read_label(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     renamed = rename_fields(cast("object", value), label=("title", "name", "text", "value"))
@@ -45,14 +45,14 @@ class AskQuestionInput(ToolInput):
     model_config = ConfigDict(json_schema_extra={"required": ["question", "options"]})
 
     question: LenientText = Field(description="The question to ask.", min_length=1, max_length=500)
-    options: Annotated[list[Annotated[LenientText, Field(min_length=1, max_length=200)]], BeforeValidator(_labels)] = (
-        Field(
-            default_factory=list[str],
-            description="The choices, at least 2.",
-            json_schema_extra={"minItems": 2, "maxItems": MAX_OPTIONS},
-        )
+    options: Annotated[
+        list[Annotated[LenientText, Field(min_length=1, max_length=200)]], BeforeValidator(_read_labels)
+    ] = Field(
+        default_factory=list[str],
+        description="The choices, at least 2.",
+        json_schema_extra={"minItems": 2, "maxItems": MAX_OPTIONS},
     )
-    allow_custom: Annotated[LenientBool, BeforeValidator(_unless_none)] = Field(
+    allow_custom: Annotated[LenientBool, BeforeValidator(_drop_none)] = Field(
         default=True, alias="allowCustom", description="Whether people may write their own answer."
     )
     custom_placeholder: LenientText | None = Field(
@@ -102,7 +102,7 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
                         "prompt": parsed.question,
                         "options": [
                             {"value": value, "label": label}
-                            for value, label in zip(_told_apart(parsed.options), parsed.options, strict=True)
+                            for value, label in zip(_make_unique(parsed.options), parsed.options, strict=True)
                         ],
                         "allow_custom": parsed.allow_custom,
                         "placeholder": none_if_blank(parsed.custom_placeholder) or DEFAULT_PLACEHOLDER,
@@ -142,7 +142,7 @@ class AskQuestion(QuestionTool[AskQuestionInput]):
         return f"{len(parsed.options)} options · {parsed.question}"
 
 
-def _told_apart(labels: list[str]) -> list[str]:
+def _make_unique(labels: list[str]) -> list[str]:
     """Return a value for each label. Equal labels get a number, so that each value is unique."""
     values: dict[str, None] = {}
     for number, label in enumerate(labels):

@@ -180,7 +180,7 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
             answer = outcome.get(f"q{number}")
             if answer is None:
                 continue
-            key = _unused(question.question, data)
+            key = _make_unique(question.question, data)
             several = question.multi_select and bool(question.options)
             data[key] = list(answer.labels) if several else answer.labels[0]
             said.append(f'"{key}"="{", ".join(answer.labels)}"')
@@ -196,7 +196,7 @@ class AskUserQuestion(QuestionTool[AskUserQuestionInput]):
         return f"{len(questions)} question{'s' if len(questions) > 1 else ''} · {names}"
 
 
-def _unused(question: str, taken: dict[str, JsonValue]) -> str:
+def _make_unique(question: str, taken: dict[str, JsonValue]) -> str:
     """Return the question's text. A repeated text gets a number, so that no answer hides another."""
     key, number = question, 1
     while key in taken:

@@ -46,7 +46,7 @@ class QuestionTool(ABC, Generic[Input]):
 
     def parse(self, data: object) -> Form:
         """Return the form that the model asks for. Raises `ModelError`, whose text tells the model how to ask."""
-        return self._understood(self.to_form, self.parse_input(data))
+        return self._call_or_refuse(self.to_form, self.parse_input(data))
 
     def result(self, data: object, outcome: Outcome) -> ToolResult:
         """Return the outcome in this tool's own format. Never raises for an input that `parse` accepts."""
@@ -54,7 +54,7 @@ class QuestionTool(ABC, Generic[Input]):
 
     def parse_input(self, data: object) -> Input:
         """Return the typed input. Raises `ModelError`."""
-        return self._understood(self.input_type.model_validate, decode_json(data))
+        return self._call_or_refuse(self.input_type.model_validate, decode_json(data))
 
     def addressees(self, data: object) -> tuple[str, ...]:
         """Return the names of the people to ask, as the model wrote them; empty if it named nobody. Raises
@@ -66,7 +66,7 @@ class QuestionTool(ABC, Generic[Input]):
         text = str(error)
         return ToolResult(text=text, data={"error": text}, is_error=True)
 
-    def _understood(self, build: Callable[[A], B], argument: A) -> B:
+    def _call_or_refuse(self, build: Callable[[A], B], argument: A) -> B:
         try:
             return build(argument)
         except ValidationError as error:
@@ -110,7 +110,7 @@ class QuestionTool(ABC, Generic[Input]):
         match outcome.status:
             case "answered":
                 said = "; ".join(
-                    f"{answer.question_id}: {', '.join(map(_quoted, answer.labels))}" for answer in outcome.answers
+                    f"{answer.question_id}: {', '.join(map(_quote, answer.labels))}" for answer in outcome.answers
                 )
                 return shorten(f"Answered · {said}", 200)
             case "cancelled":
@@ -130,7 +130,7 @@ TOLD_PROBLEMS = 50
 """Most problems that the model reads at once, each on a line. A longer list would add nothing."""
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -70,7 +70,7 @@ def rename_fields(value: object, /, *, text: str | None = None, **names: tuple[s
     as not sent.
     """
     found = decode_json(value)
-    known = _known(found, names)
+    known = _select_known(found, names)
     # A text that is JSON, but has none of our fields, is for people to read.
     if text is not None and isinstance(value, str | int | float) and not known:
         return {text: value}
@@ -87,7 +87,7 @@ def wrap_in_object(value: object, name: str, *marks: str) -> object:
         return {name: cast("object", value)}
     if not isinstance(value, Mapping):
         return value
-    known = _known(cast("object", value), dict.fromkeys((name, *marks), ()))
+    known = _select_known(cast("object", value), dict.fromkeys((name, *marks), ()))
     if name in known or not known:
         return known
     inside = decode_json(next(iter(known.values())))
@@ -95,22 +95,22 @@ def wrap_in_object(value: object, name: str, *marks: str) -> object:
     return {name: entries}
 
 
-def _known(value: object, names: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+def _select_known(value: object, names: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
     if not isinstance(value, Mapping):
         return {}
     sent: dict[str, object] = {}
     for key, field in cast("Mapping[object, object]", value).items():
         if field is not None:
-            sent.setdefault(_plain(key), field)
+            sent.setdefault(_normalize_name(key), field)
     known: dict[str, object] = {}
     for name, others in names.items():
-        used = next((alias for alias in map(_plain, (name, *others)) if alias in sent), None)
+        used = next((alias for alias in map(_normalize_name, (name, *others)) if alias in sent), None)
         if used is not None:
             known[name] = sent[used]
     return known
 
 
-def _plain(name: object) -> str:
+def _normalize_name(name: object) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower()) if isinstance(name, str) else ""
 
 
@@ -119,7 +119,7 @@ def _is_broken_json(text: str) -> bool:
     return re.match(r"""\s*(\{\s*["'}]|\[\s*["'\[{\]])""", text) is not None
 
 
-def _text(value: object) -> object:
+def _read_text(value: object) -> object:
     if isinstance(value, str):
         return repair_surrogates(value)
     if isinstance(value, bool):
@@ -127,7 +127,7 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-LenientText = Annotated[str, BeforeValidator(_text)]
+LenientText = Annotated[str, BeforeValidator(_read_text)]
 """A text, also if a number was sent. Half surrogate pairs are repaired, since the model cannot see them."""
 
 
@@ -136,20 +136,20 @@ def none_if_blank(text: str | None) -> str | None:
     return text if text and text.strip() else None
 
 
-def _names(value: object) -> object:
+def _read_names(value: object) -> object:
     """Return names, also if people were sent as objects."""
     listed = as_list(value)
     if not isinstance(listed, list | tuple):
         return listed
-    named = [_name(one) for one in cast("Sequence[object]", listed)]
+    named = [_read_name(one) for one in cast("Sequence[object]", listed)]
     return [one for one in named if not isinstance(one, str) or one.strip()]
 
 
-def _name(value: object) -> object:
-    return next(iter(_known(value, {"name": ("id", "user")}).values()), value)
+def _read_name(value: object) -> object:
+    return next(iter(_select_known(value, {"name": ("id", "user")}).values()), value)
 
 
-NameList = Annotated[list[LenientText], BeforeValidator(_names)]
+NameList = Annotated[list[LenientText], BeforeValidator(_read_names)]
 """Names of people, also if one text was sent."""
 
 TO_DESCRIPTION: Final = (
@@ -161,11 +161,11 @@ TO_DESCRIPTION: Final = (
 
 def add_names(value: object, understood: object) -> object:
     """Return the parsed input with the names in `to` added."""
-    names = _known(decode_json(value), {"to": ()})
+    names = _select_known(decode_json(value), {"to": ()})
     return {**cast("Mapping[str, object]", understood), **names} if isinstance(understood, Mapping) else understood
 
 
-def _bool(value: object) -> object:
+def _read_bool(value: object) -> object:
     if isinstance(value, str) and value.strip().lower() in {"true", "yes", "1"}:
         return True
     if value is None or (isinstance(value, str) and value.strip().lower() in {"false", "no", "0", ""}):
@@ -173,7 +173,7 @@ def _bool(value: object) -> object:
     return value
 
 
-LenientBool = Annotated[bool, BeforeValidator(_bool)]
+LenientBool = Annotated[bool, BeforeValidator(_read_bool)]
 
 
 def length_limits(most: int, *, least: int = 0) -> dict[str, JsonValue]:
@@ -185,26 +185,26 @@ def length_limits(most: int, *, least: int = 0) -> dict[str, JsonValue]:
 
 
 @lru_cache(maxsize=64)
-def _json_schema(model: type[BaseModel]) -> str:
+def _dump_schema(model: type[BaseModel]) -> str:
     return json.dumps(model.model_json_schema(by_alias=True))
 
 
 def build_schema(model: type[BaseModel]) -> dict[str, JsonValue]:
     """Return the JSON Schema of a tool's input, with every reference inlined."""
-    schema = cast("dict[str, JsonValue]", json.loads(_json_schema(model)))
+    schema = cast("dict[str, JsonValue]", json.loads(_dump_schema(model)))
     definitions = cast("dict[str, JsonValue]", schema.pop("$defs", {}))
-    return cast("dict[str, JsonValue]", _inlined(schema, definitions))
+    return cast("dict[str, JsonValue]", _inline(schema, definitions))
 
 
-def _inlined(node: JsonValue, definitions: dict[str, JsonValue]) -> JsonValue:
+def _inline(node: JsonValue, definitions: dict[str, JsonValue]) -> JsonValue:
     if isinstance(node, list):
-        return [_inlined(part, definitions) for part in node]
+        return [_inline(part, definitions) for part in node]
     if not isinstance(node, dict):
         return node
     reference = node.get("$ref")
     if isinstance(reference, str):
-        return _inlined(definitions[reference.removeprefix("#/$defs/")], definitions)
+        return _inline(definitions[reference.removeprefix("#/$defs/")], definitions)
     # Titles repeat the names of the fields; they cost the model tokens and add nothing.
     return {
-        key: _inlined(part, definitions) for key, part in node.items() if not (key == "title" and isinstance(part, str))
+        key: _inline(part, definitions) for key, part in node.items() if not (key == "title" and isinstance(part, str))
     }

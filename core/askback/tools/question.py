@@ -132,7 +132,7 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
                             for option in question.options
                         ],
                     }
-                    for question, identity in zip(parsed.questions, _ids(parsed.questions), strict=True)
+                    for question, identity in zip(parsed.questions, _assign_ids(parsed.questions), strict=True)
                 ]
             }
         )
@@ -147,11 +147,11 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
         data: dict[str, JsonValue] = {"questions": [], "answers": [], "cancelled": True, "error": error.problem}
         if error.advice:
             data["message"] = error.advice
-        return ToolResult(text=_json(data), data=data, is_error=True)
+        return ToolResult(text=_dump_json(data), data=data, is_error=True)
 
     def render_result(self, parsed: QuestionsInput, outcome: Outcome) -> ToolResult:
         answers: list[JsonValue] = []
-        ids = _ids(parsed.questions)
+        ids = _assign_ids(parsed.questions)
         for identity in ids:
             answer = outcome.get(identity)
             if answer is None:
@@ -170,13 +170,15 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
             else:
                 answers.append({"id": identity, "value": answer.text, "label": answer.text, "wasCustom": True})
         data: dict[str, JsonValue] = {
-            "questions": [_echo(*one) for one in zip(parsed.questions, ids, range(1, len(ids) + 1), strict=True)],
+            "questions": [
+                _describe_question(*one) for one in zip(parsed.questions, ids, range(1, len(ids) + 1), strict=True)
+            ],
             "answers": answers,
             "cancelled": outcome.status != "answered",
         }
         if outcome.status != "answered":
             data |= {"reason": outcome.status, "message": describe_unanswered(outcome)}
-        return ToolResult(text=_json(data), data=data)
+        return ToolResult(text=_dump_json(data), data=data)
 
     def summarize(self, parsed: QuestionsInput) -> str:
         questions = parsed.questions
@@ -184,7 +186,7 @@ class QuestionsTool(QuestionTool[QuestionsInput]):
         return f"{len(questions)} question{'s' if len(questions) != 1 else ''}" + (f" · {names}" if names else "")
 
 
-def _ids(questions: list[QuestionInput]) -> list[str]:
+def _assign_ids(questions: list[QuestionInput]) -> list[str]:
     """Return the ids of the questions. A question without one gets its number, with underscores if that is taken."""
     ids: list[str] = []
     given = {question.id for question in questions}
@@ -198,7 +200,7 @@ def _ids(questions: list[QuestionInput]) -> list[str]:
     return ids
 
 
-def _echo(question: QuestionInput, identity: str, number: int) -> JsonValue:
+def _describe_question(question: QuestionInput, identity: str, number: int) -> JsonValue:
     """Return the question as it was asked, with every default filled in."""
     options: list[JsonValue] = []
     for option in question.options:
@@ -210,5 +212,5 @@ def _echo(question: QuestionInput, identity: str, number: int) -> JsonValue:
     return {"id": identity, "label": label, "prompt": question.prompt, "options": options}
 
 
-def _json(data: dict[str, JsonValue]) -> str:
+def _dump_json(data: dict[str, JsonValue]) -> str:
     return json.dumps(data, ensure_ascii=False)
