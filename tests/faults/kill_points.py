@@ -102,7 +102,7 @@ def before(what: str) -> None:
 
 
 def commit_on_sqlite(what: str) -> None:
-    late = SqliteDatabase._late
+    late = SqliteDatabase._list_late
 
     def committing(self: SqliteDatabase, batch: list[Any]) -> list[Any]:
         found = late(self, batch)
@@ -110,7 +110,7 @@ def commit_on_sqlite(what: str) -> None:
             reached()
         return found
 
-    SqliteDatabase._late = committing  # type: ignore[method-assign]
+    SqliteDatabase._list_late = committing  # type: ignore[method-assign]
 
 
 def commit_on_postgres(what: str) -> None:

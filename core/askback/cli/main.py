@@ -61,7 +61,7 @@ def _print_version(wanted: bool) -> None:
         "  [bold]askback slack[/]",
     )
 )
-def _options(
+def _main_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,

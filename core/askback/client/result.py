@@ -63,10 +63,10 @@ def get_outcome(ask: Ask) -> AskOutcome | None:
         status="refused" if outcome.refused else outcome.status,
         approved=_is_approved(ask, outcome),
         answer=", ".join(outcome.answers[0].labels) if outcome.answers else None,
-        by=None if outcome.by is None else _name(outcome.by),
+        by=None if outcome.by is None else _get_name(outcome.by),
         by_id=None if outcome.by is None else outcome.by.id,
         reason=outcome.reason,
-        votes=tuple(map(_vote, outcome.votes)),
+        votes=tuple(map(_to_ask_vote, outcome.votes)),
         at=outcome.at,
     )
 
@@ -108,9 +108,9 @@ def _is_approved(ask: Ask, outcome: Outcome) -> bool | None:
     return any(choice.label in yes for choice in outcome.answers[0].choices) if yes else None
 
 
-def _vote(vote: Vote) -> AskVote:
-    return AskVote(by=_name(vote.by), id=vote.by.id, choice=vote.choice.label, reason=vote.reason, at=vote.at)
+def _to_ask_vote(vote: Vote) -> AskVote:
+    return AskVote(by=_get_name(vote.by), id=vote.by.id, choice=vote.choice.label, reason=vote.reason, at=vote.at)
 
 
-def _name(actor: Actor) -> str:
+def _get_name(actor: Actor) -> str:
     return actor.name or actor.id

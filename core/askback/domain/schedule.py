@@ -62,9 +62,8 @@ def apply_due(
         escalations=tuple(escalation for escalation in policy.escalations if escalation.at > now),
     )
     interview = ask.interview.evolve(revision=ask.interview.revision + 1) if came else ask.interview
-    return ask.evolve(policy=after, interview=interview), _build_reminder(
-        ask, policy, after, members
-    ) if ask.messages else None
+    reminder = _build_reminder(ask, policy, after, members) if ask.messages else None
+    return ask.evolve(policy=after, interview=interview), reminder
 
 
 def _build_reminder(

@@ -202,7 +202,7 @@ class QuestionManager:
     def _on_event(self, event: Event) -> None:
         match event:
             case AskSettled(ask=ask, action=action):
-                with nullcontext() if action is None else _click_span(action, ask):
+                with nullcontext() if action is None else _open_click_span(action, ask):
                     self._announce(ask)
             case AskUncertain(ask_id=ask_id):
                 self._in_doubt.add(ask_id)
@@ -221,11 +221,11 @@ class QuestionManager:
         self.callers.wake(ask.id)
 
 
-def _click_span(action: Action, ask: Ask | None) -> AbstractContextManager[None]:
+def _open_click_span(action: Action, ask: Ask | None) -> AbstractContextManager[None]:
     trace = None if ask is None else ask.trace
     return telemetry.trace_click(trace, action.actor.platform, action.operation.kind, action.at)
 
 
 def _trace_click(action: Action, ask: Ask | None) -> None:
-    with _click_span(action, ask):
+    with _open_click_span(action, ask):
         pass

@@ -53,7 +53,7 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
         with ExitStack() as stack:
             gate = ConnectionLimiter(compute_connection_limit())
             try:
-                sockets = [stack.enter_context(one) for one in await _bound(address, QUEUED * gate.most)]
+                sockets = [stack.enter_context(one) for one in await _bind_all(address, QUEUED * gate.most)]
             except OSError as error:
                 why = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "no such host"
                 raise OperatorError(f"Nobody can listen at {address} ({why}): choose another address.") from None
@@ -68,7 +68,7 @@ async def serve_http(application: web.Application, address: Address) -> AsyncGen
         await runner.cleanup()
 
 
-async def _bound(address: Address, backlog: int) -> list[socket.socket]:
+async def _bind_all(address: Address, backlog: int) -> list[socket.socket]:
     """Listen at every address that the host name resolves to. Raises `OSError`."""
     found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     with ExitStack() as stack:

@@ -152,11 +152,11 @@ def _build_formatter(*, texts: bool, form: str) -> logging.Formatter:
         return "\n".join([f"{time} {record.levelname:<7} {sentence}", *error])
 
     # ASCII output, so that no reader sees a line end in it.
-    last: list[Processor] = [_as_object, JSONRenderer()] if form == "json" else [format_line]
+    last: list[Processor] = [_to_object, JSONRenderer()] if form == "json" else [format_line]
     return ProcessorFormatter(processors=[_Shown(texts=texts), *last])
 
 
-def _as_object(logger: object, method: str, event: EventDict) -> EventDict:
+def _to_object(logger: object, method: str, event: EventDict) -> EventDict:
     """Return the parts of a record under their keys in JSON."""
     del logger, method
     record: logging.LogRecord = event["_record"]

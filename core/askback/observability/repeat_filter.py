@@ -35,7 +35,7 @@ class RepeatFilter:
         """Return True if a record is shown. The last one shown in a period gets a field that announces the omission."""
         if record.levelno < logging.WARNING:
             return True
-        place = _place(record)
+        place = _get_place(record)
         period = self._periods.get(place)
         if period is None:
             period = self._periods[place] = _Period(now + PERIOD_SECONDS)
@@ -62,6 +62,6 @@ class RepeatFilter:
         return told
 
 
-def _place(record: logging.LogRecord) -> _Place:
+def _get_place(record: logging.LogRecord) -> _Place:
     kind = record.exc_info[0] if record.exc_info else None
     return record.name, record.levelno, record.pathname, record.lineno, "" if kind is None else kind.__qualname__

@@ -82,7 +82,7 @@ class _Hearing:
         """Receive signals until cancelled, despite any failure."""
         while True:
             try:
-                await self._hear()
+                await self._on_notification()
             except (psycopg.Error, OSError, TimeoutError) as error:
                 self._record_failure(format_reason(error))
             except Exception:
@@ -94,7 +94,7 @@ class _Hearing:
             raise_unless_cancelled()
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _hear(self) -> None:
+    async def _on_notification(self) -> None:
         told = build_conninfo(self._address)
         async with await BoundedConnection.connect(
             autocommit=True,

@@ -178,17 +178,17 @@ class JobTurnScheduler:
     async def run(self) -> None:
         """Work until cancelled, and wait while the database is unreachable."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._sweep_forever(), name="askback sweep")
+            tasks.create_task(self._sweep_repeatedly(), name="askback sweep")
             while not self._advancing.is_resting:
                 self._session = asyncio.create_task(self._open_and_work(), name="askback jobs")
                 try:
                     await asyncio.wait((self._session,))
                 finally:
                     await end_tasks((self._session,))
-                self._note(self._session)
+                self._log_end(self._session)
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    def _note(self, session: asyncio.Task[None]) -> None:
+    def _log_end(self, session: asyncio.Task[None]) -> None:
         """Log why a session ended, unless the log says so already. Raises any error that is a fault in askback."""
         error = asyncio.CancelledError() if session.cancelled() else session.exception()
         if error is None:
@@ -285,7 +285,7 @@ class JobTurnScheduler:
         """Return the ids of those jobs whose conversations do not run in this process."""
         return [job_id for job_id, conversation_id in jobs.items() if not self._advancing.is_under_way(conversation_id)]
 
-    async def _sweep_forever(self) -> None:
+    async def _sweep_repeatedly(self) -> None:
         """Give back the jobs of dead processes, and defer a job for each conversation that lacks one."""
         while True:
             pause = SWEEP_SECONDS
@@ -318,12 +318,12 @@ class JobTurnScheduler:
             await self._database.run(lambda connection: announce_platforms(connection, worker_id, self._served))
             self._announced = worker_id
         else:
-            await self._see_to_heart(
+            await self._check_heartbeat(
                 worker, await self._database.read(lambda connection: has_heartbeat(connection, worker_id))
             )
         return True
 
-    async def _see_to_heart(self, worker: Worker, beats: bool | None) -> None:
+    async def _check_heartbeat(self, worker: Worker, beats: bool | None) -> None:
         if beats:
             self._still_since = None
             return

@@ -78,7 +78,7 @@ class TurnRunner:
             await other.wait()
         ended = self._under_way[conversation_id] = asyncio.Event()
         try:
-            await self._advance_fairly(conversation_id)
+            await self._advance_in_slot(conversation_id)
             self._failures.pop(conversation_id, None)
         except SlotsClosed:
             raise
@@ -104,7 +104,7 @@ class TurnRunner:
             if not self._under_way:
                 self._calm.set()
 
-    async def _advance_fairly(self, conversation_id: str) -> None:
+    async def _advance_in_slot(self, conversation_id: str) -> None:
         starter = await self._store.get_starter(conversation_id)
         person = "" if starter is None else get_person_key(starter)
         if self._most_each is not None and self._here[person] >= self._most_each:

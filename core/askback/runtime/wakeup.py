@@ -62,7 +62,7 @@ def wake_worker(database: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
         try:
-            with _address(path) as address:
+            with _shorten_path(path) as address:
                 sender.sendto(b"\n", address)
         except BlockingIOError:
             return True  # the queue is full, so no further nudge is needed
@@ -85,7 +85,7 @@ def _get_socket_path(database: Path) -> Path:
 
 
 @contextmanager
-def _address(path: Path) -> Generator[str]:
+def _shorten_path(path: Path) -> Generator[str]:
     """Yield the socket's path, or a short one that leads to the same file."""
     if len(os.fsencode(path)) <= LONGEST or not Path("/proc/self/fd").is_dir():
         yield str(path)
@@ -109,7 +109,7 @@ def _bind(path: Path) -> socket.socket:
         listener.setblocking(False)
         # Before it has a name: no one else can reach it for a moment. If that has no effect, the second chmod does.
         os.fchmod(listener.fileno(), 0o600)
-        with _address(path) as address:
+        with _shorten_path(path) as address:
             listener.bind(address)
         path.chmod(0o600)
     except BaseException:

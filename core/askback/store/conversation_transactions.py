@@ -80,7 +80,7 @@ class ConversationTransactions(Transactions):
                 conversations.set_trace(connection, conversation.id, heard.trace)
                 conversation = conversation.evolve(trace=heard.trace)
             request_turn(connection, conversation.id, conversation.place)
-            waiting_for, told = _waiting_for(connection, conversation)
+            waiting_for, told = _find_blocking(connection, conversation)
             if reading.say is not None:
                 told = True
                 if reading.say.offer is not None:
@@ -187,7 +187,7 @@ def _open_in(connection: Connection, place: Place, left: SkippedRows) -> tuple[A
     return tuple(participants.with_participants(connection, ask) for ask in asks.list_open(connection, place, left))
 
 
-def _waiting_for(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
+def _find_blocking(connection: Connection, conversation: Conversation) -> tuple[tuple[Ask, ...], bool]:
     """Return the open asks that the conversation waits for, and True if people were notified of that."""
     last = transcript.get_last(connection, conversation.id)
     if last is None or last.role != "assistant":

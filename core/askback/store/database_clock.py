@@ -26,12 +26,12 @@ class _ServerTime(FunctionElement[int]):
 
 
 @compiles(_ServerTime)
-def _given(element: _ServerTime, compiler: SQLCompiler, **more: Any) -> str:
+def _compile_parameter(element: _ServerTime, compiler: SQLCompiler, **more: Any) -> str:
     return compiler.process(element.clauses, **more)
 
 
 @compiles(_ServerTime, "postgresql")
-def _of_server(element: _ServerTime, compiler: SQLCompiler, **more: Any) -> str:
+def _compile_server_time(element: _ServerTime, compiler: SQLCompiler, **more: Any) -> str:
     # The value is stable within the statement, so that an index can serve a comparison with it.
     given = compiler.process(element.clauses, **more)
     return f"coalesce(CAST({given} AS bigint), CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint))"

@@ -57,7 +57,7 @@ class EditTransactions(Transactions):
                 return EditResult()
             newest = edits.get_newest_version(connection, conversation.id, kept)
             late = kept.edited_at is not None and to_micros(edited.at) <= kept.edited_at
-            if late or _says_the_same(newest.text, heard.text):
+            if late or _has_same_words(newest.text, heard.text):
                 return EditResult()
             edits.set_edited_at(connection, kept, edited.at)
             if kept.is_unread:
@@ -68,7 +68,7 @@ class EditTransactions(Transactions):
                 return EditResult() if ask is None else EditResult(how="too late", ask=ask)
             if newest.is_unread:
                 # The agent gets only the newest edit, and none if that equals the version it has read.
-                if _says_the_same(edits.get_last_read_text(connection, kept.id), heard.text):
+                if _has_same_words(edits.get_last_read_text(connection, kept.id), heard.text):
                     edits.mark_skipped(connection, newest)
                 else:
                     edits.replace_text(connection, newest, heard.text)
@@ -161,5 +161,5 @@ def _withdraw(connection: Connection, conversation_id: str, inbox_id: int) -> bo
     return bool(made)
 
 
-def _says_the_same(one: str, other: str) -> bool:
+def _has_same_words(one: str, other: str) -> bool:
     return one.split() == other.split()

@@ -36,7 +36,7 @@ async def keep_lease(store: OutboxTransactions, target: str, taken_at: float) ->
     limit = asyncio.timeout_at(taken_at + LEASE_SECONDS - MARGIN_SECONDS)
     try:
         async with limit:
-            renewal = asyncio.create_task(_renew_forever(store, target, limit), name=f"askback lease {target}")
+            renewal = asyncio.create_task(_keep_renewed(store, target, limit), name=f"askback lease {target}")
             try:
                 yield
             finally:
@@ -48,7 +48,7 @@ async def keep_lease(store: OutboxTransactions, target: str, taken_at: float) ->
         raise LeaseLost(f"The lease of {target} ran out before the database could be told to renew it.") from error
 
 
-async def _renew_forever(store: OutboxTransactions, target: str, limit: asyncio.Timeout) -> None:
+async def _keep_renewed(store: OutboxTransactions, target: str, limit: asyncio.Timeout) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(RENEW_SECONDS)

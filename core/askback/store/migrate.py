@@ -43,7 +43,7 @@ def prepare(connection: Connection) -> None:
     table there means copying it. They cannot be switched within a transaction.
     """
     tables = set(inspect(connection).get_table_names())
-    stored = _version(connection) if VERSION_TABLE in tables else None
+    stored = _read_version(connection) if VERSION_TABLE in tables else None
     if stored == NEWEST:
         return
     if stored is None and (taken := sorted(tables & set(metadata.tables))):
@@ -67,11 +67,11 @@ def _create(connection: Connection) -> None:
     )
 
 
-def _version(connection: Connection) -> str | None:
+def _read_version(connection: Connection) -> str | None:
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
 
 
-def _config(connection: Connection | None = None) -> Config:
+def _build_config(connection: Connection | None = None) -> Config:
     from alembic.config import Config
 
     config = Config()
@@ -85,7 +85,7 @@ def _upgrade(connection: Connection, stored: str) -> None:
     from alembic.script import ScriptDirectory
 
     with _one_at_a_time:
-        config = _config(connection)
+        config = _build_config(connection)
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
         if stored not in known:
             raise OperatorError(

@@ -93,7 +93,7 @@ def _deliver(jobs: list[AnyJob]) -> None:
     for job in jobs:
         future = job.future
         if future.done():
-            if job.error is None and not future.cancelled() and _in_doubt(future.exception()):
+            if job.error is None and not future.cancelled() and _is_in_doubt(future.exception()):
                 log.warning(
                     "A transaction was committed after its caller had been told that this is in doubt.",
                     extra={"action": "commit_late"},
@@ -104,5 +104,5 @@ def _deliver(jobs: list[AnyJob]) -> None:
             future.set_exception(job.error)
 
 
-def _in_doubt(error: BaseException | None) -> bool:
+def _is_in_doubt(error: BaseException | None) -> bool:
     return isinstance(error, StoreError) and error.in_doubt

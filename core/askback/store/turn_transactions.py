@@ -154,7 +154,7 @@ class TurnTransactions(Transactions):
             if end.forget == "all":
                 transcript.hide(connection, end.conversation_id)
             elif end.forget == "last":
-                transcript.hide(connection, end.conversation_id, from_seq=_exchange(connection, end, last))
+                transcript.hide(connection, end.conversation_id, from_seq=_find_last_exchange(connection, end, last))
             if end.content:
                 message = Message(seq=seq, role="assistant", content=end.content, unfinished=end.again)
                 transcript.add(connection, end.conversation_id, message)
@@ -230,7 +230,7 @@ def _restore_text(connection: Connection, end: TurnEnd) -> None:
         outbox.enqueue_message(connection, end.say.evolve(text=text), end.conversation_id, tried=True)
 
 
-def _exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
+def _find_last_exchange(connection: Connection, end: TurnEnd, last: Message) -> int:
     """Return the first row of the last exchange.
 
     Tool results are never kept or dropped without the calls that they answer.

@@ -39,7 +39,7 @@ def get_database_path(url: str) -> Path:
     url = url.strip()
     scheme, separator, rest = url.partition("://")
     if not separator:
-        return _path(url)
+        return _to_path(url)
     scheme = scheme.lower()
     if scheme.partition("+")[0] in {"postgres", "postgresql"}:
         raise OperatorError(
@@ -53,7 +53,7 @@ def get_database_path(url: str) -> Path:
         raise OperatorError(
             "ASKBACK_DATABASE_URL needs three slashes for a relative file and four for an absolute one. " + _FORMS
         )
-    return _path(rest[1:])
+    return _to_path(rest[1:])
 
 
 def resolve_url(url: str, folder: Path) -> str:
@@ -68,7 +68,7 @@ def resolve_url(url: str, folder: Path) -> str:
     return f"{scheme}:///{folder / name}" if separator else str(folder / name)
 
 
-def _path(name: str) -> Path:
+def _to_path(name: str) -> Path:
     if name == ":memory:":
         raise OperatorError(
             "ASKBACK_DATABASE_URL names a database in memory, but questions must outlive a restart. " + _FORMS

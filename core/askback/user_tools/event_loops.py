@@ -179,9 +179,9 @@ class _Loop:
         """Ask for an answer, unless the last one is still missing."""
         if self._asked is None:
             self._asked = time.monotonic()
-            self._loop.call_soon_threadsafe(self._answer)
+            self._loop.call_soon_threadsafe(self._return_answer)
 
-    def _answer(self) -> None:
+    def _return_answer(self) -> None:
         self._asked = None
         self._is_reported = False
 

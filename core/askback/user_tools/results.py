@@ -60,7 +60,7 @@ def to_output(value: object, limit: int) -> ToolOutput:
     blocks = _to_blocks(value)
     if blocks:
         return ToolOutput(text="", blocks=_cut_blocks(blocks, limit))
-    return ToolOutput(text=_cut(_as_text(value), limit))
+    return ToolOutput(text=_cut(_to_text(value), limit))
 
 
 def format_error(error: BaseException, limit: int) -> ToolOutput:
@@ -83,14 +83,14 @@ def format_error(error: BaseException, limit: int) -> ToolOutput:
     return ToolOutput(text=_cut(f"{kind}: {words}" if words else kind, limit), is_error=True)
 
 
-def _as_text(value: object) -> str:
+def _to_text(value: object) -> str:
     try:
-        return to_json(value, fallback=_repr, inf_nan_mode="constants").decode()
+        return to_json(value, fallback=_describe_value, inf_nan_mode="constants").decode()
     except (PydanticSerializationError, ValueError, RecursionError, TypeError):
-        return _repr(value)
+        return _describe_value(value)
 
 
-def _repr(value: object) -> str:
+def _describe_value(value: object) -> str:
     try:
         return repr(value)
     except Exception:  # noqa: BLE001 - as above

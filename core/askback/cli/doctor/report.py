@@ -36,11 +36,12 @@ def report(sections: Sequence[Section], console: Console) -> None:
     grades = [finding.grade for section in sections for finding in section.findings]
     broken, warnings = grades.count("broken"), grades.count("warning")
     if broken:
-        also = f", and there {_count(warnings, 'is', 'are')} {_count(warnings, 'warning', 'warnings', n=True)}"
+        warned = _format_count(warnings, "warning", "warnings", n=True)
+        also = f", and there {_format_count(warnings, 'is', 'are')} {warned}"
         verb = "is" if broken == 1 else "are"
-        said = f"{_count(broken, 'thing', 'things', n=True)} {verb} broken{also if warnings else ''}."
+        said = f"{_format_count(broken, 'thing', 'things', n=True)} {verb} broken{also if warnings else ''}."
     elif warnings:
-        said = f"It works, with {_count(warnings, 'warning', 'warnings', n=True)}."
+        said = f"It works, with {_format_count(warnings, 'warning', 'warnings', n=True)}."
     else:
         said = "All is well."
     console.print(Text(said, COLOURS["broken" if broken else "warning" if warnings else "good"]))
@@ -51,7 +52,7 @@ def exit_code(sections: Sequence[Section]) -> int:
     return int(any(finding.grade == "broken" for section in sections for finding in section.findings))
 
 
-def _count(number: int, one: str, many: str, *, n: bool = False) -> str:
+def _format_count(number: int, one: str, many: str, *, n: bool = False) -> str:
     word = one if number == 1 else many
     return f"{number} {word}" if n else word
 

@@ -108,7 +108,7 @@ class PostgresDatabase:
 
         If the caller is cancelled, a work that has not started is dropped. One that has started is committed anyway.
         """
-        return await self._submit(Job(work, asyncio.get_running_loop(), _deadline(within)), within)
+        return await self._submit(Job(work, asyncio.get_running_loop(), _compute_deadline(within)), within)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a read-only transaction, which sees one snapshot."""
@@ -267,7 +267,7 @@ class PostgresDatabase:
                     return False
             job.error = to_store_error(error, in_doubt=lost)
             link.drop()
-            self._failed(error)
+            self._log_failure(error)
             return True
         self.commits += 1
         self._outage.record_success()
@@ -279,10 +279,10 @@ class PostgresDatabase:
         # Drop the connection. Its settings may have been changed to find the cause, or a new one may lead to another
         # server.
         link.drop()
-        self._failed(error)
+        self._log_failure(error)
         return True
 
-    def _failed(self, error: BaseException) -> None:
+    def _log_failure(self, error: BaseException) -> None:
         """Log that the database refused. Repeated refusals are logged as one outage."""
         if not isinstance(to_store_error(error), StoreBusy):
             self._outage.record_failure(format_reason(error))
@@ -310,5 +310,5 @@ class PostgresDatabase:
             return
 
 
-def _deadline(within: float | None) -> float | None:
+def _compute_deadline(within: float | None) -> float | None:
     return None if within is None else time.monotonic() + within

@@ -61,7 +61,7 @@ class MonitoredConnection(psycopg.Connection[Any]):
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         if self._told is not None and self._who is not None:
-            gen = _attended(gen, _Inquiry(self._told, self._who))
+            gen = _watch_connection(gen, _Inquiry(self._told, self._who))
         return super().wait(gen, interval, timeout)
 
 
@@ -105,7 +105,7 @@ class _Inquiry:
         now = time.monotonic()
         if now < self._next:
             return False
-        works = self._works()
+        works = self._is_server_working()
         self._pause = min(self._pause * 2, SELDOM_SECONDS) if works else AGAIN_SECONDS
         self._next = time.monotonic() + self._pause
         if works is None:
@@ -116,7 +116,7 @@ class _Inquiry:
         was_doubtful, self._is_doubtful = self._is_doubtful, not works
         return was_doubtful and not works
 
-    def _works(self) -> bool | None:
+    def _is_server_working(self) -> bool | None:
         """Return True if the server works on the statement. None if it cannot be asked."""
         told: dict[str, Any] = {**self._told, "connect_timeout": str(CONNECT_SECONDS)}
         try:
@@ -126,7 +126,7 @@ class _Inquiry:
             return None
 
 
-def _attended(gen: PQGen[RV], inquiry: _Inquiry) -> PQGen[RV]:
+def _watch_connection(gen: PQGen[RV], inquiry: _Inquiry) -> PQGen[RV]:
     try:
         wanted = next(gen)
         while True:

@@ -76,13 +76,13 @@ class NotPrimary(psycopg.OperationalError):
         super().__init__("the server takes no commits")
 
 
-def _origin(error: BaseException) -> BaseException:
+def _get_origin(error: BaseException) -> BaseException:
     return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
 
 
 def get_sqlstate(error: BaseException) -> str:
     """Return the SQLSTATE, or an empty string if there is none, for example if the server could not be reached."""
-    origin = _origin(error)
+    origin = _get_origin(error)
     return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
 
 
@@ -91,7 +91,7 @@ def is_lost(error: BaseException) -> bool:
     if state := get_sqlstate(error):
         # The class does not tell: the driver counts the end of an idle transaction among the internal errors.
         return state.startswith(_LOST)
-    return isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError)
+    return isinstance(_get_origin(error), psycopg.OperationalError | psycopg.InterfaceError)
 
 
 class ServerSilent(psycopg.OperationalError):
@@ -103,7 +103,7 @@ class ServerSilent(psycopg.OperationalError):
 
 def is_silent(error: BaseException) -> bool:
     """Return True if the server stopped answering without an error. That affects more than one connection."""
-    return isinstance(_origin(error), ServerSilent)
+    return isinstance(_get_origin(error), ServerSilent)
 
 
 def may_be_standby(error: BaseException) -> bool:
@@ -121,10 +121,10 @@ def wants_another_try(error: BaseException) -> bool:
 
 def is_of_the_database(error: BaseException) -> bool:
     """Return True if the database is at fault, and not the statement."""
-    return is_lost(error) or _step(get_sqlstate(error)) is not None
+    return is_lost(error) or _suggest_step(get_sqlstate(error)) is not None
 
 
-def _step(state: str) -> str | None:
+def _suggest_step(state: str) -> str | None:
     known = _UNAVAILABLE | _BUSY
     return next((known[state[:length]] for length in (5, 3, 2) if state[:length] in known), None)
 
@@ -137,16 +137,16 @@ def format_reason(error: BaseException) -> str:
 
 def format_message(error: BaseException) -> str:
     """Return the error's message as one line."""
-    origin = _origin(error)
+    origin = _get_origin(error)
     return " ".join(_MORE.sub("", _MARK.sub("", str(origin))).split()).rstrip(".") or type(origin).__name__
 
 
 def find_remedy(error: BaseException) -> str | None:
     """Return the remedy, or None if it is not known."""
-    return _step(get_sqlstate(error) or _state_of(format_message(error)))
+    return _suggest_step(get_sqlstate(error) or _parse_state(format_message(error)))
 
 
-def _state_of(words: str) -> str:
+def _parse_state(words: str) -> str:
     return next((state for known, state in _WITHOUT_CODE if re.search(known, words)), "08")
 
 

@@ -87,7 +87,7 @@ def defer_turn(connection: Connection, conversation_id: str, platform: str) -> N
     """Queue a job for a process of this platform to advance the conversation after this commit."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
-    job = _deferring().configure_task(TURN, queue=queue_of(platform), lock=conversation_id, connection=raw)
+    job = _open_for_deferring().configure_task(TURN, queue=queue_of(platform), lock=conversation_id, connection=raw)
     try:
         job.defer(conversation_id=conversation_id)
     except ConnectorException as error:
@@ -129,6 +129,6 @@ def give_back(connection: Connection, worker_ids: Iterable[int], job_ids: Iterab
 
 
 @cache
-def _deferring() -> App:
+def _open_for_deferring() -> App:
     # This app is never opened. It only writes on connections that it is given.
     return App(connector=SyncPsycopgConnector(json_dumps=json.dumps))

@@ -31,26 +31,26 @@ def check_options(given: Mapping[str, str]) -> None:
     """
     for name, choices in _CHOICES.items():
         if name in given and given[name] not in choices:
-            raise _wrong(f"{name} is one of {', '.join(choices)}")
+            raise _build_error(f"{name} is one of {', '.join(choices)}")
     for name in _NUMBERS:
         if name in given and not _is_number(given[name]):
-            raise _wrong(f"{name} is a whole number")
+            raise _build_error(f"{name} is a whole number")
     hosts = (given.get("hostaddr") or given.get("host") or "").split(",")
     ports = given.get("port", "").split(",")
     for port in ports:
         if port and not (_is_number(port) and 1 <= int(port) <= HIGHEST_PORT):
-            raise _wrong(f"a port is a number from 1 to {HIGHEST_PORT}")
+            raise _build_error(f"a port is a number from 1 to {HIGHEST_PORT}")
     if len(ports) > 1 and len(ports) != len(hosts):
-        raise _wrong("there is one port for all hosts, or one for each")
+        raise _build_error("there is one port for all hosts, or one for each")
     for host in hosts:
         if host.startswith(("/", "@")):
             if len(host.encode()) > LONGEST_FOLDER:
-                raise _wrong(f"a host that is a socket's folder has at most {LONGEST_FOLDER} bytes")
+                raise _build_error(f"a host that is a socket's folder has at most {LONGEST_FOLDER} bytes")
         elif host and not _is_host(host):
-            raise _wrong("a host is the name or the address of a machine")
+            raise _build_error("a host is the name or the address of a machine")
 
 
-def _wrong(rule: str) -> OperatorError:
+def _build_error(rule: str) -> OperatorError:
     return OperatorError(f"ASKBACK_DATABASE_URL cannot be used: {rule}. Correct it.")
 
 

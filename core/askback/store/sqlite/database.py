@@ -183,7 +183,7 @@ class SqliteDatabase:
                 self._prepare(raw, connection, prepare)
                 opened()
                 while job := self._writes.get():
-                    if self._batch(raw, connection, job):
+                    if self._run_batch(raw, connection, job):
                         break
                 checkpoint(raw)
         finally:
@@ -210,7 +210,7 @@ class SqliteDatabase:
         # Only after `prepare`, because migrations copy tables. Inside a transaction this pragma has no effect.
         raw.execute("PRAGMA foreign_keys = ON")
 
-    def _batch(self, raw: GuardedConnection, connection: Connection, first: AnyJob) -> bool:
+    def _run_batch(self, raw: GuardedConnection, connection: Connection, first: AnyJob) -> bool:
         """Commit one batch, which begins with `first`. Return True if the queue has ended."""
         if first.state is not JobState.WAITING:
             return False
@@ -225,10 +225,10 @@ class SqliteDatabase:
         until = time.monotonic() + self._batch_seconds
         try:
             while job is not None:
-                if self._started(job):
+                if self._begin(job):
                     batch.append(job)
                     if not self._attempt(raw, connection, job):
-                        self._again(raw, connection, batch, without=[job])
+                        self._rerun_batch(raw, connection, batch, without=[job])
                 if len(batch) >= self._batch_jobs or time.monotonic() >= until:
                     break
                 try:
@@ -241,7 +241,7 @@ class SqliteDatabase:
             self._fail(raw, batch, error)
         return job is None
 
-    def _started(self, job: AnyJob) -> bool:
+    def _begin(self, job: AnyJob) -> bool:
         with self._lock:
             if job.state is not JobState.WAITING:
                 return False
@@ -264,7 +264,7 @@ class SqliteDatabase:
         raw.execute("RELEASE job")
         return True
 
-    def _again(
+    def _rerun_batch(
         self, raw: GuardedConnection, connection: Connection, batch: list[AnyJob], *, without: list[AnyJob]
     ) -> None:
         """Run a batch again from its start, without the works that must not be in it."""
@@ -273,7 +273,7 @@ class SqliteDatabase:
                 # Savepoints are nested, so undoing a work in the middle undoes the later ones too.
                 raw.execute("ROLLBACK")
             batch[:] = [job for job in batch if job not in without]
-            self._over(without)
+            self._end_jobs(without)
             mend(connection)
             raw.execute("BEGIN IMMEDIATE")
             without = []
@@ -283,13 +283,13 @@ class SqliteDatabase:
                     break
 
     def _commit(self, raw: GuardedConnection, connection: Connection, batch: list[AnyJob]) -> None:
-        while late := self._late(batch):
-            self._again(raw, connection, batch, without=late)
+        while late := self._list_late(batch):
+            self._rerun_batch(raw, connection, batch, without=late)
         raw.execute("COMMIT")
         self.commits += bool(batch)
-        self._over(batch)
+        self._end_jobs(batch)
 
-    def _late(self, batch: list[AnyJob]) -> list[AnyJob]:
+    def _list_late(self, batch: list[AnyJob]) -> list[AnyJob]:
         """Return the works that must not be committed any more.
 
         If there are none, the batch passes the point of no return.
@@ -310,7 +310,7 @@ class SqliteDatabase:
                     job.state = JobState.COMMITTING
         return late
 
-    def _over(self, batch: list[AnyJob]) -> None:
+    def _end_jobs(self, batch: list[AnyJob]) -> None:
         with self._lock:
             for job in batch:
                 job.state = JobState.OVER
@@ -329,7 +329,7 @@ class SqliteDatabase:
         )
         for job in batch:
             job.result, job.error = None, to_store_error(error, in_doubt=in_doubt)
-        self._over(batch)
+        self._end_jobs(batch)
 
     def _refuse_waiting(self, first: AnyJob, error: sqlite3.Error) -> bool:
         """Refuse all waiting works, because no transaction can begin. One by one, each would wait as long again."""
@@ -337,7 +337,7 @@ class SqliteDatabase:
         job: AnyJob | None = first
         with contextlib.suppress(Empty):
             while job is not None:
-                if self._started(job):
+                if self._begin(job):
                     job.error = to_store_error(error)
                     refused.append(job)
                 job = self._writes.get_nowait()
@@ -347,7 +347,7 @@ class SqliteDatabase:
             format_reason(error),
             extra={"action": "begin_failed", "works": len(refused)},
         )
-        self._over(refused)
+        self._end_jobs(refused)
         return job is None
 
     def _refuse_rest(self, queue: Queue) -> None:
@@ -357,10 +357,10 @@ class SqliteDatabase:
         rest: list[AnyJob] = []
         with contextlib.suppress(Empty):
             while True:
-                if (job := queue.get_nowait()) and self._started(job):
+                if (job := queue.get_nowait()) and self._begin(job):
                     job.error = closed_error()
                     rest.append(job)
-        self._over(rest)
+        self._end_jobs(rest)
 
     # The reader thread.
 
@@ -373,14 +373,14 @@ class SqliteDatabase:
                 raw.execute("PRAGMA query_only = ON")
                 opened()
                 while job := self._reads.get():
-                    if self._started(job):
-                        self._look(raw, connection, job)
-                        self._over([job])
+                    if self._begin(job):
+                        self._read_once(raw, connection, job)
+                        self._end_jobs([job])
         finally:
             self._refuse_rest(self._reads)
             engine.dispose()
 
-    def _look(self, raw: GuardedConnection, connection: Connection, job: AnyJob) -> None:
+    def _read_once(self, raw: GuardedConnection, connection: Connection, job: AnyJob) -> None:
         try:
             raw.execute("BEGIN")
             call(job, connection)

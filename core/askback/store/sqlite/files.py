@@ -54,8 +54,8 @@ def check_files(path: Path) -> int | None:
     """
     try:
         for end in _BESIDE:
-            _checked(path.with_name(path.name + end))
-        status = _checked(path)
+            _check_status(path.with_name(path.name + end))
+        status = _check_status(path)
     except OSError as error:
         raise OperatorError(f"The database {path} cannot be opened: {error.strerror}. {ELSEWHERE}") from error
     return None if status is None else status.st_mode
@@ -71,7 +71,7 @@ def open_beside(path: Path, flags: int) -> int:
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO):
-            _checked(path)
+            _check_status(path)
         raise
     try:
         _check(path, os.fstat(descriptor))
@@ -96,7 +96,7 @@ def _create(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
-        _checked(path)  # another process created it first
+        _check_status(path)  # another process created it first
         return
     try:
         os.fchmod(descriptor, 0o600)
@@ -104,7 +104,7 @@ def _create(path: Path) -> None:
         os.close(descriptor)
 
 
-def _checked(path: Path) -> os.stat_result | None:
+def _check_status(path: Path) -> os.stat_result | None:
     try:
         status = path.lstat()
     except FileNotFoundError:

@@ -102,7 +102,7 @@ class WorkerLock:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, "\n".join((str(os.getpid()), *self._tells)).encode(), 0)
         except BlockingIOError as error:
-            raise self._in_use(descriptor) from error
+            raise self._build_in_use_error(descriptor) from error
         except OSError as error:
             raise OperatorError(f"The lock file {self.path} cannot be locked: {error.strerror}. {ELSEWHERE}") from error
 
@@ -132,7 +132,7 @@ class WorkerLock:
                 extra={"action": "no_file_lock"},
             )
 
-    def _in_use(self, descriptor: int) -> DatabaseInUse:
+    def _build_in_use_error(self, descriptor: int) -> DatabaseInUse:
         number, _, more = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace").partition("\n")
         holder = more.partition("\n")[0]
         who = f"process {number.strip()}" if number.strip() else "it is just starting"

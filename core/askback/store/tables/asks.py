@@ -58,12 +58,12 @@ REMEMBERED = 256
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _form(text: str) -> Form:
+def _parse_form(text: str) -> Form:
     return Form.model_validate_json(text)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _policy(text: str) -> Policy:
+def _parse_policy(text: str) -> Policy:
     return Policy.model_validate_json(text)
 
 
@@ -84,14 +84,14 @@ def insert(connection: Connection, ask: Ask) -> None:
             asked_by=None if ask.asked_by is None else ask.asked_by.model_dump_json(),
             created_at=to_micros(ask.created_at),
             trace=ask.trace,
-            **_changing(ask),
+            **_list_changes(ask),
         )
     )
 
 
 def save(connection: Connection, before: Ask, after: Ask) -> frozenset[str]:
     """Write the columns that changed since the ask was read in this transaction, and return their names."""
-    changed = {} if after is before else _changing(after, before)
+    changed = {} if after is before else _list_changes(after, before)
     if changed:
         _SAVE.change(connection, ask=after.id, **changed)
     if "attend_at" in changed:
@@ -120,10 +120,10 @@ def list_open(connection: Connection, place: Place | None = None, left: SkippedR
     query = select(asks).where(asks.c.status == "open").order_by(asks.c.created_at, asks.c.id)
     if place is not None:
         query = query.where(asks.c.place_key == place.key)
-    return tuple(_readable(connection.execute(query).mappings(), left))
+    return tuple(_skip_unreadable(connection.execute(query).mappings(), left))
 
 
-def _readable(rows: Iterable[RowMapping], left: SkippedRows | None) -> Iterator[Ask]:
+def _skip_unreadable(rows: Iterable[RowMapping], left: SkippedRows | None) -> Iterator[Ask]:
     for row in rows:
         try:
             yield _ask(row)
@@ -199,12 +199,12 @@ def list_due(
         .limit(at_most)
     )
     rows = connection.execute(query, {"now": get_now_parameter(connection)}).mappings()
-    return tuple(ask.id for ask in _readable(rows, left))
+    return tuple(ask.id for ask in _skip_unreadable(rows, left))
 
 
 def store_due_time(connection: Connection, ask: Ask) -> None:
     """Store an ask's next moment again, so that it is not due before then."""
-    _SAVE.change(connection, ask=ask.id, attend_at=_attend_at(ask))
+    _SAVE.change(connection, ask=ask.id, attend_at=_get_attend_at(ask))
 
 
 def get_time_until_due(
@@ -249,18 +249,18 @@ def list_text_authors(connection: Connection, ask_id: str) -> tuple[Actor, ...]:
     return deduplicate_accounts(Actor.model_validate_json(actor) for actor in connection.execute(query).scalars())
 
 
-def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
+def _list_changes(ask: Ask, before: Ask | None = None) -> dict[str, object]:
     """Return the columns that can change after an ask was stored. With `before`, only those that differ from it."""
     interview, outcome, policy = ask.interview, ask.outcome, ask.policy
     columns: dict[str, object] = {}
-    if before is None or _differs(policy, before.policy):
+    if before is None or _is_different(policy, before.policy):
         columns["policy"] = policy.model_dump_json()
     if "policy" in columns or before is None or bool(ask.messages) != bool(before.messages):
-        columns["attend_at"] = _attend_at(ask)
-    if before is None or _differs(interview, before.interview):
+        columns["attend_at"] = _get_attend_at(ask)
+    if before is None or _is_different(interview, before.interview):
         columns["interview"] = interview.model_dump_json(exclude={"form", "outcome"})
         columns["revision"] = interview.revision
-    if before is None or _differs(outcome, before.outcome):
+    if before is None or _is_different(outcome, before.outcome):
         columns["status"] = ask.status
         columns["outcome"] = None if outcome is None else outcome.model_dump_json()
         columns["settled_at"] = None if outcome is None else to_micros(outcome.at)
@@ -275,11 +275,11 @@ def _changing(ask: Ask, before: Ask | None = None) -> dict[str, object]:
     return columns
 
 
-def _attend_at(ask: Ask) -> int | None:
+def _get_attend_at(ask: Ask) -> int | None:
     return None if ask.next_due_at is None else to_micros(ask.next_due_at)
 
 
-def _differs(one: object, other: object) -> bool:
+def _is_different(one: object, other: object) -> bool:
     return one is not other and one != other
 
 
@@ -292,7 +292,7 @@ def _read(row: Row | RowMapping) -> Ask:
     stored = json.loads(row["interview"])
     outcome = row["outcome"]
     interview = Interview(
-        form=_form(row["form"]),
+        form=_parse_form(row["form"]),
         outcome=None if outcome is None else Outcome.model_validate_json(outcome),
         **stored,
     )
@@ -301,7 +301,7 @@ def _read(row: Row | RowMapping) -> Ask:
         key=row["key"],
         conversation_id=row["conversation_id"],
         place=_place(row["place"]),
-        policy=_policy(row["policy"]),
+        policy=_parse_policy(row["policy"]),
         interview=interview,
         asked_by=None if row["asked_by"] is None else Actor.model_validate_json(row["asked_by"]),
         messages=_MESSAGES.validate_json(row["messages"]),

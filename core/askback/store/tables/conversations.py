@@ -51,12 +51,12 @@ _CHANGE = Statement(update(conversations).where(conversations.c.id == bindparam(
 
 def find(connection: Connection, place: Place) -> Conversation | None:
     row = connection.execute(select(conversations).where(conversations.c.place_key == place.key)).mappings().first()
-    return None if row is None else _conversation(row)
+    return None if row is None else _to_conversation(row)
 
 
 def get(connection: Connection, conversation_id: str) -> Conversation | None:
     rows = _GET.rows(connection, of=conversation_id)
-    return _conversation(rows[0]) if rows else None
+    return _to_conversation(rows[0]) if rows else None
 
 
 def start(
@@ -192,7 +192,7 @@ def get_unreported_stop(connection: Connection, conversation_id: str, *, clear: 
     return StopRecord(by=None if found == _OPERATOR else Actor.model_validate_json(found))
 
 
-def _conversation(row: Row | RowMapping) -> Conversation:
+def _to_conversation(row: Row | RowMapping) -> Conversation:
     with mark_unreadable(f"The conversation {row['id']}"):
         return Conversation(
             id=row["id"],

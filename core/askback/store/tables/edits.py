@@ -58,7 +58,7 @@ def find(connection: Connection, conversation_id: str, key: str) -> StoredMessag
     """Return the first version of the message with that key."""
     query = select(inbox).where(inbox.c.conversation_id == conversation_id, inbox.c.dedupe_key == key)
     row = connection.execute(query).mappings().first()
-    return None if row is None else _kept(row)
+    return None if row is None else _to_stored_message(row)
 
 
 def get_newest_version(connection: Connection, conversation_id: str, kept: StoredMessage) -> StoredMessage:
@@ -71,7 +71,7 @@ def get_newest_version(connection: Connection, conversation_id: str, kept: Store
         .limit(1)
     )
     row = connection.execute(query).mappings().first()
-    return kept if row is None else _kept(row)
+    return kept if row is None else _to_stored_message(row)
 
 
 def get_last_read_text(connection: Connection, inbox_id: int, seq: int | None = None) -> str:
@@ -129,7 +129,7 @@ def find_conversations(connection: Connection, keys: tuple[str, ...]) -> tuple[s
     return tuple(connection.execute(query).scalars())
 
 
-def _kept(row: RowMapping) -> StoredMessage:
+def _to_stored_message(row: RowMapping) -> StoredMessage:
     return StoredMessage(
         id=row["id"],
         author=Actor.model_validate_json(row["author"]),

@@ -19,16 +19,16 @@ from askback.domain.identity import Place
 from askback.store.schema import asks, conversations, offers
 
 
-def _lock_of(place_key: ColumnElement[str]) -> ColumnElement[None]:
+def _build_lock(place_key: ColumnElement[str]) -> ColumnElement[None]:
     # The key of a closed conversation is the place's key with the conversation's id appended (`conversations.close`).
     return func.pg_advisory_xact_lock(func.hashtextextended(func.split_part(place_key, "#", 1), 0))
 
 
 # Compiled once, since each click needs one of these.
 _LOCK = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("name"), 0)))
-_LOCK_ASK = select(_lock_of(asks.c.place_key)).where(asks.c.id == bindparam("of"))
-_LOCK_CONVERSATION = select(_lock_of(conversations.c.place_key)).where(conversations.c.id == bindparam("of"))
-_LOCK_OFFER = select(_lock_of(conversations.c.place_key)).where(
+_LOCK_ASK = select(_build_lock(asks.c.place_key)).where(asks.c.id == bindparam("of"))
+_LOCK_CONVERSATION = select(_build_lock(conversations.c.place_key)).where(conversations.c.id == bindparam("of"))
+_LOCK_OFFER = select(_build_lock(conversations.c.place_key)).where(
     conversations.c.id == offers.c.conversation_id, offers.c.id == bindparam("of")
 )
 

@@ -69,14 +69,14 @@ def insert_offer(connection: Connection, offer: Offer, conversation_id: str, inb
     )
     made = find(connection, offer.id)
     if made is not None:
-        for older in _open(connection, made.ask_id):
+        for older in _list_open(connection, made.ask_id):
             if older.id != made.id and older.author.is_same_person(made.author):
                 _remove(connection, older)
 
 
 def find(connection: Connection, offer_id: str) -> StoredOffer | None:
     row = connection.execute(_OFFER, {"offer": offer_id}).mappings().first()
-    return None if row is None else _offered(row)
+    return None if row is None else _to_stored_offer(row)
 
 
 def mark_posted(connection: Connection, offer_id: str, message: MessageRef | None, ask: Ask | None) -> None:
@@ -89,7 +89,7 @@ def mark_posted(connection: Connection, offer_id: str, message: MessageRef | Non
         return
     connection.execute(update(offers).where(offers.c.id == offer_id).values(message=message.model_dump_json()))
     offered = offered.evolve(message=message)
-    newest = [one for one in _open(connection, offered.ask_id) if one.author.is_same_person(offered.author)][-1:]
+    newest = [one for one in _list_open(connection, offered.ask_id) if one.author.is_same_person(offered.author)][-1:]
     if newest != [offered] or ask is None or _is_past(offered, ask):
         _remove(connection, offered)
 
@@ -102,7 +102,7 @@ def close(connection: Connection, offered: StoredOffer, state: State) -> None:
 
 def close_outdated(connection: Connection, ask: Ask) -> None:
     """Close the offers for earlier steps of an ask. Their messages stay ordinary messages."""
-    for offered in _open(connection, ask.id):
+    for offered in _list_open(connection, ask.id):
         if _is_past(offered, ask):
             close(connection, offered, "message")
 
@@ -118,7 +118,7 @@ def list_open_about(connection: Connection, conversation_id: str, inbox_id: int)
     query = _ALL.where(
         offers.c.conversation_id == conversation_id, offers.c.inbox_id == inbox_id, offers.c.state == "open"
     )
-    return tuple(_offered(row) for row in connection.execute(query).mappings())
+    return tuple(_to_stored_offer(row) for row in connection.execute(query).mappings())
 
 
 def _is_past(offered: StoredOffer, ask: Ask) -> bool:
@@ -137,12 +137,12 @@ def _remove(connection: Connection, offered: StoredOffer) -> None:
         outbox.enqueue_message(connection, say, offered.conversation_id, kind="removal")
 
 
-def _open(connection: Connection, ask_id: str) -> tuple[StoredOffer, ...]:
+def _list_open(connection: Connection, ask_id: str) -> tuple[StoredOffer, ...]:
     """Return the open offers about an ask, oldest first."""
-    return tuple(_offered(row) for row in _OPEN.rows(connection, ask=ask_id))
+    return tuple(_to_stored_offer(row) for row in _OPEN.rows(connection, ask=ask_id))
 
 
-def _offered(row: Row | RowMapping) -> StoredOffer:
+def _to_stored_offer(row: Row | RowMapping) -> StoredOffer:
     with mark_unreadable(f"The offer {row['id']}"):
         return StoredOffer(
             id=row["id"],

@@ -30,15 +30,15 @@ def prune(connection: Connection, before: datetime, at_most: int) -> PruneCounts
     stays, regardless of its age.
     """
     moment = to_micros(before)
-    resting, settled = _resting(moment).limit(at_most), _settled(moment).limit(at_most)
+    resting, settled = _select_resting(moment).limit(at_most), _select_settled(moment).limit(at_most)
     found, found_alone = connection.execute(resting).all(), connection.execute(settled).all()
     locks.lock_places(connection, [row.place_key for row in (*found, *found_alone)])
     # Read again, since somebody may have continued there before this transaction had the locks.
     still = conversations.c.id.in_([row.id for row in found])
-    ids = tuple(connection.execute(_resting(moment).where(still)).scalars())
+    ids = tuple(connection.execute(_select_resting(moment).where(still)).scalars())
     owned = tuple(connection.execute(select(asks.c.id).where(asks.c.conversation_id.in_(ids))).scalars())
     still = asks.c.id.in_([row.id for row in found_alone])
-    alone = tuple(connection.execute(_settled(moment).where(still)).scalars())
+    alone = tuple(connection.execute(_select_settled(moment).where(still)).scalars())
     _delete_asks(connection, (*owned, *alone))
     tables: tuple[Table, ...] = (offers, calls, transcript, inbox)
     for table in tables:
@@ -55,7 +55,7 @@ def prune(connection: Connection, before: datetime, at_most: int) -> PruneCounts
 _is_of_usage = conversations.c.id == usage.c.conversation_id
 
 
-def _resting(moment: int) -> Select[str, str]:
+def _select_resting(moment: int) -> Select[str, str]:
     open_ask = select(asks.c.id).where(asks.c.conversation_id == conversations.c.id, asks.c.status == "open")
     to_show = select(outbox.c.id).where(outbox.c.conversation_id == conversations.c.id)
     return (
@@ -66,7 +66,7 @@ def _resting(moment: int) -> Select[str, str]:
     )
 
 
-def _settled(moment: int) -> Select[str, str]:
+def _select_settled(moment: int) -> Select[str, str]:
     """Select settled asks that belong to no conversation."""
     showing = select(outbox.c.id).where(outbox.c.target == "ask:" + asks.c.id)
     return (

@@ -97,7 +97,7 @@ def start(connection: Connection, conversation_id: str, seq: int, tool_use_id: s
 
     `again` allows a call that was started before.
     """
-    which = _without_result(conversation_id, seq, tool_use_id)
+    which = _build_condition(conversation_id, seq, tool_use_id)
     if not again:
         which = (*which, calls.c.started_at.is_(None))
     begun = connection.execute(update(calls).where(*which).values(started_at=now()))
@@ -120,13 +120,13 @@ def end(
     """
     ended = connection.execute(
         update(calls)
-        .where(*_without_result(conversation_id, seq, tool_use_id))
+        .where(*_build_condition(conversation_id, seq, tool_use_id))
         .values(result=result, is_error=is_error, blocks=_BLOCKS.dump_json(blocks).decode() if blocks else None)
     )
     return ended.rowcount == 1
 
 
-def _without_result(conversation_id: str, seq: int, tool_use_id: str) -> tuple[ColumnElement[bool], ...]:
+def _build_condition(conversation_id: str, seq: int, tool_use_id: str) -> tuple[ColumnElement[bool], ...]:
     return (
         calls.c.conversation_id == conversation_id,
         calls.c.seq == seq,

@@ -67,18 +67,18 @@ def list_authors(connection: Connection, conversation_id: str) -> tuple[Actor, .
 
 def get_last(connection: Connection, conversation_id: str) -> Message | None:
     rows = _LAST.rows(connection, of=conversation_id)
-    return _message(rows[0]) if rows else None
+    return _to_message(rows[0]) if rows else None
 
 
 def get(connection: Connection, conversation_id: str, seq: int) -> Message | None:
     """Return one message, by its position in the conversation."""
     rows = _AT.rows(connection, of=conversation_id, at=seq)
-    return _message(rows[0]) if rows else None
+    return _to_message(rows[0]) if rows else None
 
 
 def list_visible(connection: Connection, conversation_id: str) -> tuple[Message, ...]:
     """Return the messages that are sent to the model, oldest first. Hidden ones are left out."""
-    return tuple(_message(row) for row in _VISIBLE.rows(connection, of=conversation_id))
+    return tuple(_to_message(row) for row in _VISIBLE.rows(connection, of=conversation_id))
 
 
 def add(connection: Connection, conversation_id: str, message: Message) -> None:
@@ -89,12 +89,12 @@ def add(connection: Connection, conversation_id: str, message: Message) -> None:
         role=message.role,
         content=_BLOCKS.dump_json(message.content).decode(),
         unfinished=message.unfinished,
-        authors=None if message.authors is None else _people(message.authors),
+        authors=None if message.authors is None else _dump_people(message.authors),
         created_at=now(),
     )
 
 
-def _people(people: tuple[Actor, ...]) -> str:
+def _dump_people(people: tuple[Actor, ...]) -> str:
     """Return people as JSON without their groups, which were true at one moment only."""
     return _PEOPLE.dump_json(tuple(person.evolve(groups=()) for person in people)).decode()
 
@@ -119,7 +119,7 @@ def get_last_assistant_seq(connection: Connection, conversation_id: str) -> int 
     return connection.execute(query).scalar_one()
 
 
-def _message(row: Row) -> Message:
+def _to_message(row: Row) -> Message:
     with mark_unreadable(f"A message of the conversation {row['conversation_id']}"):
         content: Blocks = _BLOCKS.validate_json(row["content"])
         authors = row["authors"]

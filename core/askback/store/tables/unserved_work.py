@@ -28,7 +28,7 @@ def list_unserved_platforms(connection: Connection, for_long: timedelta, served:
     # Find one platform at a time, since each may have many rows.
     while True:
         further: set[str] = set()
-        for query in _overdue(read_now(connection) - for_long // timedelta(microseconds=1)):
+        for query in _select_overdue(read_now(connection) - for_long // timedelta(microseconds=1)):
             others = ~is_served(query.selected_columns.place_key, frozenset(taken | found))
             further.update(map(parse_platform, connection.execute(query.where(others).limit(1)).scalars()))
         if not further:
@@ -36,7 +36,7 @@ def list_unserved_platforms(connection: Connection, for_long: timedelta, served:
         found |= further
 
 
-def _overdue(since: int) -> tuple[Select[str], ...]:
+def _select_overdue(since: int) -> tuple[Select[str], ...]:
     """Return a query for each kind of work, which finds the places where it has been due since that time."""
     leased, put_off = outbox.c.leased_until, conversations.c.turn_after
     to_show = and_(outbox.c.due_at < since, leased.is_(None) | (leased < since))

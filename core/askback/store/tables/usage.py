@@ -81,7 +81,7 @@ def delete_reservations(connection: Connection, conversation_id: str) -> None:
 
 def adjust(connection: Connection, reservation: str, tokens: int) -> None:
     """Change the number of tokens that is counted in advance. Does nothing after the call's end."""
-    row = _reserved(connection, reservation)
+    row = _find_reservation(connection, reservation)
     if row is not None:
         _ADJUST.change(connection, of=reservation, tokens=tokens)
         add_tokens(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
@@ -89,10 +89,10 @@ def adjust(connection: Connection, reservation: str, tokens: int) -> None:
 
 def settle(connection: Connection, reservation: str, tokens: int) -> None:
     """Replace the count in advance by the tokens that a call used, once. A forgotten call stays counted as it was."""
-    row = _reserved(connection, reservation)
+    row = _find_reservation(connection, reservation)
     if row is not None and _DROP.change(connection, of=reservation):
         add_tokens(connection, row["conversation_id"], row["day"], tokens - row["tokens"])
 
 
-def _reserved(connection: Connection, reservation: str) -> Row | None:
+def _find_reservation(connection: Connection, reservation: str) -> Row | None:
     return next(iter(_RESERVED.rows(connection, of=reservation)), None)
