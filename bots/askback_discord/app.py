@@ -82,7 +82,7 @@ class DiscordBot:
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         with use_addresses(settings):
             async with aiohttp.ClientSession(timeout=timeout) as session:
-                reads_everything = await _reads_everything(settings)
+                reads_everything = await _can_read_everything(settings)
                 async with _Client(settings.part, reads_everything=reads_everything) as client:
                     await log_in(client, settings)
                     me = client.user
@@ -98,7 +98,7 @@ class DiscordBot:
                     )
                     client.missed = services.missed
                     client.rooms = ThreadOpener(services.manager, platform, settings.part)
-                    client.access = settings.to_access(public=public, owners=_owners(client.application))
+                    client.access = settings.to_access(public=public, owners=_list_owners(client.application))
                     try:
                         history = History(api, str(me.id), reads_everything=reads_everything)
                         yield DiscordConnection(client, platform, history, DiscordRoles(api))
@@ -188,7 +188,7 @@ class _Client(discord.Client):
                 task.cancel()
 
     @contextmanager
-    def _working(self) -> Generator[None]:
+    def _hold_task(self) -> Generator[None]:
         """Keep a reference to the task of an event, because discord.py keeps none."""
         task = asyncio.current_task()
         if task is None:
@@ -209,44 +209,44 @@ class _Client(discord.Client):
         if self.access.is_closed and self.guilds:
             line = OPENING.format_setting(*(str(guild.id) for guild in self.guilds[:NAMED]))
             log.warning("Nobody may talk to the bot yet: set %s", line, extra={"action": "nobody_allowed", "set": line})
-        with self._working():
+        with self._hold_task():
             await self.rooms.open_all()
             self.missed()
             if self.user is not None:
                 await self.hearing.catch_up(self, self.user, await self.rooms.list_open_channels())
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
-        with self._working():
+        with self._hold_task():
             await self.clicks.handle_interaction(interaction)
 
     async def on_message(self, message: discord.Message) -> None:
         if self.user is not None:
-            with self._working():
+            with self._hold_task():
                 await self.hearing.handle_message(message, self.user)
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         if self.user is not None:
-            with self._working():
+            with self._hold_task():
                 await self.hearing.handle_edit(payload, self.user)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
-        with self._working():
+        with self._hold_task():
             await self.hearing.handle_deletion(payload.channel_id, (payload.message_id,))
 
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
-        with self._working():
+        with self._hold_task():
             await self.hearing.handle_deletion(payload.channel_id, payload.message_ids)
 
     async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
-        with self._working():
+        with self._hold_task():
             await self.rooms.handle_update(payload)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
-        with self._working():
+        with self._hold_task():
             await self.rooms.handle_channel_closed(str(payload.thread_id))
 
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
-        with self._working():
+        with self._hold_task():
             await self.rooms.handle_channel_closed(str(channel.id))
 
     async def on_error(self, event_method: str, /, *args: object, **kwargs: object) -> None:
@@ -258,7 +258,7 @@ class _Client(discord.Client):
         )
 
 
-def _owners(application: discord.AppInfo | None) -> tuple[str, ...]:
+def _list_owners(application: discord.AppInfo | None) -> tuple[str, ...]:
     """Return the ids of the people who own the application."""
     if application is None:
         return ()
@@ -267,7 +267,7 @@ def _owners(application: discord.AppInfo | None) -> tuple[str, ...]:
     return tuple(str(person.id) for person in people)
 
 
-async def _reads_everything(settings: DiscordSettings) -> bool:
+async def _can_read_everything(settings: DiscordSettings) -> bool:
     """Return True if the application may read messages that do not mention it."""
     async with discord.Client(intents=INTENTS) as client:
         await log_in(client, settings)

@@ -32,7 +32,7 @@ def to_markdown(say: OutgoingMessage) -> str:
         words += f"  ·  until {moment(say.until, 'f')}, {moment(say.until, 'R')}"
     if say.link is not None:
         words += f" {say.link if _MESSAGE.fullmatch(say.link) else plain(say.link)}"
-    users, roles = _known(say.mention)
+    users, roles = _list_mentioned(say.mention)
     named = ""
     mentions = [mention for mention in (*map(person, users), *map(role, roles)) if mention is not None]
     for number, mention in enumerate(mentions):
@@ -44,7 +44,7 @@ def to_markdown(say: OutgoingMessage) -> str:
 
 def allowed_mentions(who: Who | None) -> Component:
     """Return the `allowed_mentions` that notify these people and roles, and no others that the text may name."""
-    users, roles = _known(who)
+    users, roles = _list_mentioned(who)
     # If there are more than a hundred, notify the first ones.
     found: dict[str, list[JsonValue]] = {"users": [*users[: limits.MENTIONS]], "roles": [*roles[: limits.MENTIONS]]}
     return {"parse": [], **{kind: ids for kind, ids in found.items() if ids}}
@@ -61,7 +61,7 @@ def remove_everyone_mention(body: Mapping[str, JsonValue], place: Place) -> Comp
     return {**body, "allowed_mentions": {**kept, "roles": left} if left else kept}
 
 
-def _known(who: Who | None) -> tuple[list[str], list[str]]:
+def _list_mentioned(who: Who | None) -> tuple[list[str], list[str]]:
     """Return the ids of the people and of the roles."""
     if who is None:
         return [], []

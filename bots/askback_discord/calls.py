@@ -104,7 +104,7 @@ class DiscordApi:
         except discord.RateLimited as error:
             raise RetryableError("Discord: rate limited", error.retry_after) from error
         except discord.HTTPException as error:
-            raise _translated(error) from error
+            raise _translate_error(error) from error
         except (TimeoutError, aiohttp.ClientError, ConnectionError, OSError) as error:
             raise RetryableError(f"Discord cannot be reached ({type(error).__name__}).") from error
         if isinstance(answer, list):
@@ -139,9 +139,9 @@ class DiscordApi:
                     answer = cast("object", await response.json(content_type=None))
                 except ValueError:
                     answer = None
-                code = _code(answer)
+                code = _read_code(answer)
                 if response.status == 429 or response.status >= 500:
-                    raise RetryableError(f"Discord: HTTP {response.status}", _seconds(response.headers))
+                    raise RetryableError(f"Discord: HTTP {response.status}", _read_retry_after(response.headers))
                 if code in {UNKNOWN_INTERACTION, ACKNOWLEDGED, NO_WEBHOOK}:
                     raise NotAnswerable(code)
                 if code == NO_MESSAGE:
@@ -159,20 +159,20 @@ def _with_file(body: Body, file: File) -> aiohttp.FormData:
     return form
 
 
-def _seconds(headers: Mapping[str, str]) -> float | None:
+def _read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds in Retry-After, if given."""
     waits = headers.get("Retry-After", "")
     return float(waits) if waits.replace(".", "", 1).isdigit() else None
 
 
-def _code(answer: object) -> int:
+def _read_code(answer: object) -> int:
     code = cast("Json", answer).get("code") if isinstance(answer, dict) else None
     return code if isinstance(code, int) else 0
 
 
-def _translated(error: discord.HTTPException) -> Exception:
+def _translate_error(error: discord.HTTPException) -> Exception:
     if error.status == 429:
-        return RetryableError("Discord: rate limited", _seconds(error.response.headers))
+        return RetryableError("Discord: rate limited", _read_retry_after(error.response.headers))
     if error.status >= 500:
         return RetryableError(f"Discord: HTTP {error.status}")
     if error.code == NO_MESSAGE:

@@ -109,17 +109,17 @@ class Clicks:
                 await reply.wait_for_other_process()
             # The outbox deletes the offer, and the card shows the result.
             if chosen.notice is None:
-                await self._answer(reply, LATER, None)
+                await self._send_response(reply, LATER, None)
             else:
                 await self._notify_refusal(reply, pressed, control.ask_id, chosen.notice)
             return
         if control is not None and control.kind == "stop":
-            await self._end(reply, pressed, interaction)
+            await self._stop_work(reply, pressed, interaction)
             return
         if control is not None and control.kind == "page":
-            await self._page(reply, pressed, control.ask_id, control.arg or 0)
+            await self._show_page(reply, pressed, control.ask_id, control.arg or 0)
             return
-        operation = None if control is None else _operation(control, pressed, interaction)
+        operation = None if control is None else _build_operation(control, pressed, interaction)
         if control is None or operation is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
             await reply.wait_for_other_process()
@@ -140,7 +140,7 @@ class Clicks:
             await reply.wait_for_other_process()
         await self._respond(reply, pressed, control, operation, response)
 
-    async def _end(self, reply: InteractionResponse, pressed: Click, interaction: discord.Interaction) -> None:
+    async def _stop_work(self, reply: InteractionResponse, pressed: Click, interaction: discord.Interaction) -> None:
         """Stop the work in the place where the Stop button below an unfinished text was pressed."""
         place = await self._places.to_place(interaction)
         refusal = NOT_STOPPED
@@ -154,9 +154,9 @@ class Clicks:
         message = interaction.message
         placeholder = message is not None and is_placeholder([one.to_dict() for one in message.components])
         if message is None or placeholder:
-            given = await self._answer(reply, LATER, None)  # the whole message will be deleted
+            given = await self._send_response(reply, LATER, None)  # the whole message will be deleted
         else:
-            given = await self._answer(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
+            given = await self._send_response(reply, UPDATE, {"components": [], "allowed_mentions": {"parse": []}})
         if refusal is None or not given:
             return
         # The message is left over from a process that ended, and no other process removes its button.
@@ -178,7 +178,7 @@ class Clicks:
         """Show the result of a committed action."""
         match response:
             case AskText(field=field):
-                await self._answer(reply, MODAL, modal.build_modal(field))
+                await self._send_response(reply, MODAL, modal.build_modal(field))
             case FieldErrors(message=message, field=field) if field.choice is not None:
                 # An invalid reason is not kept on the card.
                 again = ephemeral.retry(field.ask_id, field.turn, field.choice)
@@ -188,7 +188,7 @@ class Clicks:
                 await self._notify(reply, pressed, ephemeral.try_again(message, field))
                 await self._manager.cards.leave_to_outbox(control.ask_id)
             case Notice(told=True):
-                await self._answer(reply, LATER, None)
+                await self._send_response(reply, LATER, None)
             case Notice(text=text, card=card, kept=kept):
                 if kept:
                     await self._notify(reply, pressed, ephemeral.build_notice(text))
@@ -202,7 +202,7 @@ class Clicks:
                     await self._manager.cards.leave_to_outbox(control.ask_id)
             case Details():
                 first, *more = (made := build_notice(response))[0]
-                if await self._answer(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
+                if await self._send_response(reply, MESSAGE, first) and not await self._add(reply, more, made[1]):
                     await self._add(reply, [ephemeral.build_notice(NOT_WHOLE)])
             case _ if pressed.message is None:
                 # It came from a private notice, which is not the card.
@@ -220,7 +220,7 @@ class Clicks:
         """
 
         async def paint(ask: Ask) -> Messages:
-            parts = render.render_messages(ask.to_card(), _page_of(pressed, ask) if page is None else page)
+            parts = render.render_messages(ask.to_card(), _find_page(pressed, ask) if page is None else page)
             done: Messages = ()
             if ask.messages[:1] == (pressed.message,) and not reply.has_responded:
                 await reply.respond(UPDATE, parts[0])
@@ -232,7 +232,7 @@ class Clicks:
             # Another task may be drawing this ask slowly, and the ack must not wait for that.
             await asyncio.wait({drawing}, timeout=max(reply.seconds_left - LATER_SECONDS, 0.0))
             if not reply.has_responded:
-                await self._answer(reply, LATER, None)
+                await self._send_response(reply, LATER, None)
 
     async def _render_committed(self, ask_id: str, paint: Paint, *, anyway: bool) -> None:
         """Draw the committed state. Never raises, because the answer to the click no longer depends on it."""
@@ -254,7 +254,7 @@ class Clicks:
         log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
         await self._manager.cards.leave_to_outbox(ask_id)
 
-    async def _page(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int) -> None:
+    async def _show_page(self, reply: InteractionResponse, pressed: Click, ask_id: str, page: int) -> None:
         """Show another page of a long menu. Nothing is committed, because the ask does not change."""
         ask = await self._manager.get(ask_id)
         refusal = UNKNOWN if ask is None else await self._manager.access.find_refusal(ask, pressed.actor)
@@ -268,9 +268,9 @@ class Clicks:
     async def _notify_refusal(self, reply: InteractionResponse, pressed: Click, about: str, text: str) -> None:
         """Tell a person why the action does not count. If they were told recently, only ack."""
         if self._told.try_allow((pressed.actor.id, about)):
-            await self._answer(reply, MESSAGE, ephemeral.build_notice(text))
+            await self._send_response(reply, MESSAGE, ephemeral.build_notice(text))
         else:
-            await self._answer(reply, LATER, None)
+            await self._send_response(reply, LATER, None)
 
     async def _refuse(self, reply: InteractionResponse, interaction: discord.Interaction, text: str) -> None:
         """Tell the person that the click failed, unless it was already answered. Never raises."""
@@ -299,8 +299,8 @@ class Clicks:
         now pressed, because that may still hold the text. Return True if it was delivered.
         """
         if pressed.on_notice and pressed.control is not None and pressed.control.kind in {"field", "vote"}:
-            return await self._answer(reply, UPDATE, ephemeral.to_replacement(words))
-        return await self._answer(reply, MESSAGE, words)
+            return await self._send_response(reply, UPDATE, ephemeral.to_replacement(words))
+        return await self._send_response(reply, MESSAGE, words)
 
     async def _return_text(
         self,
@@ -328,7 +328,7 @@ class Clicks:
                 return False
         return True
 
-    async def _answer(self, reply: InteractionResponse, kind: int, data: Body | None) -> bool:
+    async def _send_response(self, reply: InteractionResponse, kind: int, data: Body | None) -> bool:
         """Give the first answer. Return True if it was delivered. Never raises Discord's errors."""
         try:
             await reply.respond(kind, data)
@@ -344,12 +344,14 @@ class Clicks:
         return True
 
 
-def _page_of(pressed: Click, ask: Ask) -> int | None:
+def _find_page(pressed: Click, ask: Ask) -> int | None:
     """Return the page of a long menu that the person sees, or None if the card now shows another question."""
     return pressed.page if pressed.control is not None and pressed.control.turn == ask.interview.turn else None
 
 
-def _operation(control: control_ids.Control, pressed: Click, interaction: discord.Interaction) -> Operation | None:
+def _build_operation(
+    control: control_ids.Control, pressed: Click, interaction: discord.Interaction
+) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = parse_indexes(pressed.values)
     match control.kind:

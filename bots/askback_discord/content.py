@@ -24,24 +24,27 @@ SPACED: Final = 30
 
 def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
-    units: list[Unit] = [_head(card)]
+    units: list[Unit] = [_build_head(card)]
     if card.prompt:
-        units.append([*_prompt(card)])
-    units += _items(card, images=images)
+        units.append([*_build_prompt(card)])
+    units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
         units.append([Text("Written answer so far:", opens=True), *quoted([card.written])])
     if card.view == "question" and card.unsent:
-        units.append([Text(f"-# A text that was not accepted is kept: {_mend(card)}", opens=True)])
+        units.append([Text(f"-# A text that was not accepted is kept: {_explain_problem(card)}", opens=True)])
     if not card.prompt:
-        units += [_line(line, "Not answered yet" if card.ending is None else "Not answered") for line in card.lines]
+        units += [
+            _build_review_line(line, "Not answered yet" if card.ending is None else "Not answered")
+            for line in card.lines
+        ]
     if card.tally is not None:
         return [*units, *votes.build_decision(card, card.tally)]
     if card.ending is not None:
-        units.append(_end(card, card.ending))
+        units.append(_build_ending(card, card.ending))
     return units
 
 
-def _head(card: Card) -> Unit:
+def _build_head(card: Card) -> Unit:
     """The question's position in the form, and who is asked."""
     made: Unit = []
     if card.view == "review":
@@ -50,7 +53,7 @@ def _head(card: Card) -> Unit:
         made.append(strong(card.header))
         if card.tabs and card.view == "question":
             made.append(Text(f"  {card.position[0]} of {card.position[1]}"))
-    asked = [*_who(card)]
+    asked = [*_build_people(card)]
     if card.deadline is not None and card.ending is None:
         asked.append(Text(f"  ·  ends {moment(card.deadline, 'R')}, {moment(card.deadline, 'f')}"))
     row = build_tabs(card)
@@ -60,7 +63,7 @@ def _head(card: Card) -> Unit:
     return [*made, *asked, Block(row)] if len(asked) <= CROWD else [*made, Block(row), *asked]
 
 
-def _who(card: Card) -> Iterator[Text]:
+def _build_people(card: Card) -> Iterator[Text]:
     yield Text("-# Asked: ", before="\n")
     if card.who.anyone:
         yield Text("anyone here")
@@ -70,7 +73,7 @@ def _who(card: Card) -> Iterator[Text]:
         yield Text(f"{', or ' if card.who.people or card.who.groups else ''}{OPEN_TO[card.who.open_to]}")
 
 
-def _prompt(card: Card) -> Iterator[Text]:
+def _build_prompt(card: Card) -> Iterator[Text]:
     """The question. What it quotes of its details follows as preformatted text."""
     asked, excerpt, rest = card.parts
     yield strong(asked, opens=True)
@@ -80,14 +83,14 @@ def _prompt(card: Card) -> Iterator[Text]:
         yield replace(plain(rest), before="\n")
 
 
-def _items(card: Card, *, images: bool) -> Iterator[Unit]:
+def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
     bare = not any(item.description or item.preview or item.image for item in card.items)
     apart = "\n" if bare or len(card.items) > SPACED else "\n\n"
     for item in card.items:
-        yield [*_item(card, item, apart, images=images)]
+        yield [*_build_item(card, item, apart, images=images)]
 
 
-def _item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]:
+def _build_item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]:
     yield replace(strong(f"{item.number}. {item.label}"), before=apart, opens=item.number == 1)
     marks = "  ★" if item.recommended else ""
     if item.chosen and (card.ending is None or card.ending.status == "answered"):
@@ -104,17 +107,17 @@ def _item(card: Card, item: Item, apart: str, *, images: bool) -> Iterator[Part]
         yield replace(plain(item.image), before="\n")
 
 
-def _line(line: ReviewLine, unanswered: str) -> Unit:
+def _build_review_line(line: ReviewLine, unanswered: str) -> Unit:
     """One question of the review, with its answer."""
     made: Unit = [replace(plain(line.header), opens=True), replace(strong(line.prompt), before="\n")]
     return [*made, *(quoted(line.answer) if line.answer else [Text(f"*{unanswered}*", before="\n")])]
 
 
-def _mend(card: Card) -> str:
+def _explain_problem(card: Card) -> str:
     return "“Edit your text…” opens it again." if card.custom else "it can no longer be sent."
 
 
-def _end(card: Card, ending: Ending) -> Unit:
+def _build_ending(card: Card, ending: Ending) -> Unit:
     """The ending: the result, who ended it and when."""
     words = {
         "answered": "✓ Answered",

@@ -50,7 +50,7 @@ class Text:
             case "quote":
                 return "\n".join(f"> {line}" for line in escape(isolate_direction(self.words)).split("\n"))
             case "code":
-                return _code(self.words)
+                return _quote_code(self.words)
 
     @property
     def can_be_split(self) -> bool:
@@ -58,11 +58,11 @@ class Text:
 
     def split(self, characters: int, octets: int) -> tuple[Text, Text]:
         """Split it into as much as fits into these characters and bytes, and the rest."""
-        at = find_break(self.words, self._holding(characters, octets))
+        at = find_break(self.words, self._count_fitting(characters, octets))
         again = "" if self.style == "plain" else "\n"
         return replace(self, words=self.words[:at]), replace(self, words=self.words[at:], before=again, opens=False)
 
-    def _holding(self, characters: int, octets: int) -> int:
+    def _count_fitting(self, characters: int, octets: int) -> int:
         """Return how many characters of the words surely fit, even with all escapes."""
         characters, octets = characters - 12, octets - 20  # around them: quotation, code fence, isolation
         for at, character in enumerate(self.words):
@@ -89,7 +89,7 @@ Unit: TypeAlias = list[Part]
 
 def everybody(people: Iterable[Actor] = (), groups: Iterable[str] = ()) -> Iterator[Text]:
     """Mentions of people and roles, as a list."""
-    for number, one in enumerate([*map(_person, people), *map(_role, groups)]):
+    for number, one in enumerate([*map(_mention_person, people), *map(_mention_role, groups)]):
         yield replace(one, before=", ") if number else one
 
 
@@ -109,17 +109,17 @@ def strong(words: str, *, opens: bool = False) -> Text:
     return Text(replace_controls(words), "bold" if len(words) <= LONG else "plain", opens=opens)
 
 
-def _person(actor: Actor) -> Text:
+def _mention_person(actor: Actor) -> Text:
     mention = person(actor.id) if actor.platform == PLATFORM else None
     return Text(mention) if mention else plain(actor.name or actor.id)
 
 
-def _role(identity: str) -> Text:
+def _mention_role(identity: str) -> Text:
     mention = role(identity)
     return Text(mention) if mention else plain(identity)
 
 
-def _code(words: str) -> str:
+def _quote_code(words: str) -> str:
     """A code block that no back-ticks in the text can end."""
     if not words.strip("\n"):
         return words

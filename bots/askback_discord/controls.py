@@ -32,17 +32,17 @@ def build_tabs(card: Card) -> Component | None:
     if len(card.tabs) > TABS:
         entries = [
             option(
-                fit_line(f"{'✓ ' if tab.answered else ''}{_numbered(number, tab.header)}", limits.OPTION_TEXT),
+                fit_line(f"{'✓ ' if tab.answered else ''}{_format_numbered(number, tab.header)}", limits.OPTION_TEXT),
                 tab.index,
                 chosen=tab.current,
             )
             for number, tab in enumerate(card.tabs, 1)
         ]
-        return row([menu(_control(card, "goto"), entries, "Go to question…")])
+        return row([menu(_to_control(card, "goto"), entries, "Go to question…")])
     return row(
         button(
             f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit_line(tab.header, TAB)}",
-            _control(card, "goto", tab.index),
+            _to_control(card, "goto", tab.index),
         )
         for tab in card.tabs
     )
@@ -50,7 +50,7 @@ def build_tabs(card: Card) -> Component | None:
 
 def split_menu(card: Card) -> int:
     """Return the number of pages of a card's menu, or 0 if it has none."""
-    if card.view != "question" or not card.items or _as_buttons(card):
+    if card.view != "question" or not card.items or _fits_buttons(card):
         return 0
     return -(-len(card.items) // limits.MENU_OPTIONS)
 
@@ -62,25 +62,25 @@ def build_controls(card: Card, page: int | None = None) -> list[Component]:
     """
     match card.view:
         case "question":
-            rows = [*_choices(card, page), *_split([*_everything(card), *_ways_on(card)])]
+            rows = [*_build_choices(card, page), *_split([*_build_details_button(card), *_build_navigation(card)])]
         case "review":
-            rows = [[*_edits(card)], [*_ways_on(card)]]
+            rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
             rows = []
     return [row(parts) for parts in rows if parts]
 
 
-def _choices(card: Card, page: int | None) -> Iterator[list[Component]]:
+def _build_choices(card: Card, page: int | None) -> Iterator[list[Component]]:
     """The options, and the buttons for a written answer."""
     pages = split_menu(card)
     if pages:
-        page = _page(card, pages, page)
-        yield [_menu(card, page, pages)]
+        page = _get_page(card, pages, page)
+        yield [_build_menu(card, page, pages)]
         if pages > 1:
-            yield [*_paging(card, page, pages)]
-        yield [*_writing(card)]
+            yield [*_build_paging(card, page, pages)]
+        yield [*_build_text_buttons(card)]
     else:
-        buttons = [*_option_buttons(card), *_writing(card)]
+        buttons = [*_build_option_buttons(card), *_build_text_buttons(card)]
         yield from _split(buttons)
 
 
@@ -89,13 +89,13 @@ def _split(buttons: list[Component]) -> tuple[list[Component], list[Component]]:
     return buttons[: limits.ROW_BUTTONS], buttons[limits.ROW_BUTTONS :]
 
 
-def _as_buttons(card: Card) -> bool:
+def _fits_buttons(card: Card) -> bool:
     if card.several or len(card.items) + card.custom > BUTTONS:
         return False
     return all(utf16_length(fit_line(item.label, limits.BUTTON_LABEL)) <= SHORT for item in card.items)
 
 
-def _option_buttons(card: Card) -> Iterator[Component]:
+def _build_option_buttons(card: Card) -> Iterator[Component]:
     labels = [to_single_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
     agreeing = vote_summary.get_agreeing_option(card)
@@ -107,10 +107,10 @@ def _option_buttons(card: Card) -> Iterator[Component]:
             style = "danger"
         elif item.number == agreeing:
             style = "success"
-        yield button(label, _control(card, "choose", item.number - 1), style)
+        yield button(label, _to_control(card, "choose", item.number - 1), style)
 
 
-def _page(card: Card, pages: int, page: int | None) -> int:
+def _get_page(card: Card, pages: int, page: int | None) -> int:
     """Return the page to show: the requested page, or the one with the first chosen option."""
     if page is None:
         first = next((item.number - 1 for item in card.items if item.chosen), 0)
@@ -118,7 +118,7 @@ def _page(card: Card, pages: int, page: int | None) -> int:
     return min(max(page, 0), pages - 1)
 
 
-def _menu(card: Card, page: int, pages: int) -> Component:
+def _build_menu(card: Card, page: int, pages: int) -> Component:
     """One page of the menu with the options."""
     start = page * limits.MENU_OPTIONS
     items = card.items[start : start + limits.MENU_OPTIONS]
@@ -128,11 +128,11 @@ def _menu(card: Card, page: int, pages: int) -> Component:
     # Discord sends nothing if a person chooses the option that a menu of one already shows. So mark the chosen option
     # only if the person has another way to continue.
     marked = card.several or card.can_go_on
-    control = _control(card, "tick" if card.several else "pick", page)
-    return menu(control, _entries(items, marked=marked), what, several=card.several)
+    control = _to_control(card, "tick" if card.several else "pick", page)
+    return menu(control, _build_entries(items, marked=marked), what, several=card.several)
 
 
-def _entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
+def _build_entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
     """Return entries with as much of each label and description as fits into the menu's bytes."""
     made: list[Component] = []
     for label, description in ((100, 100), (100, 75), (100, 50), (100, 0), (75, 0), (50, 0), (36, 0), (24, 0)):
@@ -150,20 +150,20 @@ def _entries(items: Sequence[Item], *, marked: bool) -> list[Component]:
     return made
 
 
-def _paging(card: Card, page: int, pages: int) -> Iterator[Component]:
+def _build_paging(card: Card, page: int, pages: int) -> Iterator[Component]:
     """The buttons for the previous and the next page. At either end, the button remains but is disabled."""
     before = page - 1 if page > 0 else pages
     after = page + 1 if page < pages - 1 else pages
-    yield button("◀", _control(card, "page", before), disabled=before == pages)
-    yield button(f"Page {page + 1} of {pages}", _control(card, "page", page), disabled=True)
-    yield button("▶", _control(card, "page", after), disabled=after == pages)
+    yield button("◀", _to_control(card, "page", before), disabled=before == pages)
+    yield button(f"Page {page + 1} of {pages}", _to_control(card, "page", page), disabled=True)
+    yield button("▶", _to_control(card, "page", after), disabled=after == pages)
 
 
-def _writing(card: Card) -> Iterator[Component]:
+def _build_text_buttons(card: Card) -> Iterator[Component]:
     if card.custom:
         yield _write_button(card)
     if card.written is not None or card.unsent:
-        yield button("Remove text", _control(card, "erase"))
+        yield button("Remove text", _to_control(card, "erase"))
 
 
 def _write_button(card: Card) -> Component:
@@ -172,44 +172,44 @@ def _write_button(card: Card) -> Component:
     else:
         label = SOMETHING_ELSE if card.items else "Write an answer…"
     first = not card.items and card.written is None
-    return button(label, _control(card, "write"), "primary" if first else "secondary")
+    return button(label, _to_control(card, "write"), "primary" if first else "secondary")
 
 
-def _ways_on(card: Card) -> Iterator[Component]:
+def _build_navigation(card: Card) -> Iterator[Component]:
     if card.can_submit:
-        yield button("Submit", _control(card, "submit"), "success")
+        yield button("Submit", _to_control(card, "submit"), "success")
     if card.can_go_back:
-        yield button("Back", _control(card, "back"))
+        yield button("Back", _to_control(card, "back"))
     if card.can_go_on:
         answered = any(tab.current and tab.answered for tab in card.tabs)
-        yield button("Next", _control(card, "next"), "primary" if answered or card.several else "secondary")
-        yield button("Review", _control(card, "review"))
+        yield button("Next", _to_control(card, "next"), "primary" if answered or card.several else "secondary")
+        yield button("Review", _to_control(card, "review"))
     if card.can_decline:
-        yield button(NOT_NOW, _control(card, "postpone"))
+        yield button(NOT_NOW, _to_control(card, "postpone"))
     if card.can_cancel:
-        yield button("Cancel" if card.tally is None else TAKE_BACK, _control(card, "cancel"))
+        yield button("Cancel" if card.tally is None else TAKE_BACK, _to_control(card, "cancel"))
 
 
-def _everything(card: Card) -> Iterator[Component]:
+def _build_details_button(card: Card) -> Iterator[Component]:
     if card.details is not None:
-        yield button(EVERYTHING, _control(card, "look"))
+        yield button(EVERYTHING, _to_control(card, "look"))
 
 
-def _edits(card: Card) -> Iterator[Component]:
+def _build_edit_buttons(card: Card) -> Iterator[Component]:
     if len(card.lines) > TABS:
         entries = [
-            option(fit_line(_numbered(number, line.header), limits.OPTION_TEXT), line.index)
+            option(fit_line(_format_numbered(number, line.header), limits.OPTION_TEXT), line.index)
             for number, line in enumerate(card.lines, 1)
         ]
-        yield menu(_control(card, "goto"), entries, "Edit an answer…")
+        yield menu(_to_control(card, "goto"), entries, "Edit an answer…")
         return
     for line in card.lines:
-        yield button(f"Edit {line.header}", _control(card, "goto", line.index))
+        yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
 
 
-def _numbered(number: int, header: str) -> str:
+def _format_numbered(number: int, header: str) -> str:
     return header if header == f"Q{number}" else f"{number}. {header}"
 
 
-def _control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
+def _to_control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
     return control_ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, revision=card.revision, arg=arg)

@@ -26,19 +26,20 @@ def build_notice(shown: Details) -> tuple[list[Component], File | None]:
     """Return the messages, and a file for the last of them if they would be too many."""
     title = strong(fit_line(shown.title, TITLE)).markdown
     pieces: list[Text] = []
-    for piece in _pieces(replace_controls(shown.text)):
+    for piece in _split_text(replace_controls(shown.text)):
         pieces.append(piece)
         if len(pieces) > MOST:
             words = f"It has {len(shown.text):,} characters, and stands whole in the file below."
-            return [_message(f"{title}\n{words}"), _message(title)], File(FILE, shown.text)
+            return [_build_message(f"{title}\n{words}"), _build_message(title)], File(FILE, shown.text)
     if len(pieces) == 1:
-        return [_message(f"{title}\n{pieces[0].markdown}")], None
+        return [_build_message(f"{title}\n{pieces[0].markdown}")], None
     return [
-        _message(f"{title}  ·  {number} of {len(pieces)}\n{piece.markdown}") for number, piece in enumerate(pieces, 1)
+        _build_message(f"{title}  ·  {number} of {len(pieces)}\n{piece.markdown}")
+        for number, piece in enumerate(pieces, 1)
     ], None
 
 
-def _pieces(words: str) -> Iterator[Text]:
+def _split_text(words: str) -> Iterator[Text]:
     """Split the text into code blocks that together are the whole text, at line ends if the lines are short enough."""
     rest = Text(words, "code")
     while utf16_length(rest.markdown) > ROOM:
@@ -51,7 +52,7 @@ def _pieces(words: str) -> Iterator[Text]:
         yield rest
 
 
-def _message(markdown: str) -> Component:
+def _build_message(markdown: str) -> Component:
     made: Component = {"content": markdown, "flags": limits.EPHEMERAL, "allowed_mentions": {"parse": []}}
     limits.check_message(made)
     return made

@@ -59,8 +59,8 @@ class DiscordDirectory:
 
     async def find_place(self, name: str) -> Found:
         if by_id := _CHANNEL.fullmatch(name):
-            return await self._channel(by_id[1])
-        guilds = await self._guilds()
+            return await self._find_channel(by_id[1])
+        guilds = await self._list_guilds()
         guild, slash, rest = name.rpartition("/")
         if slash:
             wanted = normalize_name(guild)
@@ -69,63 +69,65 @@ class DiscordDirectory:
                 raise unknown_name_error("server", guild, (one.name for one in guilds))
             guilds, name = within, rest
         if name.startswith("@") or _PERSON.fullmatch(name):
-            return await self._direct(name, guilds)
-        lists = await asyncio.gather(*(self._channels(guild) for guild in guilds))
+            return await self._find_direct_message(name, guilds)
+        lists = await asyncio.gather(*(self._list_channels(guild) for guild in guilds))
         known = [(guild, one) for guild, channels in zip(guilds, lists, strict=True) for one in channels]
-        called = [(guild, one) for guild, one in known if normalize_name(_text(one, "name")) == normalize_name(name)]
+        called = [
+            (guild, one) for guild, one in known if normalize_name(_read_text(one, "name")) == normalize_name(name)
+        ]
         found = [(guild, one) for guild, one in called if one.get("type") in TEXT]
         if called and not found:
-            raise UnknownName(_NO_TEXTS.format(name=_text(called[0][1], "name")))
+            raise UnknownName(_NO_TEXTS.format(name=_read_text(called[0][1], "name")))
         if not found:
-            others = (f"#{_text(one, 'name')}" for _, one in known if one.get("type") in TEXT)
+            others = (f"#{_read_text(one, 'name')}" for _, one in known if one.get("type") in TEXT)
             raise unknown_name_error("channel", f"#{name.lstrip('#')}", others)
         if len(found) > 1:
             if len({normalize_name(guild.name) for guild, _ in found}) == len(found):
                 raise ambiguous_name_error(
-                    "channel", name, (f"{guild.name}/#{_text(one, 'name')}" for guild, one in found)
+                    "channel", name, (f"{guild.name}/#{_read_text(one, 'name')}" for guild, one in found)
                 )
-            raise ambiguous_name_error("channel", name, (_text(one, "id") for _, one in found))
+            raise ambiguous_name_error("channel", name, (_read_text(one, "id") for _, one in found))
         guild, one = found[0]
-        place = Place(platform=PLATFORM, tenant=guild.id, channel=_text(one, "id"))
-        return Found(place=place, name=f"#{_text(one, 'name')}")
+        place = Place(platform=PLATFORM, tenant=guild.id, channel=_read_text(one, "id"))
+        return Found(place=place, name=f"#{_read_text(one, 'name')}")
 
     async def find_addressee(self, name: str, at: Place) -> Named:
         role, person = _ROLE.fullmatch(name), _PERSON.fullmatch(name)
-        guilds = [_Guild(at.tenant, "")] if at.tenant is not None else await self._guilds()
+        guilds = [_Guild(at.tenant, "")] if at.tenant is not None else await self._list_guilds()
         if person is None:
-            roles = [one for guild in guilds for one in await self._roles(guild)]
+            roles = [one for guild in guilds for one in await self._list_roles(guild)]
             wanted = role[1] if role else name
-            found = [one for one in roles if wanted == _text(one, "id") or (not role and _is_called(one, name))]
+            found = [one for one in roles if wanted == _read_text(one, "id") or (not role and _is_called(one, name))]
             if len(found) > 1 and at.tenant is not None:
-                raise ambiguous_name_error("role", name, (_text(one, "id") for one in found))
+                raise ambiguous_name_error("role", name, (_read_text(one, "id") for one in found))
             if found and at.tenant is None:
                 raise UnknownName(_NO_ROLES.format(name=name))
             if found:
-                return await self._role(guilds[0], found[0])
+                return await self._to_named_role(guilds[0], found[0])
             if role:
                 raise unknown_name_error("role", name, ())
             if normalize_name(name) in EVERYBODY:
                 raise unknown_name_error(
                     "person or role", name, (), f"To let everybody answer who sees it, write {ANYONE}."
                 )
-            return await self._person(name, guilds, roles)
-        return await self._person(person[1], guilds)
+            return await self._find_person(name, guilds, roles)
+        return await self._find_person(person[1], guilds)
 
     # Channels
 
-    async def _guilds(self) -> list[_Guild]:
+    async def _list_guilds(self) -> list[_Guild]:
         found: list[_Guild] = []
         while True:
             after = f"&after={found[-1].id}" if found else ""
-            page = _objects(await self._api.call("GET", f"/users/@me/guilds?limit={GUILDS}{after}"))
-            found += [_Guild(_text(one, "id"), _text(one, "name")) for one in page]
+            page = _to_objects(await self._api.call("GET", f"/users/@me/guilds?limit={GUILDS}{after}"))
+            found += [_Guild(_read_text(one, "id"), _read_text(one, "name")) for one in page]
             if len(page) < GUILDS:
                 return found
 
-    async def _channels(self, guild: _Guild) -> list[Json]:
-        return _objects(await self._api.call("GET", "/guilds/{guild_id}/channels", guild_id=guild.id))
+    async def _list_channels(self, guild: _Guild) -> list[Json]:
+        return _to_objects(await self._api.call("GET", "/guilds/{guild_id}/channels", guild_id=guild.id))
 
-    async def _channel(self, channel: str) -> Found:
+    async def _find_channel(self, channel: str) -> Found:
         try:
             one = await self._api.call("GET", "/channels/{channel_id}", channel_id=channel)
         except DiscordRefusal as refusal:
@@ -134,44 +136,46 @@ class DiscordDirectory:
             raise
         if isinstance(one, list):
             raise unknown_name_error("channel", channel, ())
-        kind, name = one.get("type"), _text(one, "name")
+        kind, name = one.get("type"), _read_text(one, "name")
         if kind == DIRECT:
-            others = _objects(cast("list[object]", one.get("recipients") or []))
+            others = _to_objects(cast("list[object]", one.get("recipients") or []))
             if not others:
                 raise OperatorError(f"Discord did not say whose direct message {channel} is: name the person.")
-            other = _named({"user": others[0]})
+            other = _to_named({"user": others[0]})
             return Found(place=Place(platform=PLATFORM, channel=channel), name=other.name, person=other.person)
-        guild = _text(one, "guild_id")
+        guild = _read_text(one, "guild_id")
         if kind in THREADS:
-            place = Place(platform=PLATFORM, tenant=guild, channel=_text(one, "parent_id"), thread=channel)
+            place = Place(platform=PLATFORM, tenant=guild, channel=_read_text(one, "parent_id"), thread=channel)
         elif kind in TEXT:
             place = Place(platform=PLATFORM, tenant=guild, channel=channel)
         else:
             raise UnknownName(_NO_TEXTS.format(name=name))
         return Found(place=place, name=f"#{name}")
 
-    async def _direct(self, name: str, guilds: Sequence[_Guild]) -> Found:
+    async def _find_direct_message(self, name: str, guilds: Sequence[_Guild]) -> Found:
         by_id = _PERSON.fullmatch(name)
-        named = await self._person(by_id[1] if by_id else name, guilds)
+        named = await self._find_person(by_id[1] if by_id else name, guilds)
         if named.person is None:
             raise unknown_name_error("person", name, ())
         body: Body = {"recipient_id": named.person.id}
         opened = await self._api.call("POST", "/users/@me/channels", body)
-        channel = "" if isinstance(opened, list) else _text(opened, "id")
+        channel = "" if isinstance(opened, list) else _read_text(opened, "id")
         return Found(place=Place(platform=PLATFORM, channel=channel), name=named.name, person=named.person)
 
     # People and roles
 
-    async def _roles(self, guild: _Guild) -> list[Json]:
+    async def _list_roles(self, guild: _Guild) -> list[Json]:
         """Return the roles that people have, without @everyone and the roles of bots."""
-        listed = _objects(await self._api.call("GET", "/guilds/{guild_id}/roles", guild_id=guild.id))
-        return [one for one in listed if not _is_of_a_bot(one) and _text(one, "id") != guild.id]
+        listed = _to_objects(await self._api.call("GET", "/guilds/{guild_id}/roles", guild_id=guild.id))
+        return [one for one in listed if not _is_of_a_bot(one) and _read_text(one, "id") != guild.id]
 
-    async def _role(self, guild: _Guild, role: Json) -> Named:
-        identity = _text(role, "id")
-        return Named(name=f"@{_text(role, 'name')}", group=identity, count=await self._count(guild, identity))
+    async def _to_named_role(self, guild: _Guild, role: Json) -> Named:
+        identity = _read_text(role, "id")
+        return Named(
+            name=f"@{_read_text(role, 'name')}", group=identity, count=await self._count_members(guild, identity)
+        )
 
-    async def _count(self, guild: _Guild, role: str) -> int | None:
+    async def _count_members(self, guild: _Guild, role: str) -> int | None:
         try:
             counts = await self._api.call("GET", "/guilds/{guild_id}/roles/member-counts", guild_id=guild.id)
         except DiscordRefusal:
@@ -179,28 +183,30 @@ class DiscordDirectory:
         count = None if isinstance(counts, list) else counts.get(role)
         return count if isinstance(count, int) else None
 
-    async def _person(self, name: str, guilds: Sequence[_Guild], roles: Sequence[Json] = ()) -> Named:
+    async def _find_person(self, name: str, guilds: Sequence[_Guild], roles: Sequence[Json] = ()) -> Named:
         if _ID.fullmatch(name):
-            return await self._member(name, guilds)
-        found = {_id_of(one): one for guild in guilds for one in await self._search(guild, name.lstrip("@"))}
+            return await self._find_member(name, guilds)
+        found = {_get_id(one): one for guild in guilds for one in await self._search(guild, name.lstrip("@"))}
         matching = [
-            one for one in found.values() if _is_human(one) and normalize_name(name) in map(normalize_name, _names(one))
+            one
+            for one in found.values()
+            if _is_human(one) and normalize_name(name) in map(normalize_name, _list_names(one))
         ]
         # A user name belongs to one person, but anyone can choose any display name.
-        matching = [one for one in matching if normalize_name(_names(one)[0]) == normalize_name(name)] or matching
+        matching = [one for one in matching if normalize_name(_list_names(one)[0]) == normalize_name(name)] or matching
         if len(matching) > 1:
             raise ambiguous_name_error(
-                "person called", name, (f"{_id_of(one)} (@{_names(one)[0]})" for one in matching)
+                "person called", name, (f"{_get_id(one)} (@{_list_names(one)[0]})" for one in matching)
             )
         if matching:
-            return _named(matching[0])
+            return _to_named(matching[0])
         near = [
             one for guild in guilds for one in await self._search(guild, normalize_name(name)[:1]) if _is_human(one)
         ]
-        known = [*(f"@{_text(one, 'name')}" for one in roles), *(f"@{_names(one)[0]}" for one in near)]
+        known = [*(f"@{_read_text(one, 'name')}" for one in roles), *(f"@{_list_names(one)[0]}" for one in near)]
         raise unknown_name_error("person or role", name, known)
 
-    async def _member(self, user: str, guilds: Sequence[_Guild]) -> Named:
+    async def _find_member(self, user: str, guilds: Sequence[_Guild]) -> Named:
         for guild in guilds:
             try:
                 path = "/guilds/{guild_id}/members/{user_id}"
@@ -208,48 +214,50 @@ class DiscordDirectory:
             except DiscordRefusal:
                 continue  # not on this server
             if not isinstance(found, list) and _is_human(found):
-                return _named(found)
+                return _to_named(found)
         raise unknown_name_error("person or role", user, ())
 
     async def _search(self, guild: _Guild, begins: str) -> list[Json]:
         if not begins:
             return []
         query = f"query={quote(begins[:MEMBERS], safe='')}&limit={MEMBERS}"
-        return _objects(await self._api.call("GET", f"/guilds/{{guild_id}}/members/search?{query}", guild_id=guild.id))
+        return _to_objects(
+            await self._api.call("GET", f"/guilds/{{guild_id}}/members/search?{query}", guild_id=guild.id)
+        )
 
 
-def _objects(answer: Json | list[object]) -> list[Json]:
+def _to_objects(answer: Json | list[object]) -> list[Json]:
     return [cast("Json", one) for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
 
 
-def _text(one: Json, name: str) -> str:
+def _read_text(one: Json, name: str) -> str:
     value = one.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _user(member: Json) -> Json:
+def _get_user(member: Json) -> Json:
     user = member.get("user")
     return cast("Json", user) if isinstance(user, dict) else {}
 
 
-def _id_of(member: Json) -> str:
-    return _text(_user(member), "id")
+def _get_id(member: Json) -> str:
+    return _read_text(_get_user(member), "id")
 
 
 def _is_human(member: Json) -> bool:
-    return _user(member).get("bot") is not True and _id_of(member) != ""
+    return _get_user(member).get("bot") is not True and _get_id(member) != ""
 
 
-def _names(member: Json) -> list[str]:
+def _list_names(member: Json) -> list[str]:
     """Return the user name first, then the display names."""
-    user = _user(member)
-    others = (_text(user, "global_name"), _text(member, "nick"))
-    return [_text(user, "username"), *(name for name in others if name)]
+    user = _get_user(member)
+    others = (_read_text(user, "global_name"), _read_text(member, "nick"))
+    return [_read_text(user, "username"), *(name for name in others if name)]
 
 
-def _named(member: Json) -> Named:
-    name = _names(member)[0]
-    return Named(name=f"@{name}", person=Actor(platform=PLATFORM, id=_id_of(member), name=name))
+def _to_named(member: Json) -> Named:
+    name = _list_names(member)[0]
+    return Named(name=f"@{name}", person=Actor(platform=PLATFORM, id=_get_id(member), name=name))
 
 
 def _is_of_a_bot(role: Json) -> bool:
@@ -259,4 +267,4 @@ def _is_of_a_bot(role: Json) -> bool:
 
 
 def _is_called(role: Json, name: str) -> bool:
-    return normalize_name(_text(role, "name")) == normalize_name(name)
+    return normalize_name(_read_text(role, "name")) == normalize_name(name)

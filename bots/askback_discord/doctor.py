@@ -81,17 +81,17 @@ async def examine(scene: Scene) -> Sequence[Finding]:
         except _Unreachable as error:
             return [broken("token", str(error), NETWORK)]
         clock = check_clock("Discord", application.date, utc_now())
-        if (refused := _refused(application)) is not None:
+        if (refused := _find_refusal(application)) is not None:
             return [refused, *clock]
-        reads_all, found = _application(application.json)
+        reads_all, found = _examine_application(application.json)
         there, gateway, shards = await asyncio.gather(
-            _there(session, settings, scene),
-            _gateway(session, settings, reads_all, scene),
-            _shards(session, settings, scene.seconds),
+            _list_guilds(session, settings, scene),
+            _examine_gateway(session, settings, reads_all, scene),
+            _examine_shards(session, settings, scene.seconds),
         )
         guilds = there if isinstance(there, list) else []
-        found.append(_access(settings, application.json, guilds))
-        about = _guilds(settings, application.json, scene, guilds) if isinstance(there, list) else [there]
+        found.append(_examine_access(settings, application.json, guilds))
+        about = _examine_guilds(settings, application.json, scene, guilds) if isinstance(there, list) else [there]
         return [*found, *gateway, *shards, *about, *clock]
 
 
@@ -114,7 +114,7 @@ async def _get(session: aiohttp.ClientSession, settings: DiscordSettings, path: 
         raise _Unreachable(f"Discord cannot be reached ({type(error).__name__}).") from None
 
 
-def _refused(answer: _Answer) -> Finding | None:
+def _find_refusal(answer: _Answer) -> Finding | None:
     """Return the problem with the token, or None if it works."""
     if answer.status == 200 and "id" in answer.json:
         return None
@@ -125,9 +125,9 @@ def _refused(answer: _Answer) -> Finding | None:
     return broken("token", f"What answers there is not Discord's API (HTTP {answer.status}).", NETWORK)
 
 
-def _application(data: Json) -> tuple[bool, list[Finding]]:
+def _examine_application(data: Json) -> tuple[bool, list[Finding]]:
     """Return True if the bot may read messages that do not mention it, and the findings on the application."""
-    found = [good("token", f"It is that of the application {_text(data, 'name')} ({_text(data, 'id')}).")]
+    found = [good("token", f"It is that of the application {_read_text(data, 'name')} ({_read_text(data, 'id')}).")]
     number = data.get("flags")
     flags = discord.ApplicationFlags._from_value(number if isinstance(number, int) else 0)  # pyright: ignore[reportPrivateUsage]  # noqa: SLF001 - its only maker
     reads_all = flags.gateway_message_content or flags.gateway_message_content_limited
@@ -146,21 +146,21 @@ def _application(data: Json) -> tuple[bool, list[Finding]]:
     return reads_all, found
 
 
-def _access(settings: DiscordSettings, application: Json, guilds: Sequence[Json]) -> Finding:
+def _examine_access(settings: DiscordSettings, application: Json, guilds: Sequence[Json]) -> Finding:
     """Check the rules for talking to the bot."""
     public = application.get("bot_public") is not False
     access = settings.to_access(public=public)
     if access.is_restricted or access.open:
         return good("access", access.describe())
     says = f"Nobody may talk to the bot. {OPENING.why}"
-    ids = [_text(guild, "id") for guild in guilds[:SEEN_GUILDS]] or ["the ids of your servers"]
+    ids = [_read_text(guild, "id") for guild in guilds[:SEEN_GUILDS]] or ["the ids of your servers"]
     return warning("access", says, f"Set {OPENING.format_setting(*ids)}, or {OPENING.otherwise}.")
 
 
 # The gateway
 
 
-async def _gateway(
+async def _examine_gateway(
     session: aiohttp.ClientSession, settings: DiscordSettings, reads_all: bool, scene: Scene
 ) -> list[Finding]:
     if scene.worker is not None:
@@ -168,11 +168,11 @@ async def _gateway(
     intents = INTENTS | discord.Intents(message_content=reads_all)
     try:
         async with asyncio.timeout(scene.seconds):
-            await _ready(session, settings, intents)
+            await _open_session(session, settings, intents)
     except TimeoutError:
         return [broken("gateway", f"Discord's gateway is not ready within {scene.seconds:g} s.", GATEWAY)]
     except _Closed as closed:
-        return [_closed(closed.code)]
+        return [_explain_close(closed.code)]
     except aiohttp.WSServerHandshakeError as error:
         return [broken("gateway", f"Discord's gateway refuses the connection (HTTP {error.status}).", GATEWAY)]
     except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -180,7 +180,7 @@ async def _gateway(
     return [good("gateway", "A session was opened, became ready, and was closed.")]
 
 
-async def _ready(session: aiohttp.ClientSession, settings: DiscordSettings, intents: discord.Intents) -> None:
+async def _open_session(session: aiohttp.ClientSession, settings: DiscordSettings, intents: discord.Intents) -> None:
     """Open a session as the bot does, and close it when it is ready. Raises `_Closed`."""
     properties = {"os": sys.platform, "browser": "askback doctor", "device": "askback doctor"}
     async with session.ws_connect(
@@ -204,7 +204,7 @@ async def _ready(session: aiohttp.ClientSession, settings: DiscordSettings, inte
                 raise _Closed(_INVALID)
 
 
-def _closed(code: int | None) -> Finding:
+def _explain_close(code: int | None) -> Finding:
     match code:
         case 4004:
             return broken("gateway", "Discord's gateway does not accept DISCORD_TOKEN.", TOKEN)
@@ -222,7 +222,7 @@ def _closed(code: int | None) -> Finding:
             return broken("gateway", f"Discord's gateway closed the connection ({code}).", AGAIN)
 
 
-async def _shards(session: aiohttp.ClientSession, settings: DiscordSettings, seconds: float) -> list[Finding]:
+async def _examine_shards(session: aiohttp.ClientSession, settings: DiscordSettings, seconds: float) -> list[Finding]:
     """Check the number of shards that Discord recommends, and the sessions that may still be started today."""
     try:
         answer = await _get(session, settings, "/gateway/bot", seconds)
@@ -238,15 +238,15 @@ async def _shards(session: aiohttp.ClientSession, settings: DiscordSettings, sec
         also = ", and direct messages" if part.serves(None) else ""
         says = f"With shard {part}, a process hears the servers of that part{also}"
     if part.count >= wanted:
-        found.append(good("shards", f"{says}; Discord recommends {_count(wanted, 'shard')}."))
+        found.append(good("shards", f"{says}; Discord recommends {_format_count(wanted, 'shard')}."))
     else:
         cure = SPLIT.format(some=f"{wanted} processes", first=f"0/{wanted}", last=f"{wanted - 1}/{wanted}")
-        found.append(warning("shards", f"{says}; Discord recommends {_count(wanted, 'shard')}.", cure))
+        found.append(warning("shards", f"{says}; Discord recommends {_format_count(wanted, 'shard')}.", cure))
     left = cast("Json", limit).get("remaining")
     total, again = cast("Json", limit).get("total"), cast("Json", limit).get("reset_after")
     if isinstance(left, int) and isinstance(total, int) and left * 10 < total:
         when = f" in {round(again / 60_000)} minutes" if isinstance(again, int | float) else " within a day"
-        says = f"The bot may begin {_count(left, 'more session')} of {total} before Discord counts anew{when}."
+        says = f"The bot may begin {_format_count(left, 'more session')} of {total} before Discord counts anew{when}."
         found.append(warning("sessions", says, "Find out what starts the bot so often, and leave it running."))
     return found
 
@@ -254,7 +254,7 @@ async def _shards(session: aiohttp.ClientSession, settings: DiscordSettings, sec
 # The servers
 
 
-async def _there(session: aiohttp.ClientSession, settings: DiscordSettings, scene: Scene) -> list[Json] | Finding:
+async def _list_guilds(session: aiohttp.ClientSession, settings: DiscordSettings, scene: Scene) -> list[Json] | Finding:
     """Return the servers that the bot is on, or the reason why they are unknown."""
     try:
         answer = await _get(session, settings, "/users/@me/guilds", scene.seconds)
@@ -266,30 +266,32 @@ async def _there(session: aiohttp.ClientSession, settings: DiscordSettings, scen
     return [cast("Json", guild) for guild in cast("list[object]", data) if isinstance(guild, dict)]
 
 
-def _guilds(settings: DiscordSettings, application: Json, scene: Scene, guilds: Sequence[Json]) -> list[Finding]:
+def _examine_guilds(
+    settings: DiscordSettings, application: Json, scene: Scene, guilds: Sequence[Json]
+) -> list[Finding]:
     """Check the bot's permissions on each server. Permissions that single channels deny are not checked."""
-    link = _invite(application)
+    link = _build_invitation(application)
     found: list[Finding] = []
     if not guilds:
         found.append(warning("servers", "The bot is on no server yet.", f"Open {link} and choose your server."))
-    lacking = [(guild, missing) for guild in guilds if (missing := _missing(guild))]
+    lacking = [(guild, missing) for guild in guilds if (missing := _list_missing(guild))]
     for guild, missing in lacking[:SEEN_GUILDS]:
-        where = f"{_text(guild, 'name')} ({_text(guild, 'id')})"
+        where = f"{_read_text(guild, 'name')} ({_read_text(guild, 'id')})"
         for name in missing:
             loss = f": without it, {_LOSSES[name]}" if name in _LOSSES else ""
-            says = f"On {where}, it lacks the permission {_title(name)}{loss}."
+            says = f"On {where}, it lacks the permission {_format_permission(name)}{loss}."
             cure = f"Give it to the bot's role (Server Settings, Roles), or open {link} again."
             found.append(broken("permissions", says, cure))
     if len(lacking) > SEEN_GUILDS:
         says = f"On {len(lacking) - SEEN_GUILDS} more servers, it lacks permissions, too."
         found.append(broken("permissions", says, f"Open {link} again for each of them."))
     if guilds and not lacking:
-        count = f"all {len(guilds)} servers" if len(guilds) > 1 else f"the server {_text(guilds[0], 'name')}"
+        count = f"all {len(guilds)} servers" if len(guilds) > 1 else f"the server {_read_text(guilds[0], 'name')}"
         found.append(good("permissions", f"It may do what it needs on {count}."))
-    there = {_text(guild, "id") for guild in guilds}
+    there = {_read_text(guild, "id") for guild in guilds}
     heard = [one for one in there if settings.part.serves(one)]
     if guilds and len(heard) < len(guilds):
-        says = f"Of {_count(len(guilds), 'server')}, shard {settings.part} hears {len(heard)}."
+        says = f"Of {_format_count(len(guilds), 'server')}, shard {settings.part} hears {len(heard)}."
         found.append(good("servers", f"{says} The others take processes with the other shards."))
     gone = scene.tenants - there
     if gone:
@@ -299,28 +301,28 @@ def _guilds(settings: DiscordSettings, application: Json, scene: Scene, guilds: 
     return found
 
 
-def _missing(guild: Mapping[str, object]) -> list[str]:
-    told = _text(guild, "permissions")
+def _list_missing(guild: Mapping[str, object]) -> list[str]:
+    told = _read_text(guild, "permissions")
     held = discord.Permissions(int(told) if told.isdigit() else 0)
     if held.administrator:
         return []
     return [name for name, wanted in PERMISSIONS if wanted and not getattr(held, name)]
 
 
-def _count(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _title(name: str) -> str:
+def _format_permission(name: str) -> str:
     """Return the name of a permission as Discord's server settings show it."""
     return "View Channels" if name == "read_messages" else name.replace("_", " ").title().replace(" In ", " in ")
 
 
-def _invite(application: Json) -> str:
-    identity = _text(application, "id")
+def _build_invitation(application: Json) -> str:
+    identity = _read_text(application, "id")
     return build_invite_link(int(identity)) if identity.isdigit() else "the link of: askback discord --invite"
 
 
-def _text(data: Mapping[str, object], name: str) -> str:
+def _read_text(data: Mapping[str, object], name: str) -> str:
     value = data.get(name)
     return value if isinstance(value, str) else "?"

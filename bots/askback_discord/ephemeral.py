@@ -17,7 +17,7 @@ from askback_discord.texts import plain
 
 def build_notice(words: str) -> Component:
     """A private message with these words. Words that are too long are shortened."""
-    return _checked(words, [])
+    return _check_limits(words, [])
 
 
 def build_replacement(words: str) -> Component:
@@ -32,7 +32,7 @@ def to_replacement(body: Mapping[str, JsonValue]) -> Component:
 
 def try_again(words: str, field: TextField) -> Component:
     """A private message whose button opens the text field again, since a modal cannot follow a modal."""
-    return _checked(words, [retry(field.ask_id, field.turn)])
+    return _check_limits(words, [retry(field.ask_id, field.turn)])
 
 
 def retry(ask_id: str, turn: int, choice: int | None = None) -> Component:
@@ -46,14 +46,14 @@ def build_rejection(words: str, written: str, again: Component | None = None) ->
     """A private message and the complete text that was rejected, so that its author can copy it."""
     below = [again] if again is not None else []
     if not written.strip():
-        return [_checked(words, below)]
+        return [_check_limits(words, below)]
     told = f"{words} Your text, to copy it:"
     if utf16_length(plain(f"{told}\n\n{written}")) <= limits.CONTENT:
-        return [_checked(f"{told}\n\n{written}", below)]
-    return [_checked(told, below), *(_checked(piece, []) for piece in _pieces(written))]
+        return [_check_limits(f"{told}\n\n{written}", below)]
+    return [_check_limits(told, below), *(_check_limits(piece, []) for piece in _split_text(written))]
 
 
-def _pieces(written: str) -> Iterator[str]:
+def _split_text(written: str) -> Iterator[str]:
     """Split a long text into texts that each fit."""
     while written:
         room = limits.CONTENT
@@ -65,15 +65,15 @@ def _pieces(written: str) -> Iterator[str]:
         written = written[at:]
 
 
-def _checked(words: str, components: list[Component]) -> Component:
-    made: Component = {"content": _fitted(words), "flags": limits.EPHEMERAL, "allowed_mentions": {"parse": []}}
+def _check_limits(words: str, components: list[Component]) -> Component:
+    made: Component = {"content": _shorten(words), "flags": limits.EPHEMERAL, "allowed_mentions": {"parse": []}}
     if components:
         made["components"] = [*components]
     limits.check_message(made)
     return made
 
 
-def _fitted(words: str) -> str:
+def _shorten(words: str) -> str:
     """Return the complete text if it fits, or else its beginning."""
     shown, room = plain(words), limits.CONTENT
     while utf16_length(shown) > limits.CONTENT:

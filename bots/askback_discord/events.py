@@ -77,14 +77,14 @@ class MessageListener:
         """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored."""
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
-        direct = _guild(message) is None
+        direct = _get_guild_id(message) is None
         mentioned = any(person.id == me.id for person in message.mentions)
         text, files = to_visible_text(message, me), list_file_names(message)
         if not text and not files and not mentioned:
             return  # Discord hides the text of messages that do not mention us
-        async with self._once.wait_for(_changes_of(message)):
+        async with self._once.wait_for(_get_order_key(message)):
             parent = None if direct else await self._places.fetch_parent(message.channel)
-            if not (direct or mentioned or parent is not None or _replies_to(message, me)):
+            if not (direct or mentioned or parent is not None or _is_reply_to(message, me)):
                 return
             # A resumed session delivers messages again. A command to the bot itself must not run twice.
             async with self._once.enter(dedupe_key(message)) as first:
@@ -101,15 +101,15 @@ class MessageListener:
             return  # Discord hides the text of messages that do not mention us
         edit = f"edit:{at.timestamp()}:{dedupe_key(message)}"
         # Discord delivers nothing twice, so an edit waits until its message is stored, however long that takes.
-        async with self._once.enter(edit) as first, self._once.wait_for(_changes_of(message)):
+        async with self._once.enter(edit) as first, self._once.wait_for(_get_order_key(message)):
             if first:
-                await self._insist(lambda: self._take_edit(message, text, at), "An edit")
+                await self._handle_until_stored(lambda: self._take_edit(message, text, at), "An edit")
 
     async def _take_edit(self, message: discord.Message, text: str, at: datetime) -> None:
         # Check this first, so that an edit outside the agent's conversations costs no call to Discord.
         if not await self._changes.is_stored(dedupe_key(message)):
             return
-        parent = None if _guild(message) is None else await self._places.fetch_parent(message.channel)
+        parent = None if _get_guild_id(message) is None else await self._places.fetch_parent(message.channel)
         heard = _to_incoming_message(message, text, (), parent)
         taken = await self._changes.handle_edit(EditedMessage(heard=heard, at=at))
         if taken.notice is None or heard.ref is None:
@@ -127,24 +127,24 @@ class MessageListener:
         refs = tuple(ref for ref in every if not self._platform.has_deleted(ref))
         keys = tuple(f"{ref.channel}:{ref.id}" for ref in refs)
         if refs:
-            await self._insist(
+            await self._handle_until_stored(
                 lambda: self._changes.handle_deletion(DeletedMessages(messages=refs, keys=keys)), "A deletion"
             )
 
-    async def _insist(self, take: Callable[[], Awaitable[None]], what: str) -> None:
+    async def _handle_until_stored(self, take: Callable[[], Awaitable[None]], what: str) -> None:
         """Handle something that the gateway delivers only once, and retry if it cannot be stored.
 
         It is lost, with an error in the log, if storing it fails for `SAVE_SECONDS`.
         """
         try:
-            await _stored(take, what)
+            await _store_or_raise(take, what)
         except StoreError:
             log.exception("%s could not be stored; it is lost.", what, extra={"action": "message_lost"})
 
     async def _receive_message(
         self, message: discord.Message, text: str, files: tuple[str, ...], parent: str | None, *, begin: bool
     ) -> None:
-        guild, heard = _guild(message), _to_incoming_message(message, text, files, parent)
+        guild, heard = _get_guild_id(message), _to_incoming_message(message, text, files, parent)
         place = heard.place
         taken = await self._store(heard, message.channel.id, begin=begin)
         if taken.notice is not None and heard.ref is not None:
@@ -204,7 +204,7 @@ class MessageListener:
 
     async def _store_at_last(self, heard: IncomingMessage, *, begin: bool) -> MessageResult:
         try:
-            return await _stored(lambda: self._hear(heard, begin=begin), "A message")
+            return await _store_or_raise(lambda: self._hear(heard, begin=begin), "A message")
         except StoreError:
             log.exception("A message could not be stored; it is lost.", extra={"action": "message_lost"})
             say = OutgoingMessage(target=f"lost:{heard.dedupe_key}", text=NOT_HEARD, markdown=False)
@@ -241,7 +241,7 @@ class MessageListener:
             log.warning("Something could not be said: %s", error, extra={"action": "not_said"})
 
 
-async def _stored(take: Callable[[], Awaitable[T]], what: str) -> T:
+async def _store_or_raise(take: Callable[[], Awaitable[T]], what: str) -> T:
     """Store something, and retry with growing pauses. Raises `StoreError` if it fails for `SAVE_SECONDS`."""
 
     async def attempt() -> T:  # tenacity awaits a coroutine function only
@@ -266,25 +266,25 @@ def _to_incoming_message(
 ) -> IncomingMessage:
     """Translate a message into the core's type."""
     return IncomingMessage(
-        place=_place(message, parent),
+        place=_to_place(message, parent),
         author=read_actor(message.author),
         text=text or ("" if files else NO_TEXT),
         dedupe_key=dedupe_key(message),
         at=utc_now(),
         files=files,
-        direct=_guild(message) is None,
+        direct=_get_guild_id(message) is None,
         midway=parent is not None,
         ref=MessageRef(channel=str(message.channel.id), id=str(message.id)),
-        refers_to=_refers_to(message),
+        refers_to=_get_reference(message),
     )
 
 
-def _changes_of(message: discord.Message) -> str:
+def _get_order_key(message: discord.Message) -> str:
     """Return the key under which a message and its edits are processed one after the other."""
     return f"changes:{dedupe_key(message)}"
 
 
-def _refers_to(message: discord.Message) -> MessageRef | None:
+def _get_reference(message: discord.Message) -> MessageRef | None:
     """Return the message that it replies to."""
     reference = message.reference
     if reference is None or reference.message_id is None:
@@ -292,15 +292,15 @@ def _refers_to(message: discord.Message) -> MessageRef | None:
     return MessageRef(channel=str(reference.channel_id), id=str(reference.message_id))
 
 
-def _replies_to(message: discord.Message, me: discord.ClientUser) -> bool:
+def _is_reply_to(message: discord.Message, me: discord.ClientUser) -> bool:
     """Return True if it replies to a message of the bot, even if it does not mention the bot."""
     replied = None if message.reference is None else message.reference.resolved
     return isinstance(replied, discord.Message) and replied.author.id == me.id
 
 
-def _place(message: discord.Message, parent: str | None) -> Place:
+def _to_place(message: discord.Message, parent: str | None) -> Place:
     """Return the place of a message. A thread that starts from a message has that message's id."""
-    guild = _guild(message)
+    guild = _get_guild_id(message)
     if guild is None:
         return Place(platform=PLATFORM, channel=str(message.channel.id))
     if parent is None:
@@ -308,7 +308,7 @@ def _place(message: discord.Message, parent: str | None) -> Place:
     return Place(platform=PLATFORM, tenant=str(guild), channel=parent, thread=str(message.channel.id))
 
 
-def _guild(message: discord.Message) -> int | None:
+def _get_guild_id(message: discord.Message) -> int | None:
     """Return the id of the message's server, or None for a direct message. discord.py may no longer know the server."""
     if message.guild is not None:
         return message.guild.id

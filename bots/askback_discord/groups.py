@@ -33,7 +33,11 @@ class DiscordRoles:
         found: list[Actor] = []
         unread: set[str] = set()
         for person in people:
-            roles = await self._roles(place.tenant, person) if wanted and place.tenant is not None else frozenset[str]()
+            roles = (
+                await self._read_roles(place.tenant, person)
+                if wanted and place.tenant is not None
+                else frozenset[str]()
+            )
             if roles is None:
                 unread.update(wanted)
             found.append(person.evolve(groups=tuple(group for group in wanted if group in (roles or ()))))
@@ -47,7 +51,7 @@ class DiscordRoles:
         del groups  # Discord sends no roles in a direct message, where a click counts without them
         return person.evolve(groups=()) if place.tenant is None else None
 
-    async def _roles(self, guild: str, person: Actor) -> frozenset[str] | None:
+    async def _read_roles(self, guild: str, person: Actor) -> frozenset[str] | None:
         """Return the ids of a person's roles on a server. None if they cannot be read."""
         try:
             async with asyncio.timeout(LOOKUP_SECONDS):

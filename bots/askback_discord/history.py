@@ -55,12 +55,12 @@ class History:
             # At least the message that mentioned the bot exists. Without the permission, Discord returns nothing
             # instead of an error.
             raise DeliveryError(_NO_PERMISSION)
-        found = [*await self._starter(place), *reversed(newest_first)]
+        found = [*await self._fetch_starter(place), *reversed(newest_first)]
         if not self._reads_everything and any(self._is_hidden(one) for one in found):
             raise DeliveryError(_NO_CONTENT)
         return select_newest(one for message in found if (one := read_message(message, self._me)))
 
-    async def _starter(self, place: Place) -> list[Json]:
+    async def _fetch_starter(self, place: Place) -> list[Json]:
         """Return the message that the thread started from. A thread in a forum has none outside itself."""
         try:
             return [await self._api.message(place.channel, place.thread or "")]
@@ -71,7 +71,7 @@ class History:
         """Return True if a person wrote it and Discord hides its content."""
         return (
             message.get("type") in _WRITTEN
-            and _id(message.get("author")) != self._me
+            and _read_id(message.get("author")) != self._me
             and not any(message.get(part) for part in ("content", "embeds", "attachments", "components"))
             and not message.get("sticker_items")
         )
@@ -83,49 +83,49 @@ def read_message(message: Json, me: str) -> HistoryMessage | None:
     Return None for a notice of Discord's, a card of ours, or a message without content.
     """
     author = message.get("author")
-    who, channel, identity = _id(author), str(message.get("channel_id") or ""), str(message.get("id") or "")
+    who, channel, identity = _read_id(author), str(message.get("channel_id") or ""), str(message.get("id") or "")
     if not (who and channel and identity) or message.get("type") not in _WRITTEN:
         return None
     flags = message.get("flags")
-    text = _text(message, me)
+    text = _read_text(message, me)
     if who == me and ((isinstance(flags, int) and flags & COMPONENTS_V2) or is_placeholder(message.get("components"))):
         return None
-    files = tuple(str(one.get("filename") or "a file without a name") for one in _objects(message, "attachments"))
-    files += tuple(f"the sticker {one.get('name')}" for one in _objects(message, "sticker_items"))
+    files = tuple(str(one.get("filename") or "a file without a name") for one in _iter_objects(message, "attachments"))
+    files += tuple(f"the sticker {one.get('name')}" for one in _iter_objects(message, "sticker_items"))
     if not text and not files:
         return None
     # The author of a webhook's message has the webhook's id, which no one else has.
     program = bool(message.get("webhook_id")) or _is_bot(author)
     return HistoryMessage(
         key=f"{channel}:{identity}",
-        author=Actor(platform=PLATFORM, id=who, name=_name(author), is_program=program),
+        author=Actor(platform=PLATFORM, id=who, name=_read_name(author), is_program=program),
         text=text,
         files=files,
         ours=who == me,
     )
 
 
-def _text(message: Json, me: str) -> str:
+def _read_text(message: Json, me: str) -> str:
     """Return the readable text. Programs often write only embeds."""
     text = str(message.get("content") or "")
-    for person in _objects(message, "mentions"):
-        name = "" if str(person.get("id")) == me else f"@{_name(person)}"
+    for person in _iter_objects(message, "mentions"):
+        name = "" if str(person.get("id")) == me else f"@{_read_name(person)}"
         text = re.sub(rf"<@!?{re.escape(str(person.get('id')))}>", lambda _, name=name: name, text)
     embeds = [
         "\n".join(str(one[part]) for part in ("title", "description", "url") if one.get(part))
-        for one in _objects(message, "embeds")
+        for one in _iter_objects(message, "embeds")
     ]
     return text.strip() or "\n\n".join(filter(None, embeds)).strip()
 
 
-def _objects(message: Json, name: str) -> Iterator[Json]:
+def _iter_objects(message: Json, name: str) -> Iterator[Json]:
     entries = message.get(name)
     for one in cast("list[object]", entries) if isinstance(entries, list) else ():
         if isinstance(one, dict):
             yield cast("Json", one)
 
 
-def _id(person: object) -> str:
+def _read_id(person: object) -> str:
     return str(cast("Json", person).get("id") or "") if isinstance(person, dict) else ""
 
 
@@ -133,7 +133,7 @@ def _is_bot(person: object) -> bool:
     return isinstance(person, dict) and cast("Json", person).get("bot") is True
 
 
-def _name(person: object) -> str:
+def _read_name(person: object) -> str:
     if not isinstance(person, dict):
         return ""
     known = cast("Json", person)

@@ -60,19 +60,19 @@ class _Page:
         """Return True if all parts fit."""
         left, fresh, is_open = replace(self.room), self.fresh, self.written is not None
         for part in parts:
-            left.take(_needs(part, fresh=fresh, is_open=is_open))
+            left.take(_measure(part, fresh=fresh, is_open=is_open))
             fresh, is_open = False, isinstance(part, Text)
         return left.is_enough
 
     def add(self, part: Part) -> None:
         """Append a part."""
         is_open = self.written is not None
-        self.room.take(_needs(part, fresh=self.fresh, is_open=is_open))
+        self.room.take(_measure(part, fresh=self.fresh, is_open=is_open))
         if isinstance(part, Block):
             self.close()
             self.done.append(part.component)
         else:
-            joint = _joint(part, fresh=self.fresh, is_open=is_open)
+            joint = _get_separator(part, fresh=self.fresh, is_open=is_open)
             if joint is None:
                 self.close()
             self.written = f"{self.written or ''}{joint or ''}{part.markdown}"
@@ -80,7 +80,7 @@ class _Page:
 
     def split(self, part: Text) -> tuple[Text, Text]:
         """Split a text into as much as fits, and the rest."""
-        around = _needs(replace(part, words=""), fresh=self.fresh, is_open=self.written is not None)
+        around = _measure(replace(part, words=""), fresh=self.fresh, is_open=self.written is not None)
         return part.split(self.room.characters - around.characters, self.room.octets - around.octets)
 
     def can_begin(self, part: Text) -> bool:
@@ -108,39 +108,39 @@ def split_pages(units: list[Unit], reserved: Space) -> list[list[Component]]:
     filled = [first]
     for unit in units:
         if not filled[-1].fits(unit) and not filled[-1].fresh and _is_short(unit):
-            filled.append(_further())
+            filled.append(_open_page())
         for part in unit:
-            _flow(filled, part)
+            _append(filled, part)
     return [page.close() for page in filled]
 
 
-def _flow(filled: list[_Page], part: Part) -> None:
+def _append(filled: list[_Page], part: Part) -> None:
     """Append a part. A part that does not fit as a whole is split or moved to a further message."""
     while not filled[-1].fits([part]):
         page = filled[-1]
         if isinstance(part, Text) and page.can_begin(part):
             head, part = page.split(part)
             page.add(head)
-        filled.append(_further())
+        filled.append(_open_page())
     filled[-1].add(part)
 
 
 def _is_short(unit: Unit) -> bool:
     """Return True if the unit is short enough to be kept together in a further message."""
-    whole = _further()
+    whole = _open_page()
     whole.room.characters = min(whole.room.characters, TOGETHER)
     return whole.fits(unit)
 
 
-def _further() -> _Page:
+def _open_page() -> _Page:
     """Return an empty further message with its caption."""
     page = _Page(written=CONTINUED)
-    page.room.take(_needs(Text(CONTINUED), fresh=False, is_open=False))
+    page.room.take(_measure(Text(CONTINUED), fresh=False, is_open=False))
     page.room.take(_NOTE)
     return page
 
 
-def _joint(part: Text, *, fresh: bool, is_open: bool) -> str | None:
+def _get_separator(part: Text, *, fresh: bool, is_open: bool) -> str | None:
     """Return the text between a part and the previous part of the same display.
 
     Return None if the part starts a new display.
@@ -152,11 +152,11 @@ def _joint(part: Text, *, fresh: bool, is_open: bool) -> str | None:
     return None if part.opens else part.before
 
 
-def _needs(part: Part, *, fresh: bool, is_open: bool) -> Space:
+def _measure(part: Part, *, fresh: bool, is_open: bool) -> Space:
     """Return the space that a part takes."""
     if isinstance(part, Block):
         return Space.measure([part.component])
-    joint = _joint(part, fresh=fresh, is_open=is_open)
+    joint = _get_separator(part, fresh=fresh, is_open=is_open)
     if joint is None:
         return Space.measure([display(part.markdown)])
     words = joint + part.markdown

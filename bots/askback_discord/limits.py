@@ -105,18 +105,20 @@ class TooBig(OperatorError):
 
 def count(components: Sequence[JsonValue]) -> int:
     """Return the number of components at every depth."""
-    return sum(1 for _ in _components(components))
+    return sum(1 for _ in _iter_components(components))
 
 
 def count_characters(components: Sequence[JsonValue]) -> int:
     """Return the number of text characters that the components display, in UTF-16 units."""
-    return sum(utf16_length(_string(one, "content")) for one in _components(components) if one.get("type") == DISPLAY)
+    return sum(
+        utf16_length(_get_string(one, "content")) for one in _iter_components(components) if one.get("type") == DISPLAY
+    )
 
 
 def measure(components: Sequence[JsonValue]) -> int:
     """Return what the components count towards `MESSAGE_BYTES`."""
     total = 0
-    for thing in _objects(components):
+    for thing in _iter_objects(components):
         total += TEXT_WEIGHT if thing.get("type") == DISPLAY else OBJECT_WEIGHT
         total += sum(len(value.encode()) for value in thing.values() if isinstance(value, str))
     return total
@@ -127,130 +129,132 @@ def check_message(body: Mapping[str, JsonValue]) -> None:
     components = _list(body.get("components"))
     flags = body.get("flags", 0)
     new_style = isinstance(flags, int) and bool(flags & COMPONENTS_V2)
-    _known("a field in a message", set(body) - _MESSAGE_FIELDS)
+    _check_keys("a field in a message", set(body) - _MESSAGE_FIELDS)
     if new_style and "content" in body:
-        raise _refused("content in a message of components")
-    if not (components or _string(body, "content").strip()):
-        raise _refused("an empty message")
-    _at_most("characters of content", utf16_length(_string(body, "content")), CONTENT)
-    _at_most("characters in a nonce", utf16_length(str(body.get("nonce", ""))), NONCE)
-    _at_most("components in a message", count(components), COMPONENTS)
-    _at_most("characters of text in a message", count_characters(components), TEXT)
-    _at_most("bytes in a message", measure(components), MESSAGE_BYTES)
+        raise _build_error("content in a message of components")
+    if not (components or _get_string(body, "content").strip()):
+        raise _build_error("an empty message")
+    _check_maximum("characters of content", utf16_length(_get_string(body, "content")), CONTENT)
+    _check_maximum("characters in a nonce", utf16_length(str(body.get("nonce", ""))), NONCE)
+    _check_maximum("components in a message", count(components), COMPONENTS)
+    _check_maximum("characters of text in a message", count_characters(components), TEXT)
+    _check_maximum("bytes in a message", measure(components), MESSAGE_BYTES)
     if not new_style:
-        _at_most("rows in a message without IS_COMPONENTS_V2", len(components), LEGACY_ROWS)
+        _check_maximum("rows in a message without IS_COMPONENTS_V2", len(components), LEGACY_ROWS)
     _check_mentions(body.get("allowed_mentions"))
     for component in components:
         _check_part(component, {ROW, DISPLAY, GALLERY, SEPARATOR} if new_style else {ROW})
-    _no_repeats(components)
+    _check_unique(components)
 
 
 def check_modal(data: Mapping[str, JsonValue]) -> None:
     """Raise `TooBig` if Discord would refuse a modal with this data."""
-    _known("a field in a modal", set(data) - {"custom_id", "title", "components"})
-    _text("a modal's title", data, "title", MODAL_TITLE)
-    _text("a modal's custom_id", data, "custom_id", CUSTOM_ID)
+    _check_keys("a field in a modal", set(data) - {"custom_id", "title", "components"})
+    _check_text("a modal's title", data, "title", MODAL_TITLE)
+    _check_text("a modal's custom_id", data, "custom_id", CUSTOM_ID)
     components = _list(data.get("components"))
     if not components:
-        raise _refused("an empty modal")
-    _at_most("components in a modal", len(components), MODAL_COMPONENTS)
-    _at_most("characters of text in a modal", count_characters(components), TEXT)
+        raise _build_error("an empty modal")
+    _check_maximum("components in a modal", len(components), MODAL_COMPONENTS)
+    _check_maximum("characters of text in a modal", count_characters(components), TEXT)
     for component in components:
-        if _object(component).get("type") == LABELLED:
-            label = _object(component)
-            _known("a field in a label", set(label) - _FIELDS[LABELLED] - {"type"})
-            _text("a label", label, "label", LABEL)
-            _text("a label's description", label, "description", LABEL_DESCRIPTION, optional=True)
+        if _to_object(component).get("type") == LABELLED:
+            label = _to_object(component)
+            _check_keys("a field in a label", set(label) - _FIELDS[LABELLED] - {"type"})
+            _check_text("a label", label, "label", LABEL)
+            _check_text("a label's description", label, "description", LABEL_DESCRIPTION, optional=True)
             _check_part(label.get("component"), {INPUT})
         else:
             _check_part(component, {DISPLAY})
-    _no_repeats(components)
+    _check_unique(components)
 
 
 def _check_part(value: JsonValue, allowed: set[int]) -> None:
-    part = _object(value)
+    part = _to_object(value)
     kind = part.get("type")
     if not isinstance(kind, int) or kind not in allowed:
-        raise _refused(f"a component of type {kind} in this place")
-    _known("a field in a component", set(part) - _FIELDS[kind] - {"type"})
+        raise _build_error(f"a component of type {kind} in this place")
+    _check_keys("a field in a component", set(part) - _FIELDS[kind] - {"type"})
     match kind:
         case 1:  # ROW
             _check_row(_list(part.get("components")))
         case 2:  # BUTTON
-            _text("a button's label", part, "label", BUTTON_LABEL)
-            _text("a button's custom_id", part, "custom_id", CUSTOM_ID)
+            _check_text("a button's label", part, "label", BUTTON_LABEL)
+            _check_text("a button's custom_id", part, "custom_id", CUSTOM_ID)
         case 3:  # MENU
             _check_menu(part)
         case 4:  # INPUT
-            _text("an input's custom_id", part, "custom_id", CUSTOM_ID)
-            _text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
-            _at_most("characters in an input", utf16_length(_string(part, "value")), INPUT_VALUE)
-            _at_most("characters that an input takes", _number(part, "max_length", 1), INPUT_VALUE)
+            _check_text("an input's custom_id", part, "custom_id", CUSTOM_ID)
+            _check_text("an input's placeholder", part, "placeholder", INPUT_PLACEHOLDER, optional=True)
+            _check_maximum("characters in an input", utf16_length(_get_string(part, "value")), INPUT_VALUE)
+            _check_maximum("characters that an input takes", _get_number(part, "max_length", 1), INPUT_VALUE)
         case 10:  # DISPLAY
-            _text("a text display", part, "content", TEXT)
+            _check_text("a text display", part, "content", TEXT)
         case 12:  # GALLERY
             items = _list(part.get("items"))
-            _between("pictures in a gallery", len(items), 1, GALLERY_ITEMS)
+            _check_range("pictures in a gallery", len(items), 1, GALLERY_ITEMS)
             for item in items:
-                _text("a picture's description", _object(item), "description", GALLERY_DESCRIPTION, optional=True)
-                _text("a picture's address", _object(_object(item).get("media")), "url", MEDIA_URL)
+                _check_text(
+                    "a picture's description", _to_object(item), "description", GALLERY_DESCRIPTION, optional=True
+                )
+                _check_text("a picture's address", _to_object(_to_object(item).get("media")), "url", MEDIA_URL)
         case _:
             pass
 
 
 def _check_row(parts: Sequence[JsonValue]) -> None:
-    kinds = [_object(part).get("type") for part in parts]
+    kinds = [_to_object(part).get("type") for part in parts]
     if MENU in kinds:
-        _at_most("components in a row with a menu", len(parts), 1)
-    _between("buttons in a row", len(parts), 1, ROW_BUTTONS)
+        _check_maximum("components in a row with a menu", len(parts), 1)
+    _check_range("buttons in a row", len(parts), 1, ROW_BUTTONS)
     for part in parts:
         _check_part(part, {BUTTON, MENU})
 
 
 def _check_menu(menu: Mapping[str, JsonValue]) -> None:
-    options = [_object(option) for option in _list(menu.get("options"))]
-    _text("a menu's custom_id", menu, "custom_id", CUSTOM_ID)
-    _text("a menu's placeholder", menu, "placeholder", MENU_PLACEHOLDER, optional=True)
-    _between("options in a menu", len(options), 1, MENU_OPTIONS)
+    options = [_to_object(option) for option in _list(menu.get("options"))]
+    _check_text("a menu's custom_id", menu, "custom_id", CUSTOM_ID)
+    _check_text("a menu's placeholder", menu, "placeholder", MENU_PLACEHOLDER, optional=True)
+    _check_range("options in a menu", len(options), 1, MENU_OPTIONS)
     for option in options:
-        _text("an option's label", option, "label", OPTION_TEXT)
-        _text("an option's value", option, "value", OPTION_TEXT)
-        _text("an option's description", option, "description", OPTION_TEXT, optional=True)
-    values = [_string(option, "value") for option in options]
+        _check_text("an option's label", option, "label", OPTION_TEXT)
+        _check_text("an option's value", option, "value", OPTION_TEXT)
+        _check_text("an option's description", option, "description", OPTION_TEXT, optional=True)
+    values = [_get_string(option, "value") for option in options]
     if len(set(values)) < len(values):
-        raise _refused("the same value twice in a menu")
-    most = _number(menu, "max_values", 1)
-    _between("values that a menu takes", most, 1, len(options))
-    _between("values that a menu needs", _number(menu, "min_values", 1), 0, most)
-    _at_most("options chosen to begin with", sum(option.get("default") is True for option in options), most)
+        raise _build_error("the same value twice in a menu")
+    most = _get_number(menu, "max_values", 1)
+    _check_range("values that a menu takes", most, 1, len(options))
+    _check_range("values that a menu needs", _get_number(menu, "min_values", 1), 0, most)
+    _check_maximum("options chosen to begin with", sum(option.get("default") is True for option in options), most)
 
 
 def _check_mentions(value: JsonValue) -> None:
-    mentions = _object(value)
+    mentions = _to_object(value)
     if _list(mentions.get("parse")) or "parse" not in mentions:
-        raise _refused("a message whose texts could mention people")
+        raise _build_error("a message whose texts could mention people")
     for name in ("users", "roles"):
         ids = _list(mentions.get(name))
-        _at_most(f"{name} in allowed_mentions", len(ids), MENTIONS)
+        _check_maximum(f"{name} in allowed_mentions", len(ids), MENTIONS)
         if len({str(one) for one in ids}) < len(ids):
-            raise _refused(f"the same id twice among the {name} of allowed_mentions")
+            raise _build_error(f"the same id twice among the {name} of allowed_mentions")
 
 
-def _components(values: Sequence[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
+def _iter_components(values: Sequence[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
     """Return every component at every depth."""
-    return (thing for thing in _objects(values) if "type" in thing)
+    return (thing for thing in _iter_objects(values) if "type" in thing)
 
 
-def _objects(values: Sequence[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
+def _iter_objects(values: Sequence[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
     for value in values:
         if isinstance(value, dict):
             yield value
-            yield from _objects([*value.values()])
+            yield from _iter_objects([*value.values()])
         elif isinstance(value, list):
-            yield from _objects(value)
+            yield from _iter_objects(value)
 
 
-def _object(value: JsonValue) -> Mapping[str, JsonValue]:
+def _to_object(value: JsonValue) -> Mapping[str, JsonValue]:
     return value if isinstance(value, dict) else {}
 
 
@@ -258,50 +262,50 @@ def _list(value: JsonValue) -> Sequence[JsonValue]:
     return value if isinstance(value, list) else ()
 
 
-def _string(thing: Mapping[str, JsonValue], name: str) -> str:
+def _get_string(thing: Mapping[str, JsonValue], name: str) -> str:
     value = thing.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _number(thing: Mapping[str, JsonValue], name: str, otherwise: int) -> int:
+def _get_number(thing: Mapping[str, JsonValue], name: str, otherwise: int) -> int:
     value = thing.get(name, otherwise)
     return value if isinstance(value, int) else -1
 
 
-def _text(what: str, thing: Mapping[str, JsonValue], name: str, most: int, *, optional: bool = False) -> None:
+def _check_text(what: str, thing: Mapping[str, JsonValue], name: str, most: int, *, optional: bool = False) -> None:
     if name not in thing and optional:
         return
-    text = _string(thing, name)
+    text = _get_string(thing, name)
     if not text.strip():
-        raise _refused(f"{what} without a text")
-    _at_most(f"characters in {what}", utf16_length(text), most)
+        raise _build_error(f"{what} without a text")
+    _check_maximum(f"characters in {what}", utf16_length(text), most)
 
 
-def _known(what: str, strange: set[str]) -> None:
+def _check_keys(what: str, strange: set[str]) -> None:
     if strange:
-        raise _refused(f"{what} that is called {', '.join(sorted(strange))}")
+        raise _build_error(f"{what} that is called {', '.join(sorted(strange))}")
 
 
-def _no_repeats(components: Sequence[JsonValue]) -> None:
-    ids = [_string(thing, "custom_id") for thing in _components(components) if "custom_id" in thing]
+def _check_unique(components: Sequence[JsonValue]) -> None:
+    ids = [_get_string(thing, "custom_id") for thing in _iter_components(components) if "custom_id" in thing]
     if len(set(ids)) < len(ids):
-        raise _refused("the same custom_id twice")
+        raise _build_error("the same custom_id twice")
 
 
-def _at_most(what: str, found: int, most: int) -> None:
+def _check_maximum(what: str, found: int, most: int) -> None:
     if found > most:
         raise TooBig(
             f"Discord takes at most {most:,} {what}, and there are {found:,}. Please report this as a bug of askback."
         )
 
 
-def _between(what: str, found: int, least: int, most: int) -> None:
-    _at_most(what, found, most)
+def _check_range(what: str, found: int, least: int, most: int) -> None:
+    _check_maximum(what, found, most)
     if found < least:
         raise TooBig(
             f"Discord takes at least {least:,} {what}, and there are {found:,}. Please report this as a bug of askback."
         )
 
 
-def _refused(what: str) -> TooBig:
+def _build_error(what: str) -> TooBig:
     return TooBig(f"Discord refuses {what}. Please report this as a bug of askback.")

@@ -29,22 +29,24 @@ def build_modal(field: TextField) -> Component:
         "style": 2,
         "required": False,  # an empty text then comes back to us, and we explain what is wrong with it
         "max_length": field.longest if field.declines or field.choice is not None else limits.INPUT_VALUE,
-        "placeholder": _placeholder(field),
+        "placeholder": _get_placeholder(field),
     }
     if kept:
         entry["value"] = kept
     labelled: Component = {
         "type": limits.LABELLED,
-        "label": _label(field),
-        "description": _hint(field, whole=kept == value),
+        "label": _build_label(field),
+        "description": _get_hint(field, whole=kept == value),
         "component": entry,
     }
     kind: control_ids.Kind = "decline" if field.declines else "field" if field.choice is None else "vote"
     control = control_ids.Control(kind=kind, ask_id=field.ask_id, turn=field.turn, arg=field.choice)
     made: Component = {
         "custom_id": control_ids.to_custom_id(control),
-        "title": "Not now" if field.declines else _title(field.header if field.choice is None else field.placeholder),
-        "components": [_prompt(field.prompt), labelled],
+        "title": "Not now"
+        if field.declines
+        else _get_title(field.header if field.choice is None else field.placeholder),
+        "components": [_build_prompt(field.prompt), labelled],
     }
     limits.check_modal(made)
     return made
@@ -61,34 +63,34 @@ def parse_ref(data: Json) -> control_ids.Control | None:
 
 def read_text(data: Json) -> str:
     """Return the text of a submitted field (the interaction's `data`), or an empty string. Never raises."""
-    return next(_texts(data.get("components"), 0), "")
+    return next(_iter_texts(data.get("components"), 0), "")
 
 
-def _label(field: TextField) -> str:
+def _build_label(field: TextField) -> str:
     if field.declines:
         return "Why, or when? (optional)"
     return "Your answer" if field.choice is None else "Your reason"
 
 
-def _placeholder(field: TextField) -> str:
+def _get_placeholder(field: TextField) -> str:
     if field.choice is not None:
         return "Enter your reason…"  # the prompt above the field says what the reason is for
     return fit_line(field.placeholder, limits.INPUT_PLACEHOLDER) or "Enter your answer…"
 
 
-def _title(header: str) -> str:
+def _get_title(header: str) -> str:
     title = fit_line(header, limits.MODAL_TITLE)
     return title if any(map(str.isprintable, title)) and title.strip() else "Your answer"
 
 
-def _prompt(prompt: str) -> Component:
+def _build_prompt(prompt: str) -> Component:
     words = bold(prompt) if len(prompt) <= LONG else plain(prompt)
     if utf16_length(words) > limits.TEXT:
         words = "-# The question is too long for this window: it stands whole in the message."
     return {"type": limits.DISPLAY, "content": words}
 
 
-def _hint(field: TextField, *, whole: bool) -> str:
+def _get_hint(field: TextField, *, whole: bool) -> str:
     if not whole:
         return "The text that was kept is too long for this field: only its beginning stands here."
     longest = f"Up to {field.longest:,} characters."
@@ -97,7 +99,7 @@ def _hint(field: TextField, *, whole: bool) -> str:
     return f"{longest} It goes along with the options that are chosen." if field.multi else longest
 
 
-def _texts(components: object, depth: int) -> Iterator[str]:
+def _iter_texts(components: object, depth: int) -> Iterator[str]:
     """Yield the texts of our inputs, in labels, in rows or at the top level."""
     if not isinstance(components, Sequence) or isinstance(components, str) or depth > 3:
         return
@@ -108,5 +110,5 @@ def _texts(components: object, depth: int) -> Iterator[str]:
         value = component.get("value")
         if component.get("custom_id") == control_ids.TEXT and isinstance(value, str):
             yield value
-        yield from _texts([component.get("component")], depth + 1)
-        yield from _texts(component.get("components"), depth + 1)
+        yield from _iter_texts([component.get("component")], depth + 1)
+        yield from _iter_texts(component.get("components"), depth + 1)

@@ -81,7 +81,7 @@ def read_click(interaction: discord.Interaction) -> Click:
         unplaced=unplaced,
         values=tuple(str(value) for value in cast("list[object]", values)) if isinstance(values, list) else (),
         base=None if message is None else read_drawn_options(message, custom_id),
-        page=None if message is None else _page(message),
+        page=None if message is None else _read_page(message),
         on_notice=on_notice,
     )
 
@@ -91,14 +91,14 @@ def read_drawn_options(message: discord.Message, custom_id: str) -> tuple[int, .
 
     The payload contains the message.
     """
-    for component in _components(message.components):
+    for component in _iter_components(message.components):
         if isinstance(component, discord.SelectMenu) and component.custom_id == custom_id:
             return parse_indexes(tuple(option.value for option in component.options if option.default))
     return None
 
 
-def _page(message: discord.Message) -> int | None:
-    for component in _components(message.components):
+def _read_page(message: discord.Message) -> int | None:
+    for component in _iter_components(message.components):
         if isinstance(component, discord.SelectMenu):
             control = control_ids.parse(component.custom_id)
             if control is not None and control.kind in {"pick", "tick"}:
@@ -106,12 +106,12 @@ def _page(message: discord.Message) -> int | None:
     return None
 
 
-def _components(components: Sequence[object]) -> Iterator[object]:
+def _iter_components(components: Sequence[object]) -> Iterator[object]:
     for component in components:
         yield component
         children = getattr(component, "children", None)
         if isinstance(children, list):
-            yield from _components(cast("list[object]", children))
+            yield from _iter_components(cast("list[object]", children))
 
 
 def parse_indexes(values: tuple[str, ...]) -> tuple[int, ...]:

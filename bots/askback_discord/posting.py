@@ -86,7 +86,7 @@ class DiscordPlatform:
     async def _post_text(self, place: Place, message: OutgoingMessage) -> Messages:
         if message.markdown:
             return await self.write_text(place, message.text, message.messages, message.target)
-        body = _plain(to_markdown(message)) | {"allowed_mentions": allowed_mentions(message.mention)}
+        body = _build_text(to_markdown(message)) | {"allowed_mentions": allowed_mentions(message.mention)}
         if message.offer is not None:
             body["components"] = [answer_offers.build_row(message.offer)]
         if message.messages:
@@ -105,7 +105,7 @@ class DiscordPlatform:
         Without a click, a bot cannot send an ephemeral message to one person.
         """
         reference: dict[str, JsonValue] = {"message_id": message.id, "fail_if_not_exists": False}
-        body = _plain(texts.plain(text)) | {"message_reference": reference}
+        body = _build_text(texts.plain(text)) | {"message_reference": reference}
         await self.post_message(Place(platform=self.name, channel=message.channel), body, f"tell:{message.id}", 0)
 
     async def write_text(
@@ -119,10 +119,10 @@ class DiscordPlatform:
         written: list[MessageRef] = []
         for number, part in enumerate(texts.split_markdown(texts.neutralize_markdown(markdown))):
             if number < len(messages):
-                await self.edit_message(messages[number], _plain(part) | below)
+                await self.edit_message(messages[number], _build_text(part) | below)
                 written.append(messages[number])
             else:
-                written.append(await self.post_message(place, _plain(part) | below, nonce, number))
+                written.append(await self.post_message(place, _build_text(part) | below, nonce, number))
         await self.remove(messages[len(written) :])
         return tuple(written)
 
@@ -132,7 +132,7 @@ class DiscordPlatform:
         Its nonce differs from the text's. If the placeholder were deleted, Discord would drop a text with the same
         nonce.
         """
-        body: dict[str, JsonValue] = {**_plain(WORKING), "components": [stop_row(name, placeholder=True)]}
+        body: dict[str, JsonValue] = {**_build_text(WORKING), "components": [stop_row(name, placeholder=True)]}
         return (await self.post_message(place, body, f"working:{name}", 0),)
 
     async def remove_stop_button(self, messages: Messages, *, worded: bool | None) -> None:
@@ -225,7 +225,7 @@ class DiscordPlatform:
         """Post one message under a name. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
         body = remove_everyone_mention(body, place)
         limits.check_message(body)
-        named = {**body, "nonce": _nonce(name, part, edition), "enforce_nonce": True}
+        named = {**body, "nonce": _build_nonce(name, part, edition), "enforce_nonce": True}
         where = to_channel_id(place)
         if self.threads.is_deleted(where):
             raise DiscordRefusal(NO_CHANNEL, explain(NO_CHANNEL, 404))
@@ -284,11 +284,11 @@ class DiscordPlatform:
             log.warning("A part that is not needed any more stays: %s", error, extra={"action": "remove_refused"})
 
 
-def _plain(text: str) -> dict[str, JsonValue]:
+def _build_text(text: str) -> dict[str, JsonValue]:
     return {"content": text, "allowed_mentions": dict(NO_MENTIONS), "flags": SUPPRESS_EMBEDS}
 
 
-def _nonce(name: str, part: int, edition: int) -> str:
+def _build_nonce(name: str, part: int, edition: int) -> str:
     """Return a nonce of at most 25 characters, equal for the same part and edition of the same text.
 
     An ask's id remains readable in it.

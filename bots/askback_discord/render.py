@@ -33,33 +33,33 @@ def render_messages(
     answer, for the first posting. Without `images`, the images' addresses are shown as text. Raises `TooBig` if a
     message breaks a limit of Discord's.
     """
-    parts = split_pages(build_content(card, images=images), _reserved(card))
+    parts = split_pages(build_content(card, images=images), _get_reserved_space(card))
     made: list[Body] = []
     for number, components in enumerate(parts):
         if number < len(parts) - 1:
             components = [*components, display(GOES_ON)]
         if number == 0:
-            components = [*components, *_below(card, page)]
-        made.append(body(components, _mentions(card, components) if ping else None))
+            components = [*components, *_build_below(card, page)]
+        made.append(body(components, _build_mentions(card, components) if ping else None))
     return tuple(made)
 
 
-def _below(card: Card, page: int | None) -> list[Component]:
+def _build_below(card: Card, page: int | None) -> list[Component]:
     rows = build_controls(card, page)
     return [separator(), *rows] if rows else []
 
 
-def _reserved(card: Card) -> Space:
+def _get_reserved_space(card: Card) -> Space:
     """Return the most space that the controls can take.
 
     This space is always kept, so that ticks, pages and the ending do not move text to another message.
     """
-    busiest = _busiest(card)
-    rooms = [Space.measure(_below(busiest, page)) for page in range(max(split_menu(busiest), 1))]
+    busiest = _get_largest(card)
+    rooms = [Space.measure(_build_below(busiest, page)) for page in range(max(split_menu(busiest), 1))]
     return Space(0, max(room.octets for room in rooms), max(room.components for room in rooms))
 
 
-def _busiest(card: Card) -> Card:
+def _get_largest(card: Card) -> Card:
     """Return the card with the most controls that it can have."""
     if card.view == "ended":
         view = "question" if card.prompt else "review"
@@ -67,18 +67,18 @@ def _busiest(card: Card) -> Card:
     return card.evolve(written=card.written or "-", can_submit=True)
 
 
-def _mentions(card: Card, components: Sequence[Component]) -> Component:
+def _build_mentions(card: Card, components: Sequence[Component]) -> Component:
     """Return the `allowed_mentions` of those who must answer and whom the message names."""
     if card.view == "ended":
         return {}
-    named = {mention for text in _texts(components) for mention in _MENTION.findall(text)}
+    named = {mention for text in _iter_texts(components) for mention in _MENTION.findall(text)}
     users = [one.id for one in card.who.people if one.platform == PLATFORM and person(one.id) in named]
     roles = [group for group in card.who.groups if role(group) in named]
     found: dict[str, list[JsonValue]] = {"users": [*dict.fromkeys(users)], "roles": [*dict.fromkeys(roles)]}
     return {kind: ids[: limits.MENTIONS] for kind, ids in found.items() if ids}
 
 
-def _texts(components: Sequence[Component]) -> Iterator[str]:
+def _iter_texts(components: Sequence[Component]) -> Iterator[str]:
     for component in components:
         if isinstance(text := component.get("content"), str):
             yield text

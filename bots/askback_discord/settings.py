@@ -134,32 +134,32 @@ class DiscordSettings(TomlSettings):
 
     @field_validator("allow_people", mode="before")
     @classmethod
-    def _people(cls, value: object) -> tuple[str, ...]:
+    def _check_people(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _SNOWFLAKE, "a person, which has only digits", also=[EVERYBODY])
 
     @field_validator("admins", mode="before")
     @classmethod
-    def _admins(cls, value: object) -> tuple[str, ...]:
+    def _check_admins(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _SNOWFLAKE, "a person, which has only digits")
 
     @field_validator("allow_roles", "admin_roles", mode="before")
     @classmethod
-    def _roles(cls, value: object) -> tuple[str, ...]:
+    def _check_roles(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _SNOWFLAKE, "a role, which has only digits")
 
     @field_validator("allow_channels", mode="before")
     @classmethod
-    def _channels(cls, value: object) -> tuple[str, ...]:
+    def _check_channels(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _SNOWFLAKE, "a channel, which has only digits", also=[DIRECT])
 
     @field_validator("allow_guilds", mode="before")
     @classmethod
-    def _guilds(cls, value: object) -> tuple[str, ...]:
+    def _check_guilds(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _SNOWFLAKE, "a server, which has only digits")
 
     @field_validator("token")
     @classmethod
-    def _token(cls, value: SecretStr) -> SecretStr:
+    def _check_token(cls, value: SecretStr) -> SecretStr:
         text = value.get_secret_value().strip()
         if not text or " " in text:
             raise ValueError("is not a bot token: write it alone, without “Bot” in front")
@@ -167,19 +167,19 @@ class DiscordSettings(TomlSettings):
 
     @field_validator("api_url")
     @classmethod
-    def _api(cls, value: str) -> str:
+    def _check_api_url(cls, value: str) -> str:
         if not is_address(value, "https", "http"):
             raise ValueError("is not an address: it begins with https:// and a host")
         return value.rstrip("/")
 
     @field_validator("shard")
     @classmethod
-    def _shard(cls, value: str | None) -> str | None:
+    def _check_shard(cls, value: str | None) -> str | None:
         return None if value is None else str(Shard.read(value))
 
     @field_validator("gateway_url")
     @classmethod
-    def _gateway(cls, value: str) -> str:
+    def _check_gateway_url(cls, value: str) -> str:
         if not is_address(value, "wss", "ws"):
             raise ValueError("is not an address: it begins with wss:// and a host")
         return value

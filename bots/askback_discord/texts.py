@@ -37,7 +37,7 @@ _MENTION: Final = re.compile(r"<(?=@[!&]?\d|#\d|id:|/[^<>:\n]{1,100}:\d)|@(?=eve
 
 def escape(text: str) -> str:
     """Return Markdown that shows this text literally."""
-    return _ACTIVE.sub(_escaped, text)
+    return _ACTIVE.sub(_escape_match, text)
 
 
 def plain(text: str) -> str:
@@ -65,7 +65,7 @@ def split_markdown(text: str, longest: int = CONTENT) -> list[str]:
     return markdown.split_markdown(text, longest)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     if (start := match["start"]) is not None:
         return f"{match['before']}\\{start}"
     if (point := match["point"]) is not None:

@@ -35,7 +35,7 @@ class ThreadOpener:
 
         Many clients do not even send a click from an archived thread.
         """
-        rooms = {to_channel_id(ask.place) for ask in await self._ours() if ask.place.thread and ask.messages}
+        rooms = {to_channel_id(ask.place) for ask in await self._list_own() if ask.place.thread and ask.messages}
         for thread in sorted(rooms):
             try:
                 if await self._platform.threads.is_archived(thread):
@@ -49,13 +49,13 @@ class ThreadOpener:
     async def list_open_channels(self) -> dict[int, MessagePosition]:
         """Return the channels and threads with an open ask, each with the first message of its oldest open ask."""
         found: dict[int, MessagePosition] = {}
-        for ask in await self._ours():
+        for ask in await self._list_own():
             if ask.messages and to_channel_id(ask.place).isdigit():
                 guild = None if ask.place.tenant is None else int(ask.place.tenant)
                 found.setdefault(int(to_channel_id(ask.place)), (int(ask.messages[0].id), guild))
         return found
 
-    async def _ours(self) -> tuple[Ask, ...]:
+    async def _list_own(self) -> tuple[Ask, ...]:
         """Return the open asks on the servers of this process's shard. Other processes serve the others."""
         name, shard = self._platform.name, self._shard
         pending = await self._manager.pending()

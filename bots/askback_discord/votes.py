@@ -23,21 +23,21 @@ VOTED: Final[dict[vote_summary.Verdict, str]] = {"approved": "✓", "refused": "
 
 def build_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The text below the options: the rule or the ending, the votes, and who is missing."""
-    head = _needed(card, tally) if card.ending is None else _ended(card, tally, card.ending)
-    yield [*head, *_requesters(tally, over=card.ending is not None)]
+    head = _build_missing_votes(card, tally) if card.ending is None else _build_decision(card, tally, card.ending)
+    yield [*head, *_build_requesters(tally, over=card.ending is not None)]
     for number, vote in enumerate(tally.votes):
-        yield [*_vote(tally, vote, opens=number == 0)]
+        yield [*_build_vote(tally, vote, opens=number == 0)]
     so_far = vote_summary.describe_progress(card, tally)
     if card.ending is None and so_far is not None:  # without votes, the card's head names all who are asked
-        yield [strong(so_far, opens=True), *_missing(tally, tally.missing)]
+        yield [strong(so_far, opens=True), *_build_missing(tally, tally.missing)]
 
 
-def _needed(card: Card, tally: VoteCount) -> Iterator[Text]:
+def _build_missing_votes(card: Card, tally: VoteCount) -> Iterator[Text]:
     yield Text("-# ", opens=True)
     yield plain(vote_summary.describe_rule(card, tally))
 
 
-def _ended(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
+def _build_decision(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
     found = vote_summary.get_verdict(card, tally)
     mark = "" if found is None else ENDED[found]
     if mark:
@@ -51,7 +51,7 @@ def _ended(card: Card, tally: VoteCount, ending: Ending) -> Iterator[Text]:
         yield from quoted([ending.reason])
 
 
-def _requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
+def _build_requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
     """The people who requested it, if they do not decide it."""
     if tally.requesters:
         yield Text(f"-# {vote_summary.REQUESTED_BY}", before="\n")
@@ -63,7 +63,7 @@ def _requesters(tally: VoteCount, *, over: bool) -> Iterator[Text]:
             yield Text(f"{vote_summary.describe_exclusion(len(tally.requesters))}.")
 
 
-def _vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
+def _build_vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
     yield Text(f"{VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)]}  ", before="\n", opens=opens)
     yield from everybody([vote.by])
     yield Text("  ")
@@ -72,7 +72,7 @@ def _vote(tally: VoteCount, vote: Vote, *, opens: bool) -> Iterator[Text]:
         yield from quoted([vote.reason])
 
 
-def _missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
+def _build_missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
     if who is None:
         return
     yield Text(f"  ·  {vote_summary.MISSING}")
@@ -81,12 +81,12 @@ def _missing(tally: VoteCount, who: Who | None) -> Iterator[Text]:
         yield Text("anyone here")
         return
     people = everybody(who.people) if crowd is None else [Text(crowd)]
-    groups = [_group(group, begun=group in tally.begun) for group in who.groups]
+    groups = [_mention_group(group, begun=group in tally.begun) for group in who.groups]
     for number, some in enumerate([*([one] for one in people), *groups]):
         yield replace(some[0], before=", " if number else "")
         yield from some[1:]
 
 
-def _group(group: str, *, begun: bool) -> list[Text]:
+def _mention_group(group: str, *, begun: bool) -> list[Text]:
     """A mention of a role, or of its members who have not voted."""
     return [*([Text(vote_summary.REST)] if begun else []), *everybody(groups=[group])]

@@ -76,10 +76,10 @@ class SlackBot:
     @asynccontextmanager
     async def connect(self, services: BotServices) -> AsyncGenerator[SlackConnection]:
         settings = load_settings(self._http)
-        async with _session() as session, Background() as behind:
-            client = _client(settings, session)
+        async with _open_session() as session, Background() as behind:
+            client = _build_client(settings, session)
             api = SlackApi(client, session)
-            me = await _identity(api, settings.bot_token.get_secret_value())
+            me = await _read_identity(api, settings.bot_token.get_secret_value())
             connection = SlackConnection(settings, client, api, me, services, behind)
             try:
                 yield connection
@@ -90,9 +90,9 @@ class SlackBot:
     @asynccontextmanager
     async def open_directory(self) -> AsyncGenerator[SlackDirectory]:
         settings = load(SlackCalls)
-        async with _session() as session:
-            api = SlackApi(_client(settings, session), session)
-            me = await _identity(api, settings.bot_token.get_secret_value())
+        async with _open_session() as session:
+            api = SlackApi(_build_client(settings, session), session)
+            me = await _read_identity(api, settings.bot_token.get_secret_value())
             yield SlackDirectory(api, Installation(team=me.team_id, org=me.enterprise_id))
 
 
@@ -133,7 +133,7 @@ class SlackConnection:
             name="slack-bolt-app",
             client=client,
             authorize=authorize,
-            logger=_bolt_log(),
+            logger=_build_bolt_log(),
             # Answer as soon as a listener returns. By default slack-bolt polls for the answer every 10 ms. Our
             # listeners only commit, so they return quickly.
             process_before_response=True,
@@ -224,7 +224,7 @@ class _Essential(logging.Filter):
         return "`token`" not in message and not message.startswith("Unhandled request")
 
 
-def _bolt_log() -> logging.Logger:
+def _build_bolt_log() -> logging.Logger:
     bolt = logging.getLogger("askback.slack.bolt")
     bolt.setLevel(logging.WARNING)
     if not bolt.filters:
@@ -232,11 +232,11 @@ def _bolt_log() -> logging.Logger:
     return bolt
 
 
-def _session() -> aiohttp.ClientSession:
+def _open_session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CALL_SECONDS))
 
 
-def _client(settings: SlackSettings, session: aiohttp.ClientSession) -> AsyncWebClient:
+def _build_client(settings: SlackSettings, session: aiohttp.ClientSession) -> AsyncWebClient:
     return AsyncWebClient(
         token=settings.bot_token.get_secret_value(),
         base_url=settings.api_url,
@@ -246,7 +246,7 @@ def _client(settings: SlackSettings, session: aiohttp.ClientSession) -> AsyncWeb
     )
 
 
-async def _identity(api: SlackApi, token: str) -> AuthorizeResult:
+async def _read_identity(api: SlackApi, token: str) -> AuthorizeResult:
     """Return the bot's identity. Raises `OperatorError` if Slack does not give it."""
     try:
         response = await api.write("auth.test")

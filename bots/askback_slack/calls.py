@@ -77,7 +77,7 @@ class SlackApi:
 
     async def write(self, method: str, **arguments: object) -> Mapping[str, object]:
         """Call a method that changes something. Raises `MessageNotFound`, `RetryableError` or `DeliveryError`."""
-        given = _given(arguments)
+        given = _omit_none(arguments)
         with translate_errors():
             if method in _NO_JSON:
                 return get_object((await self._client.api_call(method, params=given)).data)
@@ -86,7 +86,7 @@ class SlackApi:
     async def read(self, method: str, **arguments: object) -> Mapping[str, object]:
         """Call a read-only method; these take no JSON. Raises the same errors as `write`."""
         with translate_errors():
-            return get_object((await self._client.api_call(method, http_verb="GET", params=_given(arguments))).data)
+            return get_object((await self._client.api_call(method, http_verb="GET", params=_omit_none(arguments))).data)
 
     async def open_socket_address(self, app_token: str) -> str:
         """Return the address for a new socket.
@@ -132,7 +132,7 @@ class SlackApi:
             raise RetryableError(f"Slack did not take an answer to a click (HTTP {response.status_code}).")
 
 
-def _given(arguments: Mapping[str, object]) -> dict[str, object]:
+def _omit_none(arguments: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
@@ -142,13 +142,13 @@ def translate_errors() -> Generator[None]:
     try:
         yield
     except SlackApiError as error:
-        raise _translated(cast("Answer", error.response)) from error
+        raise _translate_answer(cast("Answer", error.response)) from error
     except (TimeoutError, aiohttp.ClientError, SlackRequestError, ConnectionError) as error:
         is_sent = not isinstance(error, aiohttp.ClientConnectorError)
         raise RetryableError(f"Slack cannot be reached ({type(error).__name__}).", in_doubt=is_sent) from error
 
 
-def _translated(answer: Answer) -> Exception:
+def _translate_answer(answer: Answer) -> Exception:
     code = get_text(answer.data, "error") or "unknown_error"
     if answer.status_code == 429 or code in _LATER:
         waits = answer.headers.get("Retry-After") or answer.headers.get("retry-after")

@@ -87,7 +87,7 @@ class Clicks:
         pressed = read_click(body, self._home)
         try:
             if pressed is not None:
-                await self._press(pressed)
+                await self._commit_click(pressed)
         except StoreError as error:
             log.exception("A click could not be committed; the person was told.", extra={"action": "click_refused"})
             self._behind.start_soon(self._notify(pressed, describe_failure(error)), "click")
@@ -97,15 +97,15 @@ class Clicks:
         finally:
             await ack()
 
-    async def _press(self, pressed: Click) -> None:
+    async def _commit_click(self, pressed: Click) -> None:
         control = pressed.control
         if control is not None and control.kind in {"use", "keep"}:
             chosen = await self._choose(control.ask_id, pressed.actor, use=control.kind == "use")
             if chosen.notice is not None and not self._told.try_allow((pressed.actor.id, control.ask_id)):
                 return
-            self._behind.start_soon(self._chosen(pressed, chosen), "click")
+            self._behind.start_soon(self._show_choice(pressed, chosen), "click")
             return
-        operation = None if control is None else _operation(control, pressed)
+        operation = None if control is None else _build_operation(control, pressed)
         if control is None or operation is None:
             log.warning("A click on a control that is not ours.", extra={"action": "unknown_control"})
             if self._told.try_allow((pressed.actor.id, UNKNOWN)):
@@ -122,9 +122,9 @@ class Clicks:
             delivery=pressed.trigger,
         )
         response = await self._manager.act(action)
-        self._behind.start_soon(self._answer(pressed, control, response), "click")
+        self._behind.start_soon(self._show_result(pressed, control, response), "click")
 
-    async def _chosen(self, pressed: Click, chosen: OfferResult) -> None:
+    async def _show_choice(self, pressed: Click, chosen: OfferResult) -> None:
         """Run behind the ack: show the notice, if any, and delete the offer once it is settled.
 
         The card itself shows the result.
@@ -137,13 +137,13 @@ class Clicks:
             except (MessageNotFound, RetryableError, DeliveryError) as error:
                 log.info("An offer stays until its reader leaves: %s", error, extra={"action": "offer_left"})
 
-    async def _answer(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
+    async def _show_result(self, pressed: Click, control: control_ids.Control, response: Response) -> None:
         """Run behind the ack: show the result of a click."""
         if isinstance(response, Details):
             await self._show_whole(pressed, details_modal.build_view(response, control.arg or 0))
             return
         if isinstance(response, AskText):
-            await self._open(pressed, response.field)
+            await self._open_modal(pressed, response.field)
         elif isinstance(response, Notice) and not response.told:
             await self._notify(pressed, response.text)
         if not isinstance(response, Notice) or response.card is not None:
@@ -164,7 +164,7 @@ class Clicks:
             log.warning("A card is left to the outbox: %s", error, extra={"action": "card_left", "ask_id": ask_id})
             await self._manager.cards.leave_to_outbox(ask_id)
 
-    async def _open(self, pressed: Click, field: TextField) -> None:
+    async def _open_modal(self, pressed: Click, field: TextField) -> None:
         if pressed.message is None:
             await self._notify(pressed, NO_FIELD)
             return
@@ -234,7 +234,7 @@ class Clicks:
                 actor=who,
                 at=utc_now(),
                 turn=ref.turn,
-                operation=_written(ref, text),
+                operation=_build_text_operation(ref, text),
                 message=MessageRef(channel=ref.channel, id=ref.message_ts),
                 delivery=get_text(body, "trigger_id"),
             )
@@ -310,14 +310,14 @@ class Clicks:
         return True
 
 
-def _written(ref: modal.FieldRef, text: str) -> Operation:
+def _build_text_operation(ref: modal.FieldRef, text: str) -> Operation:
     """Return the action for a sent text field."""
     if ref.choice is not None:
         return Choose(index=ref.choice, reason=text)
     return Decline(reason=text or None) if ref.declines else SubmitText(text=text)
 
 
-def _operation(control: control_ids.Control, pressed: Click) -> Operation | None:
+def _build_operation(control: control_ids.Control, pressed: Click) -> Operation | None:
     """Return the action of a pressed control, or None if the payload does not fit the control."""
     picked = parse_indexes(pressed.picked)
     match control.kind:

@@ -20,26 +20,29 @@ SPACED = 30
 
 def build_content(card: Card, *, images: bool = True) -> list[Unit]:
     """Return everything that a card says. Without `images`, the images' addresses are shown as text."""
-    units: list[Unit] = [_head(card)]
+    units: list[Unit] = [_build_head(card)]
     if card.prompt:
-        units.append([*_prompt(card)])
-    units += _items(card, images=images)
+        units.append([*_build_prompt(card)])
+    units += _build_items(card, images=images)
     if card.view == "question" and card.written is not None:
-        units.append([*_captioned("Written answer so far:", card.written)])
+        units.append([*_build_captioned("Written answer so far:", card.written)])
     if card.view == "question" and card.unsent:
-        units.append([Part(context(f"A text that was not accepted is kept: {_mend(card)}"), opens=True)])
+        units.append([Part(context(f"A text that was not accepted is kept: {_explain_problem(card)}"), opens=True)])
     if not card.prompt:
-        units += [_line(line, "Not answered yet" if card.ending is None else "Not answered") for line in card.lines]
+        units += [
+            _build_review_line(line, "Not answered yet" if card.ending is None else "Not answered")
+            for line in card.lines
+        ]
     if card.tally is not None and card.ending is None:
         return [*units, *votes.open_decision(card, card.tally)]
     if card.ending is not None:
-        units.append(_end(card, card.ending))
+        units.append(_build_ending(card, card.ending))
     if card.tally is not None:
         units += votes.build_votes(card.tally)
     return units
 
 
-def _head(card: Card) -> Unit:
+def _build_head(card: Card) -> Unit:
     """The question's position in the form, and who is asked."""
     line: list[Block] = []
     if card.view == "review":
@@ -56,7 +59,7 @@ def _head(card: Card) -> Unit:
     return [*paragraph(line, opens=True), *([Part(row, opens=True)] if row else [])]
 
 
-def _prompt(card: Card) -> Iterator[Part]:
+def _build_prompt(card: Card) -> Iterator[Part]:
     """The question. What it quotes of its details follows as preformatted text."""
     asked, excerpt, rest = card.parts
     yield from paragraph(runs(asked, strong=len(asked) <= LONG), opens=True)
@@ -65,14 +68,14 @@ def _prompt(card: Card) -> Iterator[Part]:
     yield from paragraph(runs(rest))
 
 
-def _items(card: Card, *, images: bool) -> Iterator[Unit]:
+def _build_items(card: Card, *, images: bool) -> Iterator[Unit]:
     bare = not any(item.description or item.preview or item.image for item in card.items)
     spaced = not bare and len(card.items) <= SPACED
     for item in card.items:
-        yield [*_item(card, item, images=images, opens=spaced or item.number == 1)]
+        yield [*_build_item(card, item, images=images, opens=spaced or item.number == 1)]
 
 
-def _item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part]:
+def _build_item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part]:
     line = [text(f"{item.number}  "), *runs(item.label, strong=True)]
     if item.recommended:
         line.append(text("  ★"))
@@ -91,7 +94,7 @@ def _item(card: Card, item: Item, *, images: bool, opens: bool) -> Iterator[Part
         yield Part(section(runs(item.image)))
 
 
-def _line(line: ReviewLine, unanswered: str) -> Unit:
+def _build_review_line(line: ReviewLine, unanswered: str) -> Unit:
     """One question of the review, with its answer."""
     made = [*paragraph([*runs(line.header), text("\n"), *runs(line.prompt, strong=len(line.prompt) <= LONG)], True)]
     if not line.answer:
@@ -101,16 +104,16 @@ def _line(line: ReviewLine, unanswered: str) -> Unit:
     return made
 
 
-def _captioned(caption: str, words: str) -> Iterator[Part]:
+def _build_captioned(caption: str, words: str) -> Iterator[Part]:
     yield Part(section([text(caption)]), opens=True)
     yield from quoted(words)
 
 
-def _mend(card: Card) -> str:
+def _explain_problem(card: Card) -> str:
     return "“Edit your text…” opens it again." if card.custom else "it can no longer be sent."
 
 
-def _end(card: Card, ending: Ending) -> Unit:
+def _build_ending(card: Card, ending: Ending) -> Unit:
     """The ending: the result, who ended it and when."""
     words = {
         "answered": "✓ Answered",

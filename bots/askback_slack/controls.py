@@ -31,22 +31,24 @@ def build_tabs(card: Card) -> Block | None:
     row = [
         button(
             f"{'● ' if tab.current else ''}{'✓ ' if tab.answered else ''}{fit_line(tab.header, TAB)}",
-            _control(card, "goto", tab.index),
+            _to_control(card, "goto", tab.index),
         )
         for tab in card.tabs
     ]
-    return actions(control_ids.block(card.ask_id, card.revision, 0), [*row, button("Review", _control(card, "review"))])
+    return actions(
+        control_ids.block(card.ask_id, card.revision, 0), [*row, button("Review", _to_control(card, "review"))]
+    )
 
 
 def build_controls(card: Card) -> list[Block]:
     """Return the rows of controls below the text."""
     match card.view:
         case "question":
-            rows = [*_choices(card), [*_ways_on(card)]]
+            rows = [*_build_choices(card), [*_build_navigation(card)]]
         case "review":
-            rows = [[*_edits(card)], [*_ways_on(card)]]
+            rows = [[*_build_edit_buttons(card)], [*_build_navigation(card)]]
         case "ended":
-            rows = [[*_everything(card)]]
+            rows = [[*_build_details_button(card)]]
     made: list[Block] = []
     for number, row in enumerate((row for row in rows if row), 1):
         block_id = control_ids.block(card.ask_id, card.revision, number)
@@ -71,60 +73,60 @@ def list_suggestions(card: Card, query: str) -> list[Block]:
 
     found = [item for item in card.items if fits(item)]
     found.sort(key=lambda item: str(item.number) != exact)
-    return [_entry(item, limits.OPTION_TEXT) for item in found[: limits.MENU_OPTIONS]]
+    return [_build_entry(item, limits.OPTION_TEXT) for item in found[: limits.MENU_OPTIONS]]
 
 
-def _choices(card: Card) -> Iterator[Block | list[Block]]:
+def _build_choices(card: Card) -> Iterator[Block | list[Block]]:
     """The options, and the buttons for a written answer."""
     if card.several or not card.items:
         if card.items:
-            yield _several(card)
-        yield [*_writing(card)]
-    elif _as_buttons(card):
-        yield [*_option_buttons(card), *_writing(card)]
+            yield _build_multi_select(card)
+        yield [*_build_text_buttons(card)]
+    elif _fits_buttons(card):
+        yield [*_build_option_buttons(card), *_build_text_buttons(card)]
     else:
-        yield [_menu(card), *_writing(card)]
+        yield [_build_menu(card), *_build_text_buttons(card)]
 
 
-def _as_buttons(card: Card) -> bool:
+def _fits_buttons(card: Card) -> bool:
     short = all(limits.size(fit_line(item.label, limits.OPTION_TEXT)) <= SHORT for item in card.items)
     return short and len(card.items) + card.custom <= BUTTONS
 
 
-def _option_buttons(card: Card) -> Iterator[Block]:
+def _build_option_buttons(card: Card) -> Iterator[Block]:
     labels = [to_single_line(item.label) for item in card.items]
     plain_enough = len(set(labels)) == len(labels) and all(any(map(str.isprintable, label)) for label in labels)
     recommended = next((item.number for item in card.items if item.recommended), None)
     agreeing = vote_summary.get_agreeing_option(card)
     for item in card.items:
         label = item.label if plain_enough else f"{item.number}. {item.label}"
-        control = _control(card, "choose", item.number - 1)
+        control = _to_control(card, "choose", item.number - 1)
         refuses = card.tally is not None and item.number - 1 in card.tally.refusing
         yield button(label, control, primary=item.number == (agreeing or recommended), danger=refuses)
 
 
-def _menu(card: Card) -> Block:
+def _build_menu(card: Card) -> Block:
     """A menu for a single choice among many options, or among options with long labels."""
-    action_id = control_ids.to_action_id(_control(card, "pick"))
+    action_id = control_ids.to_action_id(_to_control(card, "pick"))
     chosen = [item for item in card.items if item.chosen]
     if len(card.items) > limits.MENU_OPTIONS:
         made: Block = {"type": "external_select", "action_id": action_id, "min_query_length": 0}
         made["placeholder"] = plain(f"Search {len(card.items):,} answers…")
         width = limits.OPTION_TEXT
     else:
-        width = _width(len(card.items))
+        width = _get_label_limit(len(card.items))
         made = {"type": "static_select", "action_id": action_id, "placeholder": plain("Choose an answer…")}
-        made["options"] = [_entry(item, width) for item in card.items]
-    return {**made, "initial_option": _entry(chosen[0], width)} if chosen else made
+        made["options"] = [_build_entry(item, width) for item in card.items]
+    return {**made, "initial_option": _build_entry(chosen[0], width)} if chosen else made
 
 
-def _several(card: Card) -> Block:
+def _build_multi_select(card: Card) -> Block:
     """Checkboxes for up to ten options, then a menu. If a menu cannot hold them all, it searches."""
-    width = _width(len(card.items))
+    width = _get_label_limit(len(card.items))
     chosen_items = [item for item in card.items if item.chosen]
-    options: list[JsonValue] = [_entry(item, width) for item in card.items[: limits.MENU_OPTIONS]]
-    chosen: list[JsonValue] = [_entry(item, width) for item in chosen_items[: limits.MENU_OPTIONS]]
-    made: Block = {"action_id": control_ids.to_action_id(_control(card, "tick"))}
+    options: list[JsonValue] = [_build_entry(item, width) for item in card.items[: limits.MENU_OPTIONS]]
+    chosen: list[JsonValue] = [_build_entry(item, width) for item in chosen_items[: limits.MENU_OPTIONS]]
+    made: Block = {"action_id": control_ids.to_action_id(_to_control(card, "tick"))}
     if chosen:
         made["initial_options"] = chosen
     if len(card.items) <= limits.CHECKBOXES:
@@ -134,30 +136,30 @@ def _several(card: Card) -> Block:
     else:
         search = plain(f"Search {len(card.items):,} answers…")
         made |= {"type": "multi_external_select", "min_query_length": 0, "placeholder": search}
-    return {"type": "section", "text": plain(_invitation(card)), "accessory": made}
+    return {"type": "section", "text": plain(_get_placeholder(card)), "accessory": made}
 
 
-def _invitation(card: Card) -> str:
+def _get_placeholder(card: Card) -> str:
     chosen = sum(item.chosen for item in card.items)
     if chosen <= limits.MENU_OPTIONS:
         return "Choose as many as you like:"
     return f"Choose as many as you like ({chosen:,} are chosen; the menu shows the first {limits.MENU_OPTIONS}):"
 
 
-def _width(options: int) -> int:
+def _get_label_limit(options: int) -> int:
     """Longest text of a menu entry: the more options, the shorter."""
     return max(24, min(limits.OPTION_TEXT, MENU_TEXT // min(options, limits.MENU_OPTIONS)))
 
 
-def _entry(item: Item, width: int) -> Block:
+def _build_entry(item: Item, width: int) -> Block:
     return option(fit_line(f"{item.number}. {item.label}", width), item.number - 1)
 
 
-def _writing(card: Card) -> Iterator[Block]:
+def _build_text_buttons(card: Card) -> Iterator[Block]:
     if card.custom:
         yield _write_button(card)
     if card.written is not None or card.unsent:
-        yield button("Remove text", _control(card, "erase"))
+        yield button("Remove text", _to_control(card, "erase"))
 
 
 def _write_button(card: Card) -> Block:
@@ -165,33 +167,33 @@ def _write_button(card: Card) -> Block:
         label = "Edit your text…"
     else:
         label = SOMETHING_ELSE if card.items else "Write an answer…"
-    return button(label, _control(card, "write"), primary=not card.items and card.written is None)
+    return button(label, _to_control(card, "write"), primary=not card.items and card.written is None)
 
 
-def _ways_on(card: Card) -> Iterator[Block]:
+def _build_navigation(card: Card) -> Iterator[Block]:
     if card.can_submit:
-        yield button("Submit", _control(card, "submit"), primary=True)
+        yield button("Submit", _to_control(card, "submit"), primary=True)
     if card.can_go_back:
-        yield button("Back", _control(card, "back"))
+        yield button("Back", _to_control(card, "back"))
     if card.can_go_on:
         answered = any(tab.current and tab.answered for tab in card.tabs)
-        yield button("Next", _control(card, "next"), primary=answered or card.several)
-    yield from _everything(card)
+        yield button("Next", _to_control(card, "next"), primary=answered or card.several)
+    yield from _build_details_button(card)
     if card.can_decline:
-        yield button(NOT_NOW, _control(card, "postpone"))
+        yield button(NOT_NOW, _to_control(card, "postpone"))
     if card.can_cancel:
-        yield button("Cancel" if card.tally is None else TAKE_BACK, _control(card, "cancel"))
+        yield button("Cancel" if card.tally is None else TAKE_BACK, _to_control(card, "cancel"))
 
 
-def _everything(card: Card) -> Iterator[Block]:
+def _build_details_button(card: Card) -> Iterator[Block]:
     if card.details is not None:
-        yield button(EVERYTHING, _control(card, "look"))
+        yield button(EVERYTHING, _to_control(card, "look"))
 
 
-def _edits(card: Card) -> Iterator[Block]:
+def _build_edit_buttons(card: Card) -> Iterator[Block]:
     for line in card.lines:
-        yield button(f"Edit {line.header}", _control(card, "goto", line.index))
+        yield button(f"Edit {line.header}", _to_control(card, "goto", line.index))
 
 
-def _control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
+def _to_control(card: Card, kind: control_ids.Kind, arg: int | None = None) -> control_ids.Control:
     return control_ids.Control(kind=kind, ask_id=card.ask_id, turn=card.turn, arg=arg)

@@ -26,7 +26,7 @@ def split_parts(text: str) -> list[list[Block]]:
     """Split the text into parts that each fit into a modal. Together they are the whole text."""
     made: list[list[Block]] = [[]]
     room = _BYTES
-    for words in _sections(text):
+    for words in _split_sections(text):
         section: Block = {"type": "section", "text": plain(words), "expand": True}
         size = len(json.dumps(section)) + 2
         if made[-1] and (len(made[-1]) == _BLOCKS or size > room):
@@ -43,7 +43,11 @@ def build_view(whole: Details, number: int = 0) -> Block:
     number = min(max(number, 0), len(every) - 1)
     blocks = every[number]
     if len(every) > 1:
-        blocks = [context(f"Part {number + 1} of {len(every)}"), _ways(whole.ask_id, number, len(every)), *blocks]
+        blocks = [
+            context(f"Part {number + 1} of {len(every)}"),
+            _build_navigation(whole.ask_id, number, len(every)),
+            *blocks,
+        ]
     made: Block = {
         "type": "modal",
         "callback_id": CALLBACK,
@@ -55,7 +59,7 @@ def build_view(whole: Details, number: int = 0) -> Block:
     return made
 
 
-def _ways(ask_id: str, number: int, count: int) -> Block:
+def _build_navigation(ask_id: str, number: int, count: int) -> Block:
     buttons: list[Block] = []
     if number > 0:
         buttons.append(button("Part before", control_ids.Control(kind="part", ask_id=ask_id, turn=0, arg=number - 1)))
@@ -66,12 +70,12 @@ def _ways(ask_id: str, number: int, count: int) -> Block:
     return actions(control_ids.block(ask_id, number, 0), buttons)
 
 
-def _sections(text: str) -> Iterator[str]:
-    for piece in _pieces(replace_controls(text)):
-        yield from _fitting(piece)
+def _split_sections(text: str) -> Iterator[str]:
+    for piece in _split_text(replace_controls(text)):
+        yield from _split_piece(piece)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _split_text(text: str) -> Iterator[str]:
     """Split the text at line ends. A line that is longer than a section is split further."""
     held: list[str] = []
     used = 0
@@ -85,7 +89,7 @@ def _pieces(text: str) -> Iterator[str]:
     yield from split_text("".join(held), _ROOM)
 
 
-def _fitting(piece: str) -> Iterator[str]:
+def _split_piece(piece: str) -> Iterator[str]:
     """Yield the piece with its text directions closed, split further if that makes it too long.
 
     Each direction that is still open adds the character that ends it.
@@ -95,5 +99,5 @@ def _fitting(piece: str) -> Iterator[str]:
         yield shown
         return
     at = find_break(piece, len(piece) // 2)
-    yield from _fitting(piece[:at])
-    yield from _fitting(piece[at:])
+    yield from _split_piece(piece[:at])
+    yield from _split_piece(piece[at:])

@@ -46,12 +46,12 @@ class SlackDirectory:
 
     async def find_place(self, name: str) -> Found:
         if by_id := _CHANNEL.fullmatch(name):
-            return await self._channel(by_id[1])
+            return await self._find_channel(by_id[1])
         if _DIRECT.fullmatch(name):
-            return await self._opened(name)
+            return await self._find_by_id(name)
         if name.startswith("@") or _PERSON.fullmatch(name):
-            return await self._direct(name)
-        known, advice = await self._channels()
+            return await self._find_direct_message(name)
+        known, advice = await self._list_channels()
         found = [one for one in known if normalize_name(get_text(one, "name") or "") == normalize_name(name)]
         if not found:
             raise unknown_name_error(
@@ -59,57 +59,59 @@ class SlackDirectory:
             )
         if len(found) > 1:
             raise ambiguous_name_error("channel", name, (get_text(one, "id") or "" for one in found))
-        return Found(place=self._place(get_text(found[0], "id") or ""), name=f"#{get_text(found[0], 'name')}")
+        return Found(place=self._to_place(get_text(found[0], "id") or ""), name=f"#{get_text(found[0], 'name')}")
 
     async def find_addressee(self, name: str, at: Place) -> Named:
         del at  # anyone in the workspace can be asked anywhere in it
         if by_id := _GROUP.fullmatch(name):
-            return await self._group(by_id[1], by_id[1])
+            return await self._find_group(by_id[1], by_id[1])
         if _PERSON.fullmatch(name):
-            return await self._person(name)
-        groups, disabled = await self._groups()
+            return await self._find_person(name)
+        groups, disabled = await self._list_groups()
         found = [handle for handle in groups if normalize_name(handle) == normalize_name(name)]
         if found:
-            return await self._group(groups[found[0]], f"@{found[0]}")
+            return await self._find_group(groups[found[0]], f"@{found[0]}")
         if normalize_name(name) in disabled:
             # The name means the group. A person may have the same name by chance or have taken it on purpose.
             raise UnknownName(
                 f"The user group {to_terminal_text(name)!r} is disabled: enable it, or name people by their ids."
             )
-        return await self._person(name, others=groups)
+        return await self._find_person(name, others=groups)
 
     # Channels
 
-    async def _channel(self, channel: str) -> Found:
+    async def _find_channel(self, channel: str) -> Found:
         try:
             answer = await self._read("conversations.info", channel=channel)
         except SlackRefusal as refusal:
             if refusal.code == "missing_scope":
-                return Found(place=self._place(channel), name=channel)  # the call only confirms that the channel exists
+                return Found(
+                    place=self._to_place(channel), name=channel
+                )  # the call only confirms that the channel exists
             if refusal.code in _UNKNOWN:
                 raise unknown_name_error("channel", channel, (), _INVITE) from None
             raise
         if get_value(answer, "channel", "is_archived") is True:
             raise UnknownName(f"The channel {channel} is archived: name another one.")
         name = get_text(answer, "channel", "name")
-        return Found(place=self._place(channel), name=channel if name is None else f"#{name}")
+        return Found(place=self._to_place(channel), name=channel if name is None else f"#{name}")
 
-    async def _channels(self) -> tuple[list[object], str]:
+    async def _list_channels(self) -> tuple[list[object], str]:
         """Return the channels that have names, and a reason why others may be missing."""
         try:
-            return await self._listed("public_channel,private_channel"), _INVITE
+            return await self._list_conversations("public_channel,private_channel"), _INVITE
         except SlackRefusal as refusal:
             if refusal.code != "missing_scope":
                 raise
             # Without the scope for private channels, Slack refuses both kinds.
-            return await self._listed("public_channel"), _NO_PRIVATE
+            return await self._list_conversations("public_channel"), _NO_PRIVATE
 
-    async def _listed(self, types: str) -> list[object]:
-        every = self._pages("conversations.list", "channels", types=types, exclude_archived="true")
+    async def _list_conversations(self, types: str) -> list[object]:
+        every = self._read_pages("conversations.list", "channels", types=types, exclude_archived="true")
         return [one async for one in every if get_text(one, "name") is not None]
 
-    async def _direct(self, name: str) -> Found:
-        person = (await self._person(name)).person
+    async def _find_direct_message(self, name: str) -> Found:
+        person = (await self._find_person(name)).person
         if person is None:
             raise unknown_name_error("person", name, ())
         try:
@@ -121,9 +123,9 @@ class SlackDirectory:
         channel = get_text(answer, "channel", "id")
         if channel is None:
             raise OperatorError("Slack did not say where that direct message is.")
-        return Found(place=self._place(channel), name=f"@{person.name}", person=person)
+        return Found(place=self._to_place(channel), name=f"@{person.name}", person=person)
 
-    async def _opened(self, channel: str) -> Found:
+    async def _find_by_id(self, channel: str) -> Found:
         """Look up a direct message by its channel id."""
         try:
             answer = await self._api.write("conversations.open", channel=channel, return_im=True)
@@ -134,15 +136,15 @@ class SlackDirectory:
         user = get_text(answer, "channel", "user")
         if user is None:
             raise OperatorError(f"Slack did not say whose direct message {channel} is: name the person.")
-        person = await self._person(user)
-        return Found(place=self._place(channel), name=person.name, person=person.person)
+        person = await self._find_person(user)
+        return Found(place=self._to_place(channel), name=person.name, person=person.person)
 
-    def _place(self, channel: str) -> Place:
+    def _to_place(self, channel: str) -> Place:
         return Place(platform=PLATFORM, tenant=self._home.tenant, channel=channel)
 
     # People and groups
 
-    async def _person(self, name: str, others: Mapping[str, str] | None = None) -> Named:
+    async def _find_person(self, name: str, others: Mapping[str, str] | None = None) -> Named:
         if by_id := _PERSON.fullmatch(name):
             try:
                 user = get_value(await self._read("users.info", user=by_id[1]), "user")
@@ -150,21 +152,25 @@ class SlackDirectory:
                 if refusal.code in _UNKNOWN:
                     raise unknown_name_error("person", name, ()) from None
                 raise
-            return self._named(user)
-        people = [one async for one in self._pages("users.list", "members") if _can_decide(one)]
-        found = [one for one in people if normalize_name(name) in {normalize_name(called) for called in _names(one)}]
+            return self._to_named(user)
+        people = [one async for one in self._read_pages("users.list", "members") if _can_decide(one)]
+        found = [
+            one for one in people if normalize_name(name) in {normalize_name(called) for called in _list_names(one)}
+        ]
         if len(found) > 1:
             raise ambiguous_name_error(
-                "person called", name, (f"{get_text(one, 'id')} ({_label(one)})" for one in found)
+                "person called", name, (f"{get_text(one, 'id')} ({_get_label(one)})" for one in found)
             )
         if not found:
             what = "person" if others is None else "person or user group"
-            raise unknown_name_error(what, name, (*(f"@{other}" for other in others or ()), *map(_label, people)))
-        return self._named(found[0])
+            raise unknown_name_error(what, name, (*(f"@{other}" for other in others or ()), *map(_get_label, people)))
+        return self._to_named(found[0])
 
-    def _named(self, user: object) -> Named:
+    def _to_named(self, user: object) -> Named:
         if not _can_decide(user):
-            raise UnknownName(f"{_label(user)} is no person who is there to decide: a bot, or somebody who has left.")
+            raise UnknownName(
+                f"{_get_label(user)} is no person who is there to decide: a bot, or somebody who has left."
+            )
         tenant = find_tenant(
             get_text(user, "team_id"), self._home.team, get_text(user, "enterprise_user", "enterprise_id"), self._home
         )
@@ -173,7 +179,7 @@ class SlackDirectory:
             name=f"@{name}", person=Actor(platform=PLATFORM, id=get_text(user, "id") or "", tenant=tenant, name=name)
         )
 
-    async def _groups(self) -> tuple[dict[str, str], frozenset[str]]:
+    async def _list_groups(self) -> tuple[dict[str, str], frozenset[str]]:
         """Return the ids of the enabled user groups by handle, and the plain names of the disabled ones."""
         answer = await self._read("usergroups.list", include_disabled="true")
         every = [one for one in get_list(answer, "usergroups") if get_text(one, "id")]
@@ -181,7 +187,7 @@ class SlackDirectory:
         used = {get_text(one, "handle") or "": get_text(one, "id") or "" for one in every if one not in disabled}
         return used, frozenset(normalize_name(get_text(one, "handle") or "") for one in disabled)
 
-    async def _group(self, group: str, name: str) -> Named:
+    async def _find_group(self, group: str, name: str) -> Named:
         try:
             answer = await self._read("usergroups.users.list", usergroup=group)
         except SlackRefusal as refusal:
@@ -193,7 +199,7 @@ class SlackDirectory:
 
     # Calls
 
-    async def _pages(self, method: str, of: str, **arguments: str) -> AsyncIterator[object]:
+    async def _read_pages(self, method: str, of: str, **arguments: str) -> AsyncIterator[object]:
         cursor: str | None = None
         for _ in range(PAGES):
             answer = await self._read(method, limit=str(PAGE), cursor=cursor, **arguments)
@@ -222,10 +228,10 @@ def _can_decide(user: object) -> bool:
     )
 
 
-def _names(user: object) -> Sequence[str]:
+def _list_names(user: object) -> Sequence[str]:
     names = (get_text(user, "name"), get_text(user, "profile", "display_name"), get_text(user, "profile", "real_name"))
     return [name for name in names if name is not None]
 
 
-def _label(user: object) -> str:
+def _get_label(user: object) -> str:
     return f"@{get_text(user, 'name') or get_text(user, 'id') or '?'}"

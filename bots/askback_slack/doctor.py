@@ -107,9 +107,12 @@ async def examine(scene: Scene) -> Sequence[Finding]:
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = _Slack(session, settings, scene.seconds)
         if settings.http is not None:
-            return [*(await _bot(slack, settings, scene))[0], *_door(settings, settings.http, scene)]
+            return [
+                *(await _examine_bot_token(slack, settings, scene))[0],
+                *_examine_http(settings, settings.http, scene),
+            ]
         (about_bot, app_id), about_socket = await asyncio.gather(
-            _bot(slack, settings, scene), _socket(slack, settings, scene)
+            _examine_bot_token(slack, settings, scene), _examine_socket(slack, settings, scene)
         )
         found, connected = about_socket
         if app_id is not None and connected is not None and app_id != connected:
@@ -121,7 +124,7 @@ async def examine(scene: Scene) -> Sequence[Finding]:
 # The bot's token
 
 
-async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
+async def _examine_bot_token(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
     """Check the bot's token. Return the findings and the id of the token's app, if known."""
     try:
         me = await slack.call("auth.test", settings.bot_token)
@@ -129,7 +132,7 @@ async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[li
         return [broken("bot token", str(error), NETWORK)], None
     clock = check_clock("Slack", me.headers.get("Date"), utc_now())
     if me.error is not None:
-        return [_refused(me.error), *clock], None
+        return [_explain_refusal(me.error), *clock], None
     if get_text(me.data, "bot_id") is None:
         says = "SLACK_BOT_TOKEN is a person's token and not the bot's."
         return [broken("bot token", says, BOT_TOKEN), *clock], None
@@ -146,10 +149,10 @@ async def _bot(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[li
         )
         cure = "Set the SLACK_BOT_TOKEN of that workspace, or end those questions: askback pending, askback cancel ID"
         found.append(warning("workspace", says, cure))
-    return [*found, *_scopes(me.headers), *clock], await _app(slack, settings, me)
+    return [*found, *_examine_scopes(me.headers), *clock], await _find_app_id(slack, settings, me)
 
 
-def _refused(code: str) -> Finding:
+def _explain_refusal(code: str) -> Finding:
     if code in _LATER:
         return warning("bot token", f"Slack cannot say at the moment whether it is good ({code}).", AGAIN)
     if code in _REVOKED:
@@ -157,7 +160,7 @@ def _refused(code: str) -> Finding:
     return broken("bot token", f"Slack does not accept SLACK_BOT_TOKEN ({code}).", BOT_TOKEN)
 
 
-def _scopes(headers: Mapping[str, str]) -> list[Finding]:
+def _examine_scopes(headers: Mapping[str, str]) -> list[Finding]:
     told = headers.get("X-OAuth-Scopes")
     if told is None:
         cure = "Compare Bot Token Scopes under OAuth & Permissions with manifests/slack.json."
@@ -171,7 +174,7 @@ def _scopes(headers: Mapping[str, str]) -> list[Finding]:
     return missing or [good("scopes", f"All {len(SCOPES)} scopes that it needs are there.")]
 
 
-async def _app(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | None:
+async def _find_app_id(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | None:
     """Return the id of the app that the token belongs to, or None if Slack does not give it."""
     if (app_id := get_text(me.data, "app_id")) is not None:
         return app_id
@@ -185,7 +188,7 @@ async def _app(slack: _Slack, settings: SlackSettings, me: _Answer) -> str | Non
 # The socket
 
 
-async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
+async def _examine_socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple[list[Finding], str | None]:
     """Check that a socket can be opened. Return the findings and the id of the socket's app, if known."""
     if settings.app_token is None:
         return [broken("app token", "SLACK_APP_TOKEN is missing.", APP_TOKEN)], None
@@ -195,7 +198,7 @@ async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple
         return [broken("app token", str(error), NETWORK)], None
     address = get_text(answer.data, "url")
     if answer.error is not None or address is None:
-        return [_no_socket(answer.error or "no_url")], None
+        return [_explain_no_socket(answer.error or "no_url")], None
     accepted = good("app token", "It is accepted, and opens sockets.")
     if scene.worker is not None:
         return [accepted, good("socket", "The running bot has it; no second one was opened beside it.")], None
@@ -222,7 +225,7 @@ async def _socket(slack: _Slack, settings: SlackSettings, scene: Scene) -> tuple
     return found, get_text(said, "connection_info", "app_id")
 
 
-def _no_socket(code: str) -> Finding:
+def _explain_no_socket(code: str) -> Finding:
     if code in _LATER:
         return warning("app token", f"Slack opens no socket at the moment ({code}).", AGAIN)
     if code == "missing_scope":
@@ -235,7 +238,7 @@ def _no_socket(code: str) -> Finding:
 # The endpoint for signed requests
 
 
-def _door(settings: SlackSettings, http: str, scene: Scene) -> list[Finding]:
+def _examine_http(settings: SlackSettings, http: str, scene: Scene) -> list[Finding]:
     """Check the address that Slack sends requests to, and the secret that signs them."""
     secret = settings.signing_secret
     found: list[Finding] = []

@@ -89,7 +89,7 @@ class MessageListener:
 
     async def _handle_event(self, body: Json) -> None:
         if (gone := read_deletion(body, self._me, self._home)) is not None:
-            await self._removed(gone)
+            await self._handle_deletion(gone)
             return
         if (edit := read_edit(body, self._me, self._home)) is not None:
             await self._handle_edit(edit)
@@ -105,7 +105,7 @@ class MessageListener:
                     await self._receive_message(said, begin=begin)
         self._done[said.key] = None
 
-    async def _removed(self, gone: DeletionEvent) -> None:
+    async def _handle_deletion(self, gone: DeletionEvent) -> None:
         if self._platform.has_deleted(gone.ref):
             return
         # The author decides what it can be: a message of the bot, a message of a person, or unknown.

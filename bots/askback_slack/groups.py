@@ -42,7 +42,7 @@ class SlackUserGroups:
     async def resolve(self, place: Place, people: Iterable[Actor], groups: Iterable[str]) -> Resolved:
         del place
         wanted = tuple(dict.fromkeys(groups))
-        members = dict(zip(wanted, await asyncio.gather(*map(self._members, wanted)), strict=True))
+        members = dict(zip(wanted, await asyncio.gather(*map(self._list_members, wanted)), strict=True))
         return Resolved(
             tuple(
                 person.evolve(groups=tuple(group for group in wanted if person.id in members[group]))
@@ -56,7 +56,7 @@ class SlackUserGroups:
     async def list_members(self, place: Place, groups: Iterable[str]) -> dict[str, tuple[Actor, ...]]:
         del place
         wanted = tuple(dict.fromkeys(groups))
-        found = await asyncio.gather(*map(self._members, wanted))
+        found = await asyncio.gather(*map(self._list_members, wanted))
         return {
             group: tuple(Actor(platform=PLATFORM, id=user) for user in sorted(people))
             for group, people in zip(wanted, found, strict=True)
@@ -66,16 +66,16 @@ class SlackUserGroups:
     async def find_sole_viewer(self, place: Place, person: Actor, groups: Iterable[str]) -> Actor | None:
         return (await self.resolve(place, (person,), groups)).people[0] if is_direct(place.channel) else None
 
-    async def _members(self, group: str) -> frozenset[str]:
+    async def _list_members(self, group: str) -> frozenset[str]:
         async with self._reading.setdefault(group, asyncio.Lock()):
             until, people = self._known.get(group, (0.0, frozenset[str]()))
             if time.monotonic() < until:
                 return people
-            people, kept = await self._read(group)
+            people, kept = await self._read_members(group)
             self._known[group] = time.monotonic() + kept, people
             return people
 
-    async def _read(self, group: str) -> tuple[frozenset[str], float]:
+    async def _read_members(self, group: str) -> tuple[frozenset[str], float]:
         try:
             async with asyncio.timeout(LOOKUP_SECONDS):
                 answer = await self._api.read("usergroups.users.list", usergroup=group)

@@ -78,17 +78,19 @@ class History:
                 raise DeliveryError(_NO_SCOPE) from refusal
             raise
         return select_newest(
-            await self._named([one for message in last if (one := read_message(message, place, self._me, self._home))])
+            await self._replace_ids(
+                [one for message in last if (one := read_message(message, place, self._me, self._home))]
+            )
         )
 
-    async def _named(self, found: Sequence[Found]) -> tuple[HistoryMessage, ...]:
+    async def _replace_ids(self, found: Sequence[Found]) -> tuple[HistoryMessage, ...]:
         """Replace people's ids with their names."""
         people = {one.said.author.id for one in found if not one.said.author.name}
         people.update(person for one in found for person in one.mentioned)
         await asyncio.gather(*map(self._names.fetch_name, people))  # in parallel; the names are cached from here on
-        return tuple([await self._filled(one) for one in found])
+        return tuple([await self._replace_ids_in(one) for one in found])
 
-    async def _filled(self, one: Found) -> HistoryMessage:
+    async def _replace_ids_in(self, one: Found) -> HistoryMessage:
         author = one.said.author
         if not author.name:
             name = await self._names.fetch_name(author.id)
@@ -111,10 +113,10 @@ def read_message(message: object, place: Place, me: str, home: Installation = UN
 
     Return None for a notice of Slack's, the bot's own card or notice, or a message without content.
     """
-    ts, author = get_text(message, "ts"), _author(message, home)
+    ts, author = get_text(message, "ts"), _read_author(message, home)
     if ts is None or author is None or get_text(message, "subtype") not in _WRITTEN or _is_ours_alone(message, me):
         return None
-    text, mentioned = to_visible_text(_text(message), me)
+    text, mentioned = to_visible_text(_read_text(message), me)
     files = list_file_names(message)
     if not text and not files:
         return None
@@ -122,7 +124,7 @@ def read_message(message: object, place: Place, me: str, home: Installation = UN
     return Found(HistoryMessage(key=key, author=author, text=text, files=files, ours=ours), mentioned)
 
 
-def _author(message: object, home: Installation) -> Actor | None:
+def _read_author(message: object, home: Installation) -> Actor | None:
     """Return the author. A program's name cannot be looked up, but its message carries it."""
     user, program = get_text(message, "user"), get_text(message, "bot_id")
     name = get_text(message, "bot_profile", "name") or get_text(message, "username") or ("a program" if program else "")
@@ -154,7 +156,7 @@ def _is_ours_alone(message: object, me: str) -> bool:
     )
 
 
-def _text(message: object) -> str:
+def _read_text(message: object) -> str:
     """Return the readable text. Programs often write only attachments or blocks."""
     text = get_text(message, "text")
     if text is not None:
@@ -163,10 +165,10 @@ def _text(message: object) -> str:
         get_text(one, "fallback") or "\n".join(filter(None, (get_text(one, "title"), get_text(one, "text"))))
         for one in get_list(message, "attachments")
     ]
-    return "\n".join(filter(None, [*attached, *map(unescape, _texts(get_list(message, "blocks")))]))
+    return "\n".join(filter(None, [*attached, *map(unescape, _iter_texts(get_list(message, "blocks")))]))
 
 
-def _texts(blocks: Iterable[object]) -> Iterator[str]:
+def _iter_texts(blocks: Iterable[object]) -> Iterator[str]:
     for block in blocks:
         text = get_text(block, "text") or get_text(block, "text", "text")
         if text is not None:

@@ -88,20 +88,20 @@ class SignedEndpoint:
             return web.Response(status=415, text="Slack sends JSON or a form.\n")
         wrong = check_headers(request.headers, time.time())
         if wrong is not None:
-            return self._refused(wrong)
-        body = await _body(request)
+            return self._build_refusal(wrong)
+        body = await _read_body(request)
         if body is None:
             # aiohttp discards what follows for a moment, then closes the connection.
             response = web.Response(status=413, text=f"No request of Slack's is larger than {BODY_BYTES} bytes.\n")
             response.force_close()
             return response
         if not _is_signed(request.headers, body, self._secret):
-            return self._refused("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
+            return self._build_refusal("its signature is wrong: SLACK_SIGNING_SECRET may be another app's")
         mark_trusted(request)
         retry = request.headers.get("X-Slack-Retry-Num")
         if retry is not None:
             log.info("Slack sends an event again.", extra={"action": "event_retried", "attempt": retry[:8]})
-        bolt = _read(body, request)
+        bolt = _build_request(body, request)
         if bolt is None:
             log.warning("Slack sent a body that cannot be read.", extra={"action": "payload_unreadable"})
             return web.Response(status=400, text="The body cannot be read.\n")
@@ -115,14 +115,14 @@ class SignedEndpoint:
             content_type=JSON if kind.startswith(JSON) or response.body.startswith("{") else "text/plain",
         )
 
-    def _refused(self, why: str) -> web.Response:
+    def _build_refusal(self, why: str) -> web.Response:
         if self._said.try_allow(None):
             log.warning("A request was refused as not Slack's: %s.", why, extra={"action": "request_refused"})
         # Every unsigned request gets the same answer, so that attackers learn nothing.
         return web.Response(status=401, text="This is not signed by Slack.\n")
 
 
-async def _body(request: web.Request) -> bytes | None:
+async def _read_body(request: web.Request) -> bytes | None:
     """Return the raw body, or None if it is too large. Raises `HTTPException` if it does not arrive."""
     if request.content_length is not None and request.content_length > BODY_BYTES:
         return None
@@ -142,9 +142,9 @@ async def _body(request: web.Request) -> bytes | None:
     return bytes(body)
 
 
-def _read(body: bytes, request: web.Request) -> AsyncBoltRequest | None:
+def _build_request(body: bytes, request: web.Request) -> AsyncBoltRequest | None:
     """Return the request for slack-bolt, or None if slack-bolt cannot read it."""
-    text = _text(body, request.content_type)
+    text = _decode_body(body, request.content_type)
     if text is None:
         return None
     headers: dict[str, str | Sequence[str]] = {name.lower(): value for name, value in request.headers.items()}
@@ -155,7 +155,7 @@ def _read(body: bytes, request: web.Request) -> AsyncBoltRequest | None:
         return None
 
 
-def _text(body: bytes, kind: str) -> str | None:
+def _decode_body(body: bytes, kind: str) -> str | None:
     """Return the body as text for slack-bolt, or None if slack-bolt cannot read it."""
     try:
         text = body.decode()

@@ -24,12 +24,12 @@ class _Page:
 
     def fits(self, parts: Unit) -> bool:
         """Return True if all parts fit."""
-        return self.weight >= sum(map(_weight, parts)) and self.blocks >= self._new_blocks(parts)
+        return self.weight >= sum(map(_measure, parts)) and self.blocks >= self._count_new_blocks(parts)
 
     def add(self, part: Part) -> None:
         """Append a part."""
-        self.weight -= _weight(part)
-        self.blocks -= self._new_blocks([part])
+        self.weight -= _measure(part)
+        self.blocks -= self._count_new_blocks([part])
         last = self._open_block()
         if not part.is_rich:
             self.filled.append(part.block)
@@ -46,7 +46,7 @@ class _Page:
         last = self.filled[-1] if self.filled else None
         return _list(last) if last is not None and last["type"] == "rich_text" else None
 
-    def _new_blocks(self, parts: Unit) -> int:
+    def _count_new_blocks(self, parts: Unit) -> int:
         is_open = self._open_block() is not None
         count = 0
         for part in parts:
@@ -60,28 +60,28 @@ def split_pages(units: list[Unit], first: list[Block], further: list[Block]) -> 
 
     The first message leaves space for the blocks in `first`, each further one for those in `further`.
     """
-    filled = [_page(first)]
+    filled = [_open_page(first)]
     for unit in units:
         if filled[-1].fits(unit):
             whole: list[Unit] = [unit]
-        elif _page(further).fits(unit) and len(filled[-1].filled) > 1:
-            filled.append(_page(further))
+        elif _open_page(further).fits(unit) and len(filled[-1].filled) > 1:
+            filled.append(_open_page(further))
             whole = [unit]
         else:
             whole = [[part] for part in unit]
         for parts in whole:
             if not filled[-1].fits(parts):
-                filled.append(_page(further))
+                filled.append(_open_page(further))
             for part in parts:
                 filled[-1].add(part)
     return [page.filled for page in filled]
 
 
-def _page(reserved: list[Block]) -> _Page:
+def _open_page(reserved: list[Block]) -> _Page:
     return _Page(limits.MESSAGE_WEIGHT - limits.measure(reserved), limits.MESSAGE_BLOCKS - len(reserved))
 
 
-def _weight(part: Part) -> int:
+def _measure(part: Part) -> int:
     return limits.measure([part.block])
 
 

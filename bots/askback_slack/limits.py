@@ -103,7 +103,7 @@ def measure(blocks: Sequence[JsonValue]) -> int:
     """Return what blocks count towards `MESSAGE_WEIGHT`."""
     return len(blocks) * BLOCK_WEIGHT + sum(
         size(value)
-        for thing in _objects([*blocks])
+        for thing in _iter_objects([*blocks])
         for name, value in thing.items()
         if name == "text" and isinstance(value, str)
     )
@@ -111,9 +111,9 @@ def measure(blocks: Sequence[JsonValue]) -> int:
 
 def check_message(text: str, blocks: Sequence[JsonValue]) -> None:
     """Raise `TooBig` if Slack would refuse a message with this text and these blocks."""
-    _at_most("bytes of notification text", len(text.encode()), MESSAGE_TEXT_BYTES)
-    _at_most("blocks in a message", len(blocks), MESSAGE_BLOCKS)
-    _at_most("characters of block text in a message", measure(blocks), MESSAGE_WEIGHT)
+    _check_maximum("bytes of notification text", len(text.encode()), MESSAGE_TEXT_BYTES)
+    _check_maximum("blocks in a message", len(blocks), MESSAGE_BLOCKS)
+    _check_maximum("characters of block text in a message", measure(blocks), MESSAGE_WEIGHT)
     _check_blocks(blocks)
 
 
@@ -121,12 +121,12 @@ def check_view(view: Mapping[str, JsonValue]) -> None:
     """Raise `TooBig` if Slack would refuse the view."""
     blocks = view.get("blocks")
     shown = blocks if isinstance(blocks, list) else []
-    _at_most("blocks in a view", len(shown), VIEW_BLOCKS)
-    _at_most("bytes in a view", len(json.dumps(view)), VIEW_BYTES)
+    _check_maximum("blocks in a view", len(shown), VIEW_BLOCKS)
+    _check_maximum("bytes in a view", len(json.dumps(view)), VIEW_BYTES)
     for name in ("title", "submit", "close"):
-        _at_most(f"characters in a view's {name}", size(_text_of(view.get(name))), VIEW_TITLE)
-    _at_most("characters of private_metadata", size(str(view.get("private_metadata", ""))), PRIVATE_METADATA)
-    _at_most("characters in a callback_id", size(str(view.get("callback_id", ""))), ID)
+        _check_maximum(f"characters in a view's {name}", size(_get_text(view.get(name))), VIEW_TITLE)
+    _check_maximum("characters of private_metadata", size(str(view.get("private_metadata", ""))), PRIVATE_METADATA)
+    _check_maximum("characters in a callback_id", size(str(view.get("callback_id", ""))), ID)
     _check_blocks(shown)
 
 
@@ -134,71 +134,75 @@ def _check_blocks(blocks: Sequence[JsonValue]) -> None:
     block_ids: list[str] = []
     for block in blocks:
         action_ids: list[str] = []
-        for thing in _objects([block]):
+        for thing in _iter_objects([block]):
             _check_object(thing)
             if isinstance(block_id := thing.get("block_id"), str):
                 block_ids.append(block_id)
             if isinstance(action_id := thing.get("action_id"), str):
                 action_ids.append(action_id)
-        _no_repeats("action_id in a block", action_ids)
-    _no_repeats("block_id", block_ids)
+        _check_unique("action_id in a block", action_ids)
+    _check_unique("block_id", block_ids)
 
 
 def _check_object(thing: Mapping[str, JsonValue]) -> None:
     kind = str(thing.get("type", "option"))
     for name in ("block_id", "action_id"):
-        _at_most(f"characters in a {name}", size(str(thing.get(name, ""))), ID)
+        _check_maximum(f"characters in a {name}", size(str(thing.get(name, ""))), ID)
     if kind == "text":
-        _at_most("characters in a run of rich text", size(str(thing.get("text", ""))), RICH_TEXT)
+        _check_maximum("characters in a run of rich text", size(str(thing.get("text", ""))), RICH_TEXT)
     if kind == "option":
-        _at_most("characters in an option", size(_text_of(thing.get("text"))), OPTION_TEXT)
-        _at_most("characters in an option's value", size(str(thing.get("value", ""))), OPTION_VALUE)
+        _check_maximum("characters in an option", size(_get_text(thing.get("text"))), OPTION_TEXT)
+        _check_maximum("characters in an option's value", size(str(thing.get("value", ""))), OPTION_VALUE)
     if kind in _PLAIN:
         for name in ("text", "placeholder", "label", "hint"):
-            _at_most(f"characters in a {kind}'s {name}", size(_text_of(thing.get(name))), _PLAIN[kind])
+            _check_maximum(f"characters in a {kind}'s {name}", size(_get_text(thing.get(name))), _PLAIN[kind])
     if kind == "image":
-        _at_most("characters in an image's alt_text", size(str(thing.get("alt_text", ""))), ALT_TEXT)
-        _at_most("characters in an image's address", size(str(thing.get("image_url", ""))), IMAGE_URL)
+        _check_maximum("characters in an image's alt_text", size(str(thing.get("alt_text", ""))), ALT_TEXT)
+        _check_maximum("characters in an image's address", size(str(thing.get("image_url", ""))), IMAGE_URL)
     if kind == "plain_text_input":
-        _at_most("characters in a field's initial_value", size(str(thing.get("initial_value", ""))), INPUT_TEXT)
-    _at_most(f"options in {kind}", _count(thing.get("options")), CHECKBOXES if kind == "checkboxes" else MENU_OPTIONS)
-    _at_most("options chosen to begin with", _count(thing.get("initial_options")), MENU_OPTIONS)
+        _check_maximum("characters in a field's initial_value", size(str(thing.get("initial_value", ""))), INPUT_TEXT)
+    _check_maximum(
+        f"options in {kind}",
+        _count_characters(thing.get("options")),
+        CHECKBOXES if kind == "checkboxes" else MENU_OPTIONS,
+    )
+    _check_maximum("options chosen to begin with", _count_characters(thing.get("initial_options")), MENU_OPTIONS)
     if kind in ("actions", "context"):
         most = ACTIONS_ELEMENTS if kind == "actions" else CONTEXT_ELEMENTS
-        _at_most(f"elements in {kind}", _count(thing.get("elements")), most)
-    if kind == "rich_text_section" and not _count(thing.get("elements")):
+        _check_maximum(f"elements in {kind}", _count_characters(thing.get("elements")), most)
+    if kind == "rich_text_section" and not _count_characters(thing.get("elements")):
         raise TooBig("Slack refuses a rich_text_section without elements. Please report this as a bug of askback.")
     for name in ("text", "placeholder", "label"):
-        if thing.get(name) == "" or (isinstance(thing.get(name), dict) and not _text_of(thing.get(name))):
+        if thing.get(name) == "" or (isinstance(thing.get(name), dict) and not _get_text(thing.get(name))):
             raise TooBig(f"Slack refuses an empty {name} in {kind}. Please report this as a bug of askback.")
 
 
-def _objects(values: list[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
+def _iter_objects(values: list[JsonValue]) -> Iterator[Mapping[str, JsonValue]]:
     """Yield every object at every depth. A text object is checked with the object that contains it."""
     for value in values:
         if isinstance(value, dict):
             yield value
-            yield from _objects([*value.values()])
+            yield from _iter_objects([*value.values()])
         elif isinstance(value, list):
-            yield from _objects(value)
+            yield from _iter_objects(value)
 
 
-def _text_of(value: JsonValue) -> str:
+def _get_text(value: JsonValue) -> str:
     text = value.get("text") if isinstance(value, dict) else None
     return text if isinstance(text, str) else ""
 
 
-def _count(value: JsonValue) -> int:
+def _count_characters(value: JsonValue) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-def _at_most(what: str, found: int, most: int) -> None:
+def _check_maximum(what: str, found: int, most: int) -> None:
     if found > most:
         raise TooBig(
             f"Slack takes at most {most:,} {what}, and there are {found:,}. Please report this as a bug of askback."
         )
 
 
-def _no_repeats(what: str, ids: Sequence[str]) -> None:
+def _check_unique(what: str, ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         raise TooBig(f"Slack refuses the same {what} twice. Please report this as a bug of askback.")

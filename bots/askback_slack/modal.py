@@ -43,8 +43,8 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
 
     Its ids stay the same, so that Slack keeps what was typed.
     """
-    label, blocks = _label(field)
-    value, kept_whole = _value(field)
+    label, blocks = _build_label(field)
+    value, kept_whole = _get_initial_value(field)
     if not kept_whole:
         blocks.append(context("The text that was kept is longer than this field: only its beginning stands here."))
     entry: Block = {
@@ -52,7 +52,7 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
         "action_id": _ACTION,
         "multiline": True,
         "max_length": field.longest if _is_reason(field) else limits.INPUT_TEXT,
-        "placeholder": plain(_placeholder(field)),
+        "placeholder": plain(_get_placeholder(field)),
         "focus_on_load": True,
     }
     if value:
@@ -63,7 +63,7 @@ def build_view(field: TextField, ref: FieldRef) -> Block:
             "block_id": _BLOCK,
             "optional": field.declines,
             "label": plain(label),
-            "hint": plain(_hint(field)),
+            "hint": plain(_get_hint(field)),
             "element": entry,
         }
     )
@@ -103,7 +103,7 @@ def _is_reason(field: TextField) -> bool:
     return field.declines or field.choice is not None
 
 
-def _label(field: TextField) -> tuple[str, list[Block]]:
+def _build_label(field: TextField) -> tuple[str, list[Block]]:
     """The label of the field, and the blocks above it."""
     prompt = replace_controls(field.prompt)
     if field.declines:
@@ -116,20 +116,20 @@ def _label(field: TextField) -> tuple[str, list[Block]]:
     return "Your answer", [rich_text([section([run])]) for run in runs(field.prompt)]
 
 
-def _value(field: TextField) -> tuple[str, bool]:
+def _get_initial_value(field: TextField) -> tuple[str, bool]:
     """The field's initial text, and True if that is all that was kept."""
     value = replace_controls(field.value)
     short = value if limits.size(value) <= limits.INPUT_TEXT else truncate(value, limits.INPUT_TEXT)
     return short, short == value
 
 
-def _placeholder(field: TextField) -> str:
+def _get_placeholder(field: TextField) -> str:
     if field.choice is not None:
         return "Enter your reason…"  # the prompt above the field says what the reason is for
     return fit_line(field.placeholder, limits.PLACEHOLDER) or "Enter your answer…"
 
 
-def _hint(field: TextField) -> str:
+def _get_hint(field: TextField) -> str:
     longest = f"Up to {field.longest:,} characters."
     if _is_reason(field):
         return f"It goes to whoever asked, and stands on the card. {longest}"

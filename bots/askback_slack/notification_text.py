@@ -26,22 +26,28 @@ def summarize(card: Card) -> str:
 
     An entry that does not fit is left out as a whole, and the text says how many are missing.
     """
-    head = escape(_head(card))
-    entries = [*map(_item, card.items)] if card.items else [] if card.prompt else [*map(_line, card.lines)]
-    state = escape(_state(card))
+    head = escape(_format_head(card))
+    entries = (
+        [*map(_format_item, card.items)]
+        if card.items
+        else []
+        if card.prompt
+        else [*map(_format_review_line, card.lines)]
+    )
+    state = escape(_format_state(card))
     kind = "options" if card.items else "questions"
-    return _fitted(head, [escape(entry) for entry in entries], state, kind)
+    return _fit_entries(head, [escape(entry) for entry in entries], state, kind)
 
 
 def format_continuation(texts: list[str]) -> str:
     """Return the notification text of a message that continues another one."""
-    return _fitted("(continued)", [escape(entry) for entry in texts], "", "parts")
+    return _fit_entries("(continued)", [escape(entry) for entry in texts], "", "parts")
 
 
-def _fitted(head: str, entries: list[str], state: str, kind: str) -> str:
+def _fit_entries(head: str, entries: list[str], state: str, kind: str) -> str:
     room = ROOM - len(state.encode())
     if len(head.encode()) > room:
-        head = f"{_beginning(head, room)}… (goes on on the card)"
+        head = f"{_cut_words(head, room)}… (goes on on the card)"
     room -= len(head.encode())
     lines = [head]
     for number, entry in enumerate(entries):
@@ -54,7 +60,7 @@ def _fitted(head: str, entries: list[str], state: str, kind: str) -> str:
     return "\n".join([*lines, *([state] if state else [])])
 
 
-def _head(card: Card) -> str:
+def _format_head(card: Card) -> str:
     if not card.prompt:
         return "Review your answers:" if card.view == "review" else "Questions:"
     if card.header is None:
@@ -63,26 +69,26 @@ def _head(card: Card) -> str:
     return f"{to_literal(card.header)}{position}: {to_literal(card.prompt)}"
 
 
-def _item(item: Item) -> str:
+def _format_item(item: Item) -> str:
     line = f"{item.number}. {to_literal(item.label)}"
     return line if item.description is None else f"{line} — {to_literal(item.description)}"
 
 
-def _line(line: ReviewLine) -> str:
+def _format_review_line(line: ReviewLine) -> str:
     return f"{to_literal(line.prompt)} — {', '.join(map(to_literal, line.answer)) or 'not answered'}"
 
 
-def _state(card: Card) -> str:
+def _format_state(card: Card) -> str:
     if card.tally is not None:
-        return "\n".join(_decision(card, card.tally))
+        return "\n".join(_format_decision(card, card.tally))
     if card.ending is not None:
-        return _ending(card)
+        return _format_ending(card)
     if card.view == "review":
         return "Submit, or edit an answer."
-    return "\n".join(_shortened(part) for part in _so_far(card))
+    return "\n".join(_shorten(part) for part in _format_progress(card))
 
 
-def _so_far(card: Card) -> Iterator[str]:
+def _format_progress(card: Card) -> Iterator[str]:
     chosen = [item for item in card.items if item.chosen]
     if chosen:
         yield f"Chosen so far: {', '.join(str(item.number) for item in chosen)}"
@@ -95,28 +101,28 @@ def _so_far(card: Card) -> Iterator[str]:
         yield f"{how}, or write something else." if card.custom else f"{how}."
 
 
-def _decision(card: Card, tally: VoteCount) -> Iterator[str]:
+def _format_decision(card: Card, tally: VoteCount) -> Iterator[str]:
     """The rule or the decision, and the votes."""
     ending = card.ending
     if ending is None:
         yield vote_summary.describe_rule(card, tally)
-        yield from _with_room(map(_vote, tally.votes))
+        yield from _list_fitting_votes(map(_format_vote, tally.votes))
         so_far = vote_summary.describe_progress(card, tally)
         if so_far is not None:
             yield f"{so_far}."
         return
     yield f"{vote_summary.describe_result(card, tally)}."
     if ending.status != "answered" and ending.reason and ending.reason.strip():
-        yield _shortened(to_literal(ending.reason))
-    yield from _with_room(map(_vote, tally.votes))
+        yield _shorten(to_literal(ending.reason))
+    yield from _list_fitting_votes(map(_format_vote, tally.votes))
 
 
-def _vote(vote: Vote) -> str:
+def _format_vote(vote: Vote) -> str:
     said = f"{to_literal(vote.by.name or vote.by.id)}: {fit_line(vote.choice.label, LONGEST_NAMED)}"
-    return said if vote.reason is None else f"{said} — {_shortened(to_literal(vote.reason))}"
+    return said if vote.reason is None else f"{said} — {_shorten(to_literal(vote.reason))}"
 
 
-def _with_room(votes: Iterable[str]) -> Iterator[str]:
+def _list_fitting_votes(votes: Iterable[str]) -> Iterator[str]:
     """Yield the votes that fit, then the number of those left out."""
     room = VOTES
     lines = list(votes)
@@ -129,13 +135,13 @@ def _with_room(votes: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _ending(card: Card) -> str:
+def _format_ending(card: Card) -> str:
     ending = card.ending
     assert ending is not None
     match ending.status:
         case "answered":
             answer = ", ".join(map(to_literal, card.lines[0].answer)) if card.prompt and card.lines else ""
-            return f"Answered: {_shortened(answer)}" if answer else "Answered."
+            return f"Answered: {_shorten(answer)}" if answer else "Answered."
         case "cancelled":
             words = "Cancelled without an answer."
         case "declined":
@@ -144,16 +150,16 @@ def _ending(card: Card) -> str:
             words = "Nobody answered in time."
         case "undeliverable":
             words = "This could not be delivered."
-    return words if not ending.reason else f"{words} {_shortened(to_literal(ending.reason))}"
+    return words if not ending.reason else f"{words} {_shorten(to_literal(ending.reason))}"
 
 
-def _shortened(words: str) -> str:
+def _shorten(words: str) -> str:
     """Return the words, or their beginning with a note that they continue on the card."""
-    short = _beginning(words, 600)
+    short = _cut_words(words, 600)
     return words if short == words else f"{short}… (goes on on the card)"
 
 
-def _beginning(words: str, most: int) -> str:
+def _cut_words(words: str, most: int) -> str:
     """Return as many whole words as fit into `most` bytes."""
     data = words.encode()
     if len(data) <= most:

@@ -35,19 +35,19 @@ def render_messages(card: Card, *, images: bool = True) -> tuple[SlackMessage, .
     text. Raises `TooBig` if a message breaks a limit of Slack's.
     """
     remark = [context(GOES_ON)]
-    room = [*remark, *build_controls(_busiest(card))]
+    room = [*remark, *build_controls(_get_largest(card))]
     first, *others = split_pages(build_content(card, images=images), room, remark)
     note = [context(GOES_ON)] if others else []
     made = [SlackMessage(text=summarize(card), blocks=(*first, *note, *build_controls(card)))]
     for number, blocks in enumerate(others, 1):
         note = [context(GOES_ON)] if number < len(others) else []
-        made.append(SlackMessage(text=format_continuation([*_texts([*blocks])]), blocks=(*blocks, *note)))
+        made.append(SlackMessage(text=format_continuation([*_iter_texts([*blocks])]), blocks=(*blocks, *note)))
     for message in made:
         limits.check_message(message.text, [*message.blocks])
     return tuple(made)
 
 
-def _busiest(card: Card) -> Card:
+def _get_largest(card: Card) -> Card:
     """Return the card with the most controls that it can have.
 
     Space for these is always kept, so that ticks and the ending do not move text to another message.
@@ -59,13 +59,13 @@ def _busiest(card: Card) -> Card:
     return card.evolve(items=items, written=card.written or "-", can_submit=True)
 
 
-def _texts(values: list[JsonValue]) -> Iterator[str]:
+def _iter_texts(values: list[JsonValue]) -> Iterator[str]:
     """Yield every run of text in the blocks."""
     for value in values:
         if isinstance(value, list):
-            yield from _texts(value)
+            yield from _iter_texts(value)
         elif isinstance(value, dict):
             text = value.get("text")
             if isinstance(text, str) and text.strip():
                 yield text
-            yield from _texts([entry for entry in value.values() if not isinstance(entry, str)])
+            yield from _iter_texts([entry for entry in value.values() if not isinstance(entry, str)])

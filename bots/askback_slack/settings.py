@@ -117,34 +117,34 @@ class SlackSettings(TomlSettings):
 
     @field_validator("allow_people", mode="before")
     @classmethod
-    def _people(cls, value: object) -> tuple[str, ...]:
+    def _check_people(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _PERSON, "a person (U…)", also=[EVERYBODY])
 
     @field_validator("allow_groups", "admin_groups", mode="before")
     @classmethod
-    def _groups(cls, value: object) -> tuple[str, ...]:
+    def _check_groups(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _GROUP, "a user group (S…)")
 
     @field_validator("allow_channels", mode="before")
     @classmethod
-    def _channels(cls, value: object) -> tuple[str, ...]:
+    def _check_channels(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _CHANNEL, "a channel (C…)", also=[DIRECT])
 
     @field_validator("admins", mode="before")
     @classmethod
-    def _admins(cls, value: object) -> tuple[str, ...]:
+    def _check_admins(cls, value: object) -> tuple[str, ...]:
         return parse_ids(value, _PERSON, "a person (U…)")
 
     @field_validator("bot_token")
     @classmethod
-    def _bot(cls, value: SecretStr) -> SecretStr:
+    def _check_bot_token(cls, value: SecretStr) -> SecretStr:
         if not value.get_secret_value().startswith(("xoxb-", "xoxe.")):
             raise ValueError("is not a bot token: those begin with xoxb-")
         return value
 
     @field_validator("http")
     @classmethod
-    def _http(cls, value: str | None) -> str | None:
+    def _check_http(cls, value: str | None) -> str | None:
         return check_address(value)
 
     @field_validator("app_token")
@@ -168,7 +168,7 @@ class SlackSettings(TomlSettings):
 
     @field_validator("api_url")
     @classmethod
-    def _url(cls, value: str) -> str:
+    def _check_url(cls, value: str) -> str:
         if not is_address(value, "https", "http"):
             raise ValueError("is not an address: it begins with https:// and a host")
         return value if value.endswith("/") else f"{value}/"

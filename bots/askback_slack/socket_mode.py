@@ -175,7 +175,7 @@ class SocketModeClient:
     async def _open(self, session: aiohttp.ClientSession) -> _Socket | None:
         """Return a socket that has received its hello, or None if the caller must try again."""
         try:
-            line = await self._opened(session)
+            line = await self._connect(session)
         except SlackRefusal as error:
             refusal = (
                 f"Slack does not open a socket ({error.code}): check SLACK_APP_TOKEN, which needs the scope "
@@ -206,7 +206,7 @@ class SocketModeClient:
         await self._send_again(line)
         return line
 
-    async def _opened(self, session: aiohttp.ClientSession) -> _Socket:
+    async def _connect(self, session: aiohttp.ClientSession) -> _Socket:
         async with asyncio.timeout(OPEN_SECONDS):
             address = await self._address()
             began = time.monotonic()
@@ -221,7 +221,7 @@ class SocketModeClient:
                     if frame.type is aiohttp.WSMsgType.PING:
                         await socket.pong(frame.data)
                         continue
-                    message = _message(frame)
+                    message = _parse_frame(frame)
                     if get_text(message, "type") != "hello":
                         raise _Lost(f"Slack said {get_text(message, 'reason') or 'nothing'} instead of hello.")
                     return line
@@ -262,7 +262,7 @@ class SocketModeClient:
             self._changed.set()
 
     def _read(self, line: _Socket, frame: aiohttp.WSMessage, tasks: asyncio.TaskGroup) -> None:
-        message = _message(frame)
+        message = _parse_frame(frame)
         if get_text(message, "type") == "disconnect":
             # Slack warns about ten seconds before the end. The next socket is open by then.
             line.leaving = True
@@ -350,7 +350,7 @@ class SocketModeClient:
         line.cut()
 
 
-def _message(frame: aiohttp.WSMessage) -> Json:
+def _parse_frame(frame: aiohttp.WSMessage) -> Json:
     """Return the JSON object in a text frame, or an empty mapping if there is none."""
     if frame.type is not aiohttp.WSMsgType.TEXT:
         return {}

@@ -107,7 +107,7 @@ class StatusIndicator:
     def _begin(self, thread: _Thread) -> None:
         thread.changed.set()
         if thread.task is None or thread.task.done():
-            thread.task = asyncio.create_task(self._bring(thread), name="askback slack presence")
+            thread.task = asyncio.create_task(self._show_status(thread), name="askback slack presence")
 
     def _forget(self) -> None:
         """Forget the oldest threads that have nothing left to show."""
@@ -116,7 +116,7 @@ class StatusIndicator:
                 return
             del self._threads[key]
 
-    async def _bring(self, thread: _Thread) -> None:
+    async def _show_status(self, thread: _Thread) -> None:
         tries = 0
         while True:
             thread.changed.clear()
@@ -128,7 +128,7 @@ class StatusIndicator:
                 status = thread.status
             if status != thread.shown:
                 tries += 1
-                pause = await self._tell(thread.place, status)
+                pause = await self._set_status(thread.place, status)
                 if pause is None or tries >= TRIES:
                     thread.shown, tries, pause = status, 0, None
             elif status == "working":
@@ -148,7 +148,7 @@ class StatusIndicator:
         except TimeoutError:
             return
 
-    async def _tell(self, place: Place, status: AgentStatus) -> float | None:
+    async def _set_status(self, place: Place, status: AgentStatus) -> float | None:
         """Show a status. Return the seconds until the next try; None means that no further try is needed."""
         pauses = [await self._set_session(place, status), await self._set_line(place, status)]
         return max((pause for pause in pauses if pause is not None), default=None)

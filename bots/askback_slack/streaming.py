@@ -73,7 +73,7 @@ class SlackTextStream:
         now = time.monotonic()
         if now < self._quiet_until or self._resumed:
             return  # keep a text that a restart interrupted unchanged until the new one is complete
-        safe = texts.neutralize_markdown(_settled(self._text))[:PART]
+        safe = texts.neutralize_markdown(_cut_unfinished(self._text))[:PART]
         if len(safe.strip()) < FIRST_CHARACTERS or safe == self._shown:
             return
         try:
@@ -205,6 +205,6 @@ class SlackTextStream:
         return True
 
 
-def _settled(text: str) -> str:
+def _cut_unfinished(text: str) -> str:
     """Return the text without an end that further text could still turn into a mention."""
     return text[: len(text) - count_unfinished(text)].rstrip()

@@ -25,20 +25,26 @@ def open_decision(card: Card, tally: VoteCount) -> Iterator[Unit]:
     """The rule and the votes, below the options of an open card."""
     line = [text(vote_summary.describe_rule(card, tally))]
     if tally.requesters:
-        line += [text("\n"), *_requesters(tally), text(f"{vote_summary.describe_exclusion(len(tally.requesters))}.")]
+        line += [
+            text("\n"),
+            *_build_requesters(tally),
+            text(f"{vote_summary.describe_exclusion(len(tally.requesters))}."),
+        ]
     yield [*paragraph(line, opens=True)]
     yield from build_votes(tally)
     so_far = vote_summary.describe_progress(card, tally)
     if so_far is None:
         return  # without votes, the card's head names all who are asked
-    still = [] if tally.missing is None else [text(f"  ·  {vote_summary.MISSING}"), *_missing(tally, tally.missing)]
+    still = (
+        [] if tally.missing is None else [text(f"  ·  {vote_summary.MISSING}"), *_build_missing(tally, tally.missing)]
+    )
     yield [*paragraph([bold(so_far), *still], opens=True)]
 
 
 def build_votes(tally: VoteCount) -> Iterator[Unit]:
     """Each vote with its reason."""
     for number, vote in enumerate(tally.votes):
-        yield [*_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]
+        yield [*_build_vote(vote, VOTED[vote_summary.get_option_verdict(tally, vote.choice.index)], opens=number == 0)]
 
 
 def end(card: Card, tally: VoteCount) -> Iterator[Block]:
@@ -50,10 +56,10 @@ def end(card: Card, tally: VoteCount) -> Iterator[Block]:
 
 def build_requesters(tally: VoteCount) -> Part | None:
     """The people who requested it; None if the tally names none."""
-    return Part(section([*_requesters(tally)])) if tally.requesters else None
+    return Part(section([*_build_requesters(tally)])) if tally.requesters else None
 
 
-def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
+def _build_vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
     said = [
         text(f"{mark}  "),
         person(vote.by),
@@ -65,7 +71,7 @@ def _vote(vote: Vote, mark: str, *, opens: bool) -> Iterator[Part]:
         yield from quoted(vote.reason)
 
 
-def _missing(tally: VoteCount, who: Who) -> Iterator[Block]:
+def _build_missing(tally: VoteCount, who: Who) -> Iterator[Block]:
     crowd = vote_summary.describe_crowd(who)
     if who.anyone:
         yield from list_addressees(who)
@@ -78,17 +84,17 @@ def _missing(tally: VoteCount, who: Who) -> Iterator[Block]:
         yield from some
 
 
-def _requesters(tally: VoteCount) -> Iterator[Block]:
+def _build_requesters(tally: VoteCount) -> Iterator[Block]:
     """The requesters. Known names are shown as text, so that Slack does not notify these people."""
     shown, more = vote_summary.list_requesters(tally)
     yield text(vote_summary.REQUESTED_BY)
     for number, actor in enumerate(shown):
         if number:
             yield text(", ")
-        yield from _named(actor)
+        yield from _build_name(actor)
     if more:
         yield text(more)
 
 
-def _named(actor: Actor) -> list[Block]:
+def _build_name(actor: Actor) -> list[Block]:
     return runs(actor.name, strong=True) if actor.name.strip() else [person(actor)]
