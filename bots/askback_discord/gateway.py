@@ -1,7 +1,9 @@
 """Keeps the gateway connection open whenever possible, and detects a dead one.
 
 `discord.Client.connect` waits a minute for a heartbeat, ten seconds for a dead peer's closing handshake, and up to a
-minute for a hello. After an error it sleeps up to a second before its first retry.
+minute for a hello. After an error it sleeps up to a second before its first retry. `python -m tests.bench --only
+silence` measures how long a dead connection goes unnoticed: 57 s with discord.py's loop, 1.5 s with this one (two
+cores, loopback).
 """
 
 from __future__ import annotations
