@@ -93,7 +93,7 @@ class DiscordBot:
                     # If Discord does not say, assume that anyone may have invited the bot anywhere.
                     public = client.application is None or client.application.bot_public
                     client.clicks = Clicks(services.manager, platform, api, services.choose, services.stop)
-                    client.hearing = MessageListener(
+                    client.listener = MessageListener(
                         platform, services.hear, services.changes, reads_everything=reads_everything
                     )
                     client.missed = services.missed
@@ -154,7 +154,7 @@ class _Client(discord.Client):
 
     access: Access
     clicks: Clicks
-    hearing: MessageListener
+    listener: MessageListener
     rooms: ThreadOpener
     missed: Callable[[], None]
 
@@ -201,7 +201,7 @@ class _Client(discord.Client):
             self._at_work.discard(task)
 
     async def on_connect(self) -> None:
-        self.hearing.start_session()  # before any message of the new session
+        self.listener.start_session()  # before any message of the new session
 
     async def on_ready(self) -> None:
         part = "" if self.shard_count in {None, 1} else f" as shard {self.shard_id} of {self.shard_count}"
@@ -213,7 +213,7 @@ class _Client(discord.Client):
             await self.rooms.open_all()
             self.missed()
             if self.user is not None:
-                await self.hearing.catch_up(self, self.user, await self.rooms.list_open_channels())
+                await self.listener.catch_up(self, self.user, await self.rooms.list_open_channels())
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         with self._hold_task():
@@ -222,20 +222,20 @@ class _Client(discord.Client):
     async def on_message(self, message: discord.Message) -> None:
         if self.user is not None:
             with self._hold_task():
-                await self.hearing.handle_message(message, self.user)
+                await self.listener.handle_message(message, self.user)
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         if self.user is not None:
             with self._hold_task():
-                await self.hearing.handle_edit(payload, self.user)
+                await self.listener.handle_edit(payload, self.user)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         with self._hold_task():
-            await self.hearing.handle_deletion(payload.channel_id, (payload.message_id,))
+            await self.listener.handle_deletion(payload.channel_id, (payload.message_id,))
 
     async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
         with self._hold_task():
-            await self.hearing.handle_deletion(payload.channel_id, payload.message_ids)
+            await self.listener.handle_deletion(payload.channel_id, payload.message_ids)
 
     async def on_raw_thread_update(self, payload: discord.RawThreadUpdateEvent) -> None:
         with self._hold_task():

@@ -27,10 +27,10 @@ from askback_sandbox.slack.views import ViewMethods
 from askback_sandbox.slack.workspace import Workspace
 
 from .clock import Clock
-from .doors import Doors
 from .guard import Handler, is_loopback, same_origin_only
 from .ledger import Ledger
 from .model import api as model_api
+from .page_api import PageApi
 
 PORT = 8800
 LARGEST_BODY = 32 * 2**20  # the limit of the Messages API; the people's routes take one megabyte
@@ -82,7 +82,7 @@ class Services:
         self._api = SlackApi(self.workspace, self.socket, posting, views)
         self._responses = ResponseUrls(self.workspace, posting)
         self.discord = Discord(guild or Guild(clock=clock), openapi=discord_openapi)
-        self._doors = Doors(self.workspace, self.socket, self.people, self.clicks, self.modals)
+        self._page_api = PageApi(self.workspace, self.socket, self.people, self.clicks, self.modals)
         self.ledger = Ledger()
         self._runner: web.AppRunner | None = None
         self.date_ahead: float | None = None
@@ -223,7 +223,7 @@ class Services:
         application.add_routes(self._api.routes())
         application.add_routes([web.get("/link/", self.socket.handle)])
         application.add_routes(self._responses.routes())
-        application.add_routes(self._doors.routes())
+        application.add_routes(self._page_api.routes())
         application.add_routes(self.discord.routes())
         application.add_routes(self.ledger.routes())
         application.add_routes(model_api.routes(self.model))

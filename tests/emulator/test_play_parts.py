@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askback_sandbox.model.hearing import hearing
+from askback_sandbox.model.call_results import hearing
 from askback_sandbox.play.controls import NotFound, chosen, find, same
 from askback_sandbox.play.expecting import Seen, missing
 from askback_sandbox.play.scenario import Expect

@@ -10,7 +10,7 @@ from typing import Any
 
 from askback.manager.refusals import NOT_SAVED, UNCERTAIN
 from askback.store.tables.outbox_leases import LEASE_SECONDS
-from askback_sandbox.model.hearing import hearing, refusals
+from askback_sandbox.model.call_results import list_calls, refusals
 
 from . import votes
 from .record import Record, Request
@@ -149,7 +149,7 @@ class _Count:
         tally, record = self._tally, self._record
         tally.calls = len(record.requests)
         tally.violations["refused"] += refusals(record.log)
-        for one in hearing(record.log):
+        for one in list_calls(record.log):
             if len(one.results) > 1:
                 self._wrong("twice", f"{one.id}: {[result.text for result in one.results]}")
         for story in record.stories:

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from askback_sandbox.model.hearing import hearing, refusals
+from askback_sandbox.model.call_results import list_calls, refusals
 from askback_sandbox.model.model import Model
 from askback_sandbox.model.script import ToolCall, call
 from askback_sandbox.play.controls import Control, find
@@ -267,7 +267,7 @@ class Rig(ABC):
         assert not [name for name, times in posted.items() if times > 1], posted
         # The model received each answer once, and refused nothing.
         assert not refusals(log)
-        heard = [one for one in hearing(log) if not one.asked_again]
+        heard = [one for one in list_calls(log) if not one.asked_again]
         assert [len(one.results) for one in heard] == [1] * len(cards), heard
         told = " ".join(result.text for one in heard for result in one.results)
         for prompt, label in cards.items():

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from askback_sandbox.model.request import Asked
+from askback_sandbox.model.request import ReceivedRequest
 from askback_sandbox.model.script import ToolCall, Turn, call, turn
 
 from .actors import Click
@@ -32,7 +32,7 @@ ESCALATED = "This now waits for you, too: "
 ANSWERED = re.compile(r'"Which colour for (s\d+[a-z])\?"="([^"]*)"')
 
 
-def story_of(asked: Asked) -> tuple[str, str]:
+def story_of(asked: ReceivedRequest) -> tuple[str, str]:
     """Return the name and the kind of the conversation that a request belongs to."""
     found = re.search(r"\b(s\d{4}) (\w+)\b", asked.first_text)
     assert found is not None, asked.first_text
@@ -90,7 +90,7 @@ def ask(*tokens: str, several: str = "") -> ToolCall:
     )
 
 
-def says(asked: Asked) -> Turn:
+def says(asked: ReceivedRequest) -> Turn:
     """Return the model's reply to a request; it depends only on the progress of the conversation."""
     tag, kind = story_of(asked)
     index = len(asked.turns)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from askback_sandbox.model.hearing import refusals
+from askback_sandbox.model.call_results import refusals
 from askback_sandbox.model.script import call, turn
 
 from .rig import Rig, question

@@ -5,10 +5,10 @@ from pathlib import Path
 from aiohttp import web
 
 from .clicks import DiscordClicks
-from .doors import DiscordDoors
 from .gateway import Gateway
 from .guild import Guild
 from .openapi import OpenApi
+from .page_api import DiscordPageApi
 from .people import DiscordPeople
 from .posting import Posting
 from .rest import ROOT, DiscordRest
@@ -31,7 +31,7 @@ class Discord:
         self.clicks = DiscordClicks(guild, self.gateway)
         self.openapi = OpenApi(openapi) if openapi else None
         self._rest = DiscordRest(guild, self.gateway, self.posting, self.openapi)
-        self._doors = DiscordDoors(guild, self.gateway, self.posting, self.people, self.clicks)
+        self._page_api = DiscordPageApi(guild, self.gateway, self.posting, self.people, self.clicks)
 
     @staticmethod
     def api_url(base: str) -> str:
@@ -52,7 +52,7 @@ class Discord:
     def routes(self) -> list[web.RouteDef]:
         """Return the routes to mount."""
         gateway = [web.get(GATEWAY, self.gateway.handle), web.get(GATEWAY + "/", self.gateway.handle)]
-        return [*self._rest.routes(), *gateway, *self._doors.routes()]
+        return [*self._rest.routes(), *gateway, *self._page_api.routes()]
 
     async def close(self) -> None:
         """Wake everyone who waits, and end every connection."""

@@ -17,7 +17,7 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from .model import Answer, Exchange, Model
-from .request import Asked, tokens
+from .request import ReceivedRequest, tokens
 from .rules import Refused, check
 from .script import Fault, Script
 
@@ -140,7 +140,10 @@ class _Api:
             return self._refuse(exchange, error)
         count: Object = {"input_tokens": tokens(body)}
         if isinstance(body, dict) and "context_management" in body:
-            count = {"input_tokens": Asked(body).tokens, "context_management": {"original_input_tokens": tokens(body)}}
+            count = {
+                "input_tokens": ReceivedRequest(body).tokens,
+                "context_management": {"original_input_tokens": tokens(body)},
+            }
         self._model.record(replace(exchange, status=200, answer=count))
         return web.json_response(count, headers={"request-id": _request_id()})
 
@@ -171,7 +174,7 @@ class _Api:
         error = self._refusal(request, body, counting=False)
         if error is not None or not isinstance(body, dict):
             return self._refuse(exchange, error or _invalid("expected an object"))
-        asked = Asked(body)
+        asked = ReceivedRequest(body)
         answer = self._model.answer(asked)
         fault = answer.fault
         exchange = replace(
@@ -242,7 +245,7 @@ class _Api:
         return web.json_response(body, status=error.status, headers=headers)
 
     async def _stream(
-        self, request: web.Request, exchange: Exchange, asked: Asked, answer: Answer
+        self, request: web.Request, exchange: Exchange, asked: ReceivedRequest, answer: Answer
     ) -> web.StreamResponse:
         request_id = _request_id()
         response = web.StreamResponse(

@@ -16,7 +16,17 @@ from pydantic import JsonValue
 
 from .tools import Object, Refused, is_object
 
-__all__ = ["BETA", "Edit", "Mark", "block_of", "check_block", "check_edits", "edit_in", "kept", "mark_in"]
+__all__ = [
+    "BETA",
+    "Edit",
+    "ScriptPosition",
+    "block_of",
+    "check_block",
+    "check_edits",
+    "edit_in",
+    "kept",
+    "read_position",
+]
 
 BETA = "compact-2026-01-12"
 _CONTEXT_BETAS = frozenset({BETA, "context-management-2025-06-27"})
@@ -36,7 +46,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ScriptPosition:
     """A conversation's position in its script at compaction; if `paused`, that turn was not said yet."""
 
     script: str
@@ -56,7 +66,7 @@ def edit_in(body: Object) -> Edit | None:
     return None
 
 
-def block_of(summary: str, mark: Mark) -> Object:
+def block_of(summary: str, mark: ScriptPosition) -> Object:
     """Return the block of a compaction that succeeded."""
     sealed = json.dumps([_digest(summary), mark.script, mark.turn, mark.paused]).encode()
     return {"type": "compaction", "content": summary, "encrypted_content": base64.b64encode(sealed).decode()}
@@ -71,7 +81,7 @@ def kept(blocks: Sequence[Object]) -> int | None:
     return found[-1] if found else None
 
 
-def mark_in(block: Object) -> Mark | None:
+def read_position(block: Object) -> ScriptPosition | None:
     """Return the mark in a block; None if its opaque part is missing or invalid."""
     sealed = block.get("encrypted_content")
     if not isinstance(sealed, str):
@@ -81,7 +91,7 @@ def mark_in(block: Object) -> Mark | None:
     except (ValueError, TypeError):
         return None
     known = isinstance(script, str) and isinstance(turn, int) and digest == _digest(str(block.get("content")))
-    return Mark(script, turn, paused is True) if known else None
+    return ScriptPosition(script, turn, paused is True) if known else None
 
 
 def check_edits(body: Object, betas: frozenset[str]) -> None:
@@ -147,7 +157,7 @@ def check_block(block: Object, path: str, role: str, betas: frozenset[str]) -> N
         raise Refused(f"{path}.compaction.content: Input should be a valid string")
     if content == "":
         raise Refused(f"{path}.compaction.content: content must be non-empty or null")
-    if content is not None and sealed is not None and mark_in(block) is None:
+    if content is not None and sealed is not None and read_position(block) is None:
         raise Refused(f"{path}: Invalid `encrypted_content` in `compaction` block")
 
 

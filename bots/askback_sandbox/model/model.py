@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from .compaction import Edit, Mark, block_of, edit_in
-from .request import Asked, texts, tokens
+from .compaction import Edit, ScriptPosition, block_of, edit_in
+from .request import ReceivedRequest, texts, tokens
 from .rules import spoken
 from .script import Fault, Script, Turn, Usage
 from .tools import Object
@@ -85,7 +85,7 @@ class Model:
     def __init__(
         self,
         *scripts: Script,
-        persona: Callable[[Asked], Turn] | None = None,
+        persona: Callable[[ReceivedRequest], Turn] | None = None,
         delay: float = 0.0,
         chunk: int = 12,
     ) -> None:
@@ -143,27 +143,29 @@ class Model:
         self._vanished.clear()
         self._log.clear()
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: ReceivedRequest) -> Answer:
         """Return the next turn for this request."""
         script = self._script_of(asked)
         if script is None:
             said = self.persona(asked) if self.persona is not None else Turn(say=THE_END)
             fault = self._next_fault(said, ("", 0))
             turn = len(asked.turns)
-            return Answer(self._message(asked, said, Mark("", turn, False)), fault, "", turn, self.persona is None)
+            return Answer(
+                self._message(asked, said, ScriptPosition("", turn, False)), fault, "", turn, self.persona is None
+            )
         index, name = self._index(script, asked), script.name or script.when
         while index < len(script.turns) and (said := script.turns[index]).empty:
             fault = self._next_fault(said, (name, index))
             if fault is not None:
-                return Answer(self._message(asked, said, Mark(name, index, False)), fault, name, index)
+                return Answer(self._message(asked, said, ScriptPosition(name, index, False)), fault, name, index)
             index += 1
         beyond = index >= len(script.turns)
         said = Turn(say=THE_END) if beyond else script.turns[index]
         fault = self._next_fault(said, (name, index))
-        message = self._message(asked, said, Mark(name, index, False))
+        message = self._message(asked, said, ScriptPosition(name, index, False))
         return Answer(message, fault, name, index, beyond, _raw(message, said))
 
-    def heard(self, asked: Asked, answer: Answer) -> None:
+    def heard(self, asked: ReceivedRequest, answer: Answer) -> None:
         """Note that the answer was delivered in full.
 
         The same request then gets new ids when asked again, as from the real API.
@@ -202,7 +204,7 @@ class Model:
         self._numbers += 1
         return self._numbers, datetime.now(UTC).isoformat(timespec="milliseconds")
 
-    def _script_of(self, asked: Asked) -> Script | None:
+    def _script_of(self, asked: ReceivedRequest) -> Script | None:
         """Return the script of the compaction mark, or else the one for the first message.
 
         After a compaction, a client may omit the first message.
@@ -216,7 +218,7 @@ class Model:
         candidates = [script for script in reversed(self._scripts) if _plain(script.when) in found]
         return max(candidates, key=lambda script: len(_plain(script.when)), default=None)
 
-    def _index(self, script: Script, asked: Asked) -> int:
+    def _index(self, script: Script, asked: ReceivedRequest) -> int:
         """Match the history with the script's turns and return the index of the next turn.
 
         Bots may drop a refused turn, and a failed turn never arrived.
@@ -246,7 +248,7 @@ class Model:
         self._spent[place] += 1
         return said.fault
 
-    def _message(self, asked: Asked, said: Turn, mark: Mark) -> Object:
+    def _message(self, asked: ReceivedRequest, said: Turn, mark: ScriptPosition) -> Object:
         again = self._delivered[asked.digest]
 
         def identifier(prefix: str, number: int) -> str:
@@ -296,7 +298,7 @@ def _raw(message: Object, said: Turn) -> dict[str, str]:
     return {name: call.raw for name, call in zip(ids, said.calls, strict=False) if call.raw is not None}
 
 
-def _summary(asked: Asked, said: Turn, mark: Mark, edit: Edit | None) -> str | None:
+def _summary(asked: ReceivedRequest, said: Turn, mark: ScriptPosition, edit: Edit | None) -> str | None:
     """Return the summary that compacts this request; None if it is not compacted."""
     before = asked.mark
     if edit is None or (before is not None and before.paused and before.turn == mark.turn and not asked.turns_since):
@@ -316,7 +318,7 @@ def _usage(read: int, written: int, said: Usage | None) -> Object:
     }
 
 
-def _compacted(asked: Asked, said: Turn, summary: str, content: Sequence[JsonValue]) -> Object:
+def _compacted(asked: ReceivedRequest, said: Turn, summary: str, content: Sequence[JsonValue]) -> Object:
     """Return the usage of a compacted answer: only its own iteration counts the compaction's tokens."""
     compaction: Object = {"type": "compaction", **_usage(asked.tokens, tokens(summary), None)}
     if not content:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from .request import ASKING_TOOLS, Asked, texts
+from .request import ASKING_TOOLS, ReceivedRequest, texts
 from .script import ToolCall, Turn
 
 __all__ = ["WORDS", "persona"]
@@ -169,7 +169,7 @@ _MENU = (
 )
 
 
-def persona(asked: Asked) -> Turn:
+def persona(asked: ReceivedRequest) -> Turn:
     """Return the next turn of the demo's model."""
     results = [
         block for message in asked.news for block in _objects(message["content"]) if block["type"] == "tool_result"
@@ -187,11 +187,11 @@ def persona(asked: Asked) -> Turn:
     return Turn(say=f"{hello}: write one of these words, and I ask you something.\n\n{_MENU}{approve}")
 
 
-def _runs(asked: Asked) -> bool:
+def _runs(asked: ReceivedRequest) -> bool:
     return any(tool.get("name") == _RUNS for tool in asked.tools)
 
 
-def _after(asked: Asked, results: list[Object], text: str) -> Turn:
+def _after(asked: ReceivedRequest, results: list[Object], text: str) -> Turn:
     said = " ".join(_in_words(_text(result)) for result in results)
     topic = _topic(text)
     if topic is not None:
@@ -207,7 +207,7 @@ def _topic(text: str) -> str | None:
     return None
 
 
-def _ask(asked: Asked, topic: str) -> Turn:
+def _ask(asked: ReceivedRequest, topic: str) -> Turn:
     tool = _tool(asked, topic)
     if tool is None:
         return Turn(say="I would ask you something now, but I was given no tool to ask with.")
@@ -225,7 +225,7 @@ def _ask(asked: Asked, topic: str) -> Turn:
     return Turn(say=_SAYS[topic] + note, calls=calls)
 
 
-def _tool(asked: Asked, topic: str) -> Object | None:
+def _tool(asked: ReceivedRequest, topic: str) -> Object | None:
     """Return the first offered asking tool that takes enough options, or else any; None if there is none."""
     offered = {str(tool.get("name")): tool for tool in asked.tools}
     known = [offered[name] for name in ASKING_TOOLS if name in offered]

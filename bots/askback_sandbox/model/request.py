@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from .compaction import Mark, kept, mark_in
+from .compaction import ScriptPosition, kept, read_position
 from .tools import Object
 
-__all__ = ["ASKING_TOOLS", "Asked", "texts", "tokens"]
+__all__ = ["ASKING_TOOLS", "ReceivedRequest", "texts", "tokens"]
 
 ASKING_TOOLS = ("AskUserQuestion", "question", "askQuestion")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request that passed the rules, as a model reads it."""
 
     body: Mapping[str, JsonValue]
@@ -42,10 +42,10 @@ class Asked:
         return self.messages
 
     @property
-    def mark(self) -> Mark | None:
+    def mark(self) -> ScriptPosition | None:
         """The position in the script at the last compaction; None if there is none."""
         blocks = _objects(self.context[0].get("content"))
-        return mark_in(blocks[0]) if kept(blocks[:1]) is not None else None
+        return read_position(blocks[0]) if kept(blocks[:1]) is not None else None
 
     @property
     def turns(self) -> tuple[JsonValue, ...]:
@@ -56,7 +56,7 @@ class Asked:
     @property
     def turns_since(self) -> tuple[JsonValue, ...]:
         """The model's turns since the last compaction."""
-        return Asked({**self.body, "messages": list(self.context)}).turns
+        return ReceivedRequest({**self.body, "messages": list(self.context)}).turns
 
     @property
     def tokens(self) -> int:

@@ -2,14 +2,14 @@
 // (#person/channel/thread, #discord/person/channel/thread), so that two tabs can be two people, and "back" closes a thread.
 import { drawBlocks } from "./blocks.js";
 import * as discord from "./discord.js";
-import * as slack from "./doors.js";
+import * as slack from "./api.js";
 import { h, newId, reconcile } from "./dom.js";
 import { drawViews } from "./modal.js";
 import { date, names } from "./text.js";
 
 // What the page knows of a site. What was there when it opened (`baseline`) counts as read; the thread of what this
 // person wrote last (`following`) opens with its first reply.
-const memory = (doors) => ({ doors, hash: `#${doors.root.join("/")}`, world: null, baseline: "0", following: null, seen: new Map(), panes: new Map(), fetching: false, again: false });
+const memory = (api) => ({ api, hash: `#${api.root.join("/")}`, world: null, baseline: "0", following: null, seen: new Map(), panes: new Map(), fetching: false, again: false });
 const sites = { slack: memory(slack), discord: memory(discord) };
 const chosen = () => (/^#discord(\/|$)/.test(location.hash) ? sites.discord : sites.slack);
 let site = chosen();
@@ -24,14 +24,14 @@ document.body.prepend(offline, h("div", { class: "app" }, side, main, aside));
 // --- The place
 
 function place() {
-  const [id, channelId, thread] = location.hash.slice(1).split("/").map(decodeURIComponent).slice(site.doors.root.length);
+  const [id, channelId, thread] = location.hash.slice(1).split("/").map(decodeURIComponent).slice(site.api.root.length);
   const { people } = site.world;
   const person = people.find((someone) => someone.id === id) ?? people.find(({ name }) => name === same) ?? people[0];
   const channels = site.world.channels.filter((channel) => channel.kind !== "dm" || channel.person === person.id);
   const channel = channels.find((one) => one.id === channelId) ?? channels[0];
   return { person, channels, channel, thread: thread || null, listing: id && !channelId };
 }
-const address = (...parts) => `#${[...site.doors.root, ...parts].filter(Boolean).map(encodeURIComponent).join("/")}`;
+const address = (...parts) => `#${[...site.api.root, ...parts].filter(Boolean).map(encodeURIComponent).join("/")}`;
 const title = (channel) => (channel.kind === "dm" ? site.world.bot.name : channel.name);
 
 // --- What there is to see
@@ -45,12 +45,12 @@ const dot = (shown) => h("span", { class: "dot", hidden: !shown }, h("span", { c
 
 /** Built anew only when people or channels change, so that the open person switch stays open. */
 function drawSide(at) {
-  const list = JSON.stringify([site.doors.name, site.world.people, at.channels, at.person]);
+  const list = JSON.stringify([site.api.name, site.world.people, at.channels, at.person]);
   if (side.drawn !== list) {
     side.drawn = list;
     side.replaceChildren(
-      h("div", { class: "sites", role: "group", "aria-label": "Site" }, Object.values(sites).map(({ doors }) =>
-        h("a", { "data-site": doors.name, "aria-current": doors === site.doors ? "true" : null }, doors.title))),
+      h("div", { class: "sites", role: "group", "aria-label": "Site" }, Object.values(sites).map(({ api }) =>
+        h("a", { "data-site": api.name, "aria-current": api === site.api ? "true" : null }, api.title))),
       h("h1", {}, "Workspace", h("small", {}, "on this machine")),
       h("label", { class: "who" }, "You are", h("select", { onchange: (event) => go(event.target.value, place().channel.id) },
         site.world.people.map((person) => h("option", { value: person.id, selected: person.id === at.person.id }, person.name)))),
@@ -61,7 +61,7 @@ function drawSide(at) {
             h("span", { class: "name", dir: "auto" }, title(channel)),
             dot(false))))))));
   }
-  for (const { doors, hash } of Object.values(sites)) side.querySelector(`[data-site="${doors.name}"]`).href = hash;
+  for (const { api, hash } of Object.values(sites)) side.querySelector(`[data-site="${api.name}"]`).href = hash;
   for (const channel of at.channels) {
     const item = side.querySelector(`[data-channel="${CSS.escape(channel.id)}"]`);
     item.ariaCurrent = channel === at.channel ? "page" : null;
@@ -83,8 +83,8 @@ function drawMessage({ m, replies }, old, at) {
     m.bot && h("span", { class: "app-mark" }, "APP"),
     date(+m.ts, at.today(m) ? "{time}" : "{date_short}, {time}"),
     m.edited && h("span", {}, "(edited)"),
-    m.ephemeral_to && h("span", { class: "private" }, site.doors.privately),
-    m.ephemeral_to && site.doors.dismiss && h("button", { type: "button", class: "dismiss", onclick: () => node.dismiss() }, "Dismiss message"));
+    m.ephemeral_to && h("span", { class: "private" }, site.api.privately),
+    m.ephemeral_to && site.api.dismiss && h("button", { type: "button", class: "dismiss", onclick: () => node.dismiss() }, "Dismiss message"));
   const foot = (replies || (m.thread && !at.thread)) && h("a", { class: "replies", href: address(at.person.id, m.channel, m.ts) },
     m.thread && h("bdi", {}, m.thread.name),
     replies && h("span", {}, replies.count === 1 ? "1 reply" : `${replies.count} replies`),
@@ -104,27 +104,27 @@ function drawMessage({ m, replies }, old, at) {
   if (m.files?.length) blocks.push({ type: "files", block_id: "!files", files: m.files.map(({ name, size }) => ({ name, size })) });
   if (!blocks.length) blocks.push({ type: "section", text: { type: "mrkdwn", text: m.text ?? "" }, block_id: "!text" });
   node.blocks = m.blocks;
-  node.dismiss ??= site.doors.dismiss?.bind(null, at.person.id, m);
-  node.doors ??= acting({ person: at.person.id, ...site.doors.where(m) }, () => node.blocks);
-  drawBlocks(body, blocks, node.doors);
+  node.dismiss ??= site.api.dismiss?.bind(null, at.person.id, m);
+  node.api ??= acting({ person: at.person.id, ...site.api.where(m) }, () => node.blocks);
+  drawBlocks(body, blocks, node.api);
   return node;
 }
 
 // --- Doing
 
 /**
- * The doors of the controls in one message or modal. An action is answered when the app has acknowledged it. A field
+ * The api of the controls in one message or modal. An action is answered when the app has acknowledged it. A field
  * only tells the workspace what it holds (`note`), and an action waits for that, so that it carries every field. With
  * the blocks `shown`, a click on a card that has changed meanwhile arrives as the late click that it is.
  */
 function acting(where, shown) {
-  const { doors } = site;
+  const { api } = site;
   let noted = Promise.resolve();
-  const act = (body) => doors.act({ ...where, ...body, blocks: shown?.() });
+  const act = (body) => api.act({ ...where, ...body, blocks: shown?.() });
   return {
     act: (body) => noted.then(() => act(body)),
     note: (body) => (noted = noted.then(() => act(body))),
-    options: (body) => doors.options({ ...where, ...body }),
+    options: (body) => api.options({ ...where, ...body }),
   };
 }
 
@@ -159,7 +159,7 @@ function composer(at, thread) {
     field.value = problem.textContent = "";
     attach([]);
     const begun = thread && mine.world.messages.find((m) => m.ts === thread)?.thread?.id;
-    const reply = await mine.doors.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun, ...(sent.length && { files: sent }) });
+    const reply = await mine.api.write({ person: at.person.id, channel: at.channel.id, text, root: thread, thread: begun, ...(sent.length && { files: sent }) });
     if (reply.ok) {
       if (!thread) mine.following = { channel: at.channel.id, person: at.person.id, ts: reply.ts };
       return draw();
@@ -247,7 +247,7 @@ function drawPane(home, at, thread) {
 
 /** What the bot does here, and a button to stop it. A text that has not changed is not said again. */
 function drawStatus(shown, status, person) {
-  const { doors } = site;
+  const { api } = site;
   const text = status ? `${site.world.bot.name} ${status.text}` : "";
   if (shown.status.textContent !== text) shown.status.textContent = text;
   shown.status.classList.toggle("waiting", Boolean(status?.waiting));
@@ -258,7 +258,7 @@ function drawStatus(shown, status, person) {
   shown.button.hidden = !status?.stoppable;
   shown.button.textContent = status?.stoppable ? "Stop" : "";
   shown.stop = async () => {
-    const reply = await doors.stop(person.id, status);
+    const reply = await api.stop(person.id, status);
     shown.problem.textContent = reply.ok ? "" : `⚠ ${reply.error}`;
   };
 }
@@ -302,7 +302,7 @@ function draw() {
   document.body.dataset.pane = thread ? "thread" : at.listing ? "side" : "main";
   drawSide(at);
   document.title = `${title(at.channel)} · ${at.person.name}`;
-  drawViews(site.world.views, at.person.id, acting, site.doors);
+  drawViews(site.world.views, at.person.id, acting, site.api);
   if (focused !== document.body && !(focused.isConnected && focused.checkVisibility())) refocus();
   if (opened && !shown.writing.field.value && !document.querySelector("dialog[open]")) thread.writing.field.focus();
   return { shown, thread };
@@ -330,12 +330,12 @@ async function refresh(mine = site) {
   mine.fetching = true;
   while (mine.again) {
     mine.again = false;
-    const fresh = await mine.doors.state();
+    const fresh = await mine.api.state();
     if (!fresh.messages) continue;
     const first = !mine.world;
     if (first) mine.baseline = fresh.messages.reduce((last, m) => (m.ts > last ? m.ts : last), "0");
     mine.world = fresh;
-    const wait = mine.doors.stale(fresh);
+    const wait = mine.api.stale(fresh);
     if (wait) setTimeout(refresh, wait, mine);
     if (mine !== site) continue;
     draw();
@@ -362,7 +362,7 @@ let leave = () => {};
 function enter() {
   const mine = (site = chosen());
   leave();
-  leave = mine.doors.watch(() => refresh(mine), (gone) => {
+  leave = mine.api.watch(() => refresh(mine), (gone) => {
     offline.textContent = gone ? "The workspace is away. Trying again…" : "";
   });
   // Until this one is there, nobody writes into the other by mistake.

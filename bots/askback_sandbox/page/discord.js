@@ -1,5 +1,5 @@
-// Discord, as the page draws it: its state in the shape of the workspace's, and what people do as Discord's doors want it.
-import { call, watch as watchAt } from "./doors.js";
+// Discord, as the page draws it: its state in the shape of the workspace's, and what people do as Discord's routes want it.
+import { call, watch as watchAt } from "./api.js";
 
 export const name = "discord";
 export const title = "Discord";

@@ -1,4 +1,4 @@
-// Block Kit's interactive elements. Each is a node with `read()`, its value as the doors want it, and
+// Block Kit's interactive elements. Each is a node with `read()`, its value as the api want it, and
 // `keep()`, the same as the initial value of the element that takes its place.
 import { h, newId } from "./dom.js";
 import { textObject } from "./text.js";

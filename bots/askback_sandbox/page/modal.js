@@ -31,9 +31,9 @@ function draw({ view, person, errors }, old, acting, site) {
   box.cancel.textContent = view.close?.text ?? "Cancel";
   box.send.textContent = view.submit?.text ?? "Submit";
   box.send.hidden = !view.submit;
-  box.doors ??= { ...acting({ person, view_id: view.id }), submit: () => submit(box) };
+  box.api ??= { ...acting({ person, view_id: view.id }), submit: () => submit(box) };
   box.site ??= site;
-  drawBlocks(box.body, view.blocks, box.doors);
+  drawBlocks(box.body, view.blocks, box.api);
   showErrors(box, errors ?? {});
   return box;
 }

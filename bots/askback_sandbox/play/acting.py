@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject
 
+from .api_client import TooLate
 from .controls import CUT, EXACT, Choice, Control, Kind, NotFound, chosen, find, ranked
-from .doorway import TooLate
 from .expecting import missing
 from .scenario import Expect, Pick, Press, Tick, Type
 from .scene import Dialog, Key, Message, Scene

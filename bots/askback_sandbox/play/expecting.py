@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from askback_sandbox.model.hearing import Heard, Result
+from askback_sandbox.model.call_results import DeliveredCall, Result
 
 from .controls import same, squeezed
 from .scenario import Expect, Told
@@ -28,7 +28,7 @@ class Seen:
     pressed: Key | None = None
     since: str = ""
     known_notices: frozenset[Key] = frozenset()
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[DeliveredCall, ...] = ()
     told: int = 0
 
     @property

@@ -16,8 +16,8 @@ from askback_sandbox.json_values import JsonObject
 from askback_sandbox.slack.scene import Slack
 
 from .acting import Acting
+from .api_client import ApiClient, TooLate
 from .controls import NotFound
-from .doorway import Doorway, TooLate
 from .expecting import Missing, missing, said
 from .platform import Platform
 from .scenario import (
@@ -69,14 +69,14 @@ async def play(
 
 async def _play(scenario: Scenario, base_url: str, platform: Platform, out: Callable[[str], None]) -> list[str]:
     try:
-        async with Doorway(base_url, platform) as door:
+        async with ApiClient(base_url, platform) as door:
             return await _Player(scenario, door, Transcript(out)).play()
     except (aiohttp.ClientError, TooLate) as error:
         return [f"{base_url} does not answer as the services do: {error}"]
 
 
 class _Player:
-    def __init__(self, scenario: Scenario, door: Doorway, transcript: Transcript) -> None:
+    def __init__(self, scenario: Scenario, door: ApiClient, transcript: Transcript) -> None:
         self._scenario = scenario
         self._door = door
         self._transcript = transcript

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject
-from askback_sandbox.model.hearing import Heard, hearing
+from askback_sandbox.model.call_results import DeliveredCall, list_calls
 
-from .doorway import Doorway
+from .api_client import ApiClient
 from .expecting import Seen
 from .scenario import Scenario
 from .scene import Channel, Key, Message, Place, Scene
@@ -24,7 +24,7 @@ class Wrong(Exception):
 class Stage:
     """The memory of one play."""
 
-    def __init__(self, scenario: Scenario, door: Doorway) -> None:
+    def __init__(self, scenario: Scenario, door: ApiClient) -> None:
         self.scenario = scenario
         self.door = door
         self.places: dict[str, Place] = {}
@@ -105,9 +105,9 @@ class Stage:
             if _recorded(entry) > self._begun and (entry.get("script") in names or _refused(entry))
         ]
 
-    def heard(self) -> tuple[Heard, ...]:
+    def heard(self) -> tuple[DeliveredCall, ...]:
         """Return the tool calls of this play, with their results."""
-        return hearing(self.log())
+        return list_calls(self.log())
 
     def person(self, name: str | None) -> str:
         """Return a person's id, given an id or a name; None means the scenario's person, or the first one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from askback_sandbox.json_values import JsonObject, as_text
 
-from .doorway import Doorway, TooLate
+from .api_client import ApiClient, TooLate
 from .platform import Request
 from .scenario import Write, conversation_key
 from .scene import Message, Place, Scene
@@ -84,7 +84,7 @@ class Talking:
 
 
 async def noted(
-    door: Doorway, transcript: Transcript, what: str, person: str, answer: JsonObject, within: float
+    door: ApiClient, transcript: Transcript, what: str, person: str, answer: JsonObject, within: float
 ) -> None:
     """Print a person's act, with the bot's acknowledgement of it.
 

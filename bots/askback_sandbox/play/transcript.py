@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 
-from askback_sandbox.model.hearing import Heard
+from askback_sandbox.model.call_results import DeliveredCall
 
 from .scene import Dialog, Key, Message, Scene
 
@@ -41,7 +41,7 @@ class Transcript:
         for message in scene.messages:
             self._shown[message.key] = "\n".join(_lines(message))
 
-    def show(self, scene: Scene, heard: Sequence[Heard] = (), *, last: bool = False) -> None:
+    def show(self, scene: Scene, heard: Sequence[DeliveredCall] = (), *, last: bool = False) -> None:
         """Print everything new: changed messages, then the model's tool results, then new messages and dialogs.
 
         The bot's last text may still grow, so it is printed when another message follows it, or if `last` is set.
@@ -66,7 +66,7 @@ class Transcript:
         open_ones = {dialog.id for dialog in scene.dialogs}
         self._dialogs = {known: dialog for known, dialog in self._dialogs.items() if known in open_ones}
 
-    def _told(self, calls: Sequence[Heard]) -> None:
+    def _told(self, calls: Sequence[DeliveredCall]) -> None:
         for call in calls:
             for result in call.results:
                 if (call.id, result.text) not in self._heard:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
-from askback_sandbox.model.hearing import Heard, refusals
+from askback_sandbox.model.call_results import DeliveredCall, refusals
 
 from .scene import Key, Message, Scene
 
@@ -28,7 +28,7 @@ def unacked(scene: Scene, before: Collection[str] = ()) -> list[str]:
     return problems
 
 
-def model_troubles(log: Sequence[JsonObject], heard: Sequence[Heard]) -> list[str]:
+def model_troubles(log: Sequence[JsonObject], heard: Sequence[DeliveredCall]) -> list[str]:
     """Return the refused requests, contradictory results, and unplanned turns or tools of the model."""
     problems = [f"the Messages API refused a request: {reason}" for reason in refusals(log)]
     for call in heard:
@@ -59,7 +59,7 @@ def _not_offered(log: Sequence[JsonObject]) -> list[str]:
     return []
 
 
-def unanswered(heard: Sequence[Heard]) -> list[str]:
+def unanswered(heard: Sequence[DeliveredCall]) -> list[str]:
     """Return the tool calls that never got a result."""
     return [
         f"{call.name} ({call.id}) never got a result" for call in heard if not call.results and not call.asked_again

@@ -68,16 +68,16 @@ class MessageRouter:
         refusal = self.find_refusal(heard)
         if refusal is not None:
             return MessageResult(new=False, notice=self._limit_to_once(heard, refusal) if begin else None)
-        hearing = telemetry.MessageSpan(heard.place.platform)
-        if hearing.trace is not None:
-            heard = heard.evolve(trace=hearing.trace)
+        span = telemetry.MessageSpan(heard.place.platform)
+        if span.trace is not None:
+            heard = heard.evolve(trace=span.trace)
         command = parse_command(heard.text) if not heard.files else None
         if command is not None and await self.replies.names_option(heard):
             command = None
         if command == "stop":
             return await self._stop_by_word(heard, begin=begin)
         if command == "new":
-            return await self._start_over(heard, hearing, begin=begin)
+            return await self._start_over(heard, span, begin=begin)
         if command == "show" and await self._cards.show_open_questions(heard):
             return MessageResult(new=False)
         received = await self.replies.receive(heard, begin=begin)
@@ -87,11 +87,11 @@ class MessageRouter:
             await self._tell_files(received.conversation, heard)
         if received.waiting_for and not received.told:
             await self._tell_waiting(received, heard)
-        hearing.end(received.conversation.trace)
+        span.end(received.conversation.trace)
         return MessageResult(new=True)
 
     async def _start_over(
-        self, heard: IncomingMessage, hearing: telemetry.MessageSpan, *, begin: bool
+        self, heard: IncomingMessage, span: telemetry.MessageSpan, *, begin: bool
     ) -> MessageResult:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.find_conversation(heard.place)
@@ -100,7 +100,7 @@ class MessageRouter:
         received = await self._store.start_over(heard, NEW, begin=begin)
         if received is None or received.duplicate:
             return MessageResult(new=False)
-        hearing.end(received.conversation.trace)
+        span.end(received.conversation.trace)
         return MessageResult(new=True)
 
     async def stop(self, place: Place, by: Actor, *, key: str) -> StopRefusal | None:

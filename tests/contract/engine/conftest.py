@@ -13,7 +13,7 @@ from askback.store.postgres.address import PostgresAddress
 from askback.store.postgres.database import PostgresDatabase
 from askback.store.sqlite.database import SqliteDatabase
 from askback.store.store import Store
-from askback_sandbox.model.hearing import refusals
+from askback_sandbox.model.call_results import refusals
 from askback_sandbox.model.model import Model
 from askback_sandbox.services import Services
 from support.approvals import Deploying

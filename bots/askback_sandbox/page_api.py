@@ -104,7 +104,7 @@ def _outcome(interaction: Interaction | None) -> JsonObject:
     return {"ok": True, "interaction": interaction.id}
 
 
-class Doors:
+class PageApi:
     """The routes under /people/, /faults and /log/slack."""
 
     def __init__(

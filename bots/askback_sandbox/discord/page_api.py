@@ -23,7 +23,7 @@ _fault: TypeAdapter[DiscordFault] = TypeAdapter(DiscordFault)
 _ACTS = ("drop_gateway", "reconnect", "invalidate", "archive", "unarchive", "remove_channel")
 
 
-class DiscordDoors:
+class DiscordPageApi:
     """The routes under /people/discord/, /faults/discord and /log/discord."""
 
     def __init__(

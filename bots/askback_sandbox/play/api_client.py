@@ -16,7 +16,7 @@ from askback_sandbox.json_values import JsonObject, as_object, objects
 from .platform import Platform, Request
 from .scene import Scene
 
-__all__ = ["Doorway", "TooLate"]
+__all__ = ["ApiClient", "TooLate"]
 
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 _WAIT = 20
@@ -27,7 +27,7 @@ class TooLate(Exception):
     """The awaited state did not occur in time, or the services went away."""
 
 
-class Doorway:
+class ApiClient:
     """A client of the local services that follows one platform."""
 
     def __init__(self, base_url: str, platform: Platform) -> None:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects
 
-__all__ = ["Heard", "Result", "hearing", "refusals"]
+__all__ = ["DeliveredCall", "Result", "list_calls", "refusals"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Heard:
+class DeliveredCall:
     """A delivered tool call, and every distinct result that was sent for it."""
 
     id: str
@@ -44,7 +44,7 @@ class _Call:
     results: dict[Result, None] = field(default_factory=dict[Result, None])
 
 
-def hearing(log: Sequence[JsonObject]) -> tuple[Heard, ...]:
+def list_calls(log: Sequence[JsonObject]) -> tuple[DeliveredCall, ...]:
     """Return the tool calls of a model's log in call order; repeated results count once."""
     calls: dict[str, _Call] = {}
     asked: list[str] = []
@@ -67,7 +67,7 @@ def hearing(log: Sequence[JsonObject]) -> tuple[Heard, ...]:
                 calls.setdefault(identifier, _Call(identifier, name, given, digest, len(asked)))
     last = {call.request: call.answer for call in calls.values()}
     return tuple(
-        Heard(
+        DeliveredCall(
             call.id,
             call.name,
             call.input,

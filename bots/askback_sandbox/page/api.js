@@ -1,4 +1,4 @@
-// The doors for people: what a person can do, and what there is to see. These are Slack's; Discord's stand beside them.
+// Calls of the JSON API for people: what a person can do, and what there is to see. Slack's are here, Discord's in discord.js.
 
 export const name = "slack";
 export const title = "Slack";
