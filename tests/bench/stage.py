@@ -25,7 +25,7 @@ from askback_sandbox.discord.clicks import Target as DiscordTarget
 from askback_sandbox.discord.controls import controls as discord_controls
 from askback_sandbox.json_values import JsonObject
 from askback_sandbox.model.model import Model
-from askback_sandbox.model.request import Asked
+from askback_sandbox.model.request import ReceivedRequest
 from askback_sandbox.model.script import Turn, call, turn
 from askback_sandbox.play.controls import Control, find
 from askback_sandbox.services import Services
@@ -71,7 +71,7 @@ class AskingModel(Model):
         self.called = 0.0
         self.spoke = 0.0
 
-    def _next(self, asked: Asked) -> Turn:
+    def _next(self, asked: ReceivedRequest) -> Turn:
         self.called = time.time()
         if asked.turns or not asked.tools:
             return turn(self.thanks)
@@ -80,7 +80,7 @@ class AskingModel(Model):
         asking = {"question": question.prompt, "header": question.header, "options": options, "multiSelect": False}
         return turn(call("AskUserQuestion", questions=[asking]))
 
-    def heard(self, asked: Asked, answer: Any) -> None:
+    def heard(self, asked: ReceivedRequest, answer: Any) -> None:
         self.spoke = time.time()
         super().heard(asked, answer)
 

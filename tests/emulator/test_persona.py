@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from askback_sandbox.model.persona import WORDS, persona
-from askback_sandbox.model.request import Asked
+from askback_sandbox.model.request import ReceivedRequest
 from askback_sandbox.model.rules import check
 from askback_sandbox.model.script import Turn
 
@@ -30,7 +30,7 @@ FOUR = tool("AskUserQuestion", maxItems=4)
 def said(*messages: Any, tools: Any = None) -> Turn:
     body = {"model": "m", "max_tokens": 9, "messages": list(messages), "tools": [FOUR] if tools is None else tools}
     check(body)
-    return persona(Asked(body))
+    return persona(ReceivedRequest(body))
 
 
 def user(content: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askback_sandbox.model.call_results import hearing
+from askback_sandbox.model.call_results import list_calls
 from askback_sandbox.play.controls import NotFound, chosen, find, same
 from askback_sandbox.play.expecting import Seen, missing
 from askback_sandbox.play.scenario import Expect
@@ -170,21 +170,21 @@ HELLO = {"role": "user", "content": "hello"}
 
 def test_repeated_histories_count_once() -> None:
     history = [HELLO, result("t1", "A")]
-    heard = hearing([log_entry([HELLO], "t1"), log_entry(history), log_entry([*history, HELLO])])
+    heard = list_calls([log_entry([HELLO], "t1"), log_entry(history), log_entry([*history, HELLO])])
     assert [(call.id, [one.text for one in call.results]) for call in heard] == [("t1", ["A"])]
     assert not unanswered(heard)
 
 
 def test_two_results_are_a_problem_and_none_is_too() -> None:
     log = [log_entry([HELLO], "t1", "t2"), log_entry([HELLO, result("t1", "A")]), log_entry([HELLO, result("t1", "B")])]
-    heard = hearing(log)
+    heard = list_calls(log)
     assert model_troubles(log, heard) == ["question (t1) got 2 different results: A / B"]
     assert unanswered(heard) == ["question (t2) never got a result"]
 
 
 def test_an_answer_that_was_lost_in_a_crash_owes_nothing() -> None:
     log = [log_entry([HELLO], "t1", "t2"), log_entry([HELLO], "t3", "t4"), log_entry([HELLO, result("t3", "A")])]
-    assert unanswered(hearing(log)) == ["question (t4) never got a result"]
+    assert unanswered(list_calls(log)) == ["question (t4) never got a result"]
 
 
 def test_a_tool_that_is_not_offered_is_named() -> None:
@@ -196,7 +196,7 @@ def test_a_tool_that_is_not_offered_is_named() -> None:
 
 
 def test_an_answer_that_was_cut_off_owes_nothing() -> None:
-    assert hearing([log_entry([HELLO], "t1", delivered=False, fault="disconnect")]) == ()
+    assert list_calls([log_entry([HELLO], "t1", delivered=False, fault="disconnect")]) == ()
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_an_answer_that_was_cut_off_owes_nothing() -> None:
     ],
 )
 def test_what_the_model_was_told(told: dict[str, Any], fits: bool) -> None:
-    heard = hearing([log_entry([HELLO], "t1"), log_entry([HELLO, result("t1", '{"answer": "A", "timestamp": 1}')])])
+    heard = list_calls([log_entry([HELLO], "t1"), log_entry([HELLO, result("t1", '{"answer": "A", "timestamp": 1}')])])
     lacking = missing(Expect.model_validate({"told": told}), seen(heard=heard))
     assert (not lacking) is fits
     assert all(one.final for one in lacking), "waiting will not change a result"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from askback_sandbox.model.model import Answer, Exchange, Model
-from askback_sandbox.model.request import Asked
+from askback_sandbox.model.request import ReceivedRequest
 from support.processes import Launched
 
 from . import schedule
@@ -66,7 +66,7 @@ class Watched(Model):
     def newest(self) -> int:
         return self._numbers
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: ReceivedRequest) -> Answer:
         request = Request(self._numbers, story_of(asked)[0], len(asked.turns), time.time())
         self.open[request.number] = request
         self.requests.append(request)

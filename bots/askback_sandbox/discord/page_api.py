@@ -6,9 +6,9 @@ from dataclasses import asdict, replace
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
-from askback_sandbox.doors import attached, polite
 from askback_sandbox.guard import read_object
 from askback_sandbox.json_values import JsonObject, as_object, as_text, objects, texts
+from askback_sandbox.page_api import attached, polite
 
 from .clicks import Delivery, DiscordClicks, Target
 from .faults import DISCORD_FAULTS, DiscordFault

@@ -90,9 +90,7 @@ class MessageRouter:
         span.end(received.conversation.trace)
         return MessageResult(new=True)
 
-    async def _start_over(
-        self, heard: IncomingMessage, span: telemetry.MessageSpan, *, begin: bool
-    ) -> MessageResult:
+    async def _start_over(self, heard: IncomingMessage, span: telemetry.MessageSpan, *, begin: bool) -> MessageResult:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
         before = await self._store.find_conversation(heard.place)
         if before is not None and not self._may_stop(before, heard.author):

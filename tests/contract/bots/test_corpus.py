@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from askback_sandbox.model.request import Asked
+from askback_sandbox.model.request import ReceivedRequest
 from askback_sandbox.model.script import Turn, call, turn
 
 from .driver import ADA, Card, Desk, PlatformTests, Talk, Told, told, until
@@ -96,7 +96,7 @@ async def test_every_option_is_chosen_by_a_click_and_told_to_the_model_by_its_ex
     _, lines = await asyncio.to_thread(preview, previews, desk.platform)
     by_name = {name: (data, nth) for name, data, nth in cases()}
 
-    def model(asked: Asked) -> Turn:
+    def model(asked: ReceivedRequest) -> Turn:
         found = re.search(r"case\d{3}x\d", asked.first_text)
         assert found is not None
         if asked.turns:

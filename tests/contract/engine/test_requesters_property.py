@@ -27,7 +27,7 @@ from askback.domain.card import Notice
 from askback.domain.identity import Actor
 from askback.domain.incoming_message import HistoryMessage, IncomingMessage
 from askback.internal.clock import utc_now
-from askback_sandbox.model.request import Asked
+from askback_sandbox.model.request import ReceivedRequest
 from askback_sandbox.model.script import Turn, call, turn
 from askback_sandbox.services import Services
 from support.approvals import ALWAYS, APPROVE, CID, DENY
@@ -271,7 +271,7 @@ async def test_nobody_decides_about_a_call_that_may_follow_their_own_words(
 
     plays: dict[str, Conversation] = {}
 
-    def model(asked: Asked) -> Turn:
+    def model(asked: ReceivedRequest) -> Turn:
         request = json.dumps(asked.messages)
         play = next(play for name, play in plays.items() if name in request)
         play.read.append(request)

@@ -9,7 +9,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from askback.domain.identity import MessageRef, Place
 from askback.errors import OperatorError
-from askback_slack.app import _identity  # pyright: ignore[reportPrivateUsage]
+from askback_slack.app import _read_identity  # pyright: ignore[reportPrivateUsage]
 from askback_slack.calls import SlackApi
 from askback_slack.posting import SlackPlatform
 
@@ -53,5 +53,5 @@ async def test_a_message_of_another_app_under_the_name_of_ours_is_not_ours(their
 
 async def test_a_bot_that_does_not_know_its_workspace_does_not_take_everybody_for_a_member() -> None:
     with pytest.raises(OperatorError, match="which workspace the bot belongs to"):
-        await _identity(api(user_id="UBOT"), "xoxb-1")
-    assert (await _identity(api(user_id="UBOT", team_id="T1"), "xoxb-1")).team_id == "T1"
+        await _read_identity(api(user_id="UBOT"), "xoxb-1")
+    assert (await _read_identity(api(user_id="UBOT", team_id="T1"), "xoxb-1")).team_id == "T1"

@@ -110,8 +110,8 @@ def changed(before: str, after: str, **more: Any) -> dict[str, Any]:
 def test_an_edit_is_the_same_message_with_other_words() -> None:
     edit = read_edit(changed("stagin", "&lt;production&gt;"), "UBOT", ALONE)
     assert edit is not None
-    assert (edit.written.key, edit.written.text, edit.at.timestamp()) == ("C1:1.2", "<production>", 1.5)
-    assert (edit.written.place.thread, edit.written.author.id, edit.written.in_thread) == ("1.0", "U1", True)
+    assert (edit.message.key, edit.message.text, edit.at.timestamp()) == ("C1:1.2", "<production>", 1.5)
+    assert (edit.message.place.thread, edit.message.author.id, edit.message.in_thread) == ("1.0", "U1", True)
 
 
 @pytest.mark.parametrize(
