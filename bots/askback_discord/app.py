@@ -96,6 +96,9 @@ class DiscordBot:
                     client.listener = MessageListener(
                         platform, services.hear, services.changes, reads_everything=reads_everything
                     )
+                    # Read this before the gateway opens, so that no new message hides those that were missed.
+                    recent = await services.list_recent()
+                    client.listener.restore([one for one in recent if settings.part.serves(one.place.tenant)])
                     client.missed = services.missed
                     client.rooms = ThreadOpener(services.manager, platform, settings.part)
                     client.access = settings.to_access(public=public, owners=_list_owners(client.application))
@@ -227,7 +230,7 @@ class _Client(discord.Client):
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         if self.user is not None:
             with self._hold_task():
-                await self.listener.handle_edit(payload, self.user)
+                await self.listener.handle_edit(payload.message, self.user)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         with self._hold_task():

@@ -7,7 +7,7 @@ __all__ = ["MessageListener", "MessagePosition"]
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -17,6 +17,7 @@ import discord
 from cachetools import FIFOCache
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
 
+from askback.domain.conversation import RecentConversation
 from askback.domain.identity import MessageRef, Place
 from askback.domain.incoming_message import NO_TEXT, DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OutgoingMessage
@@ -28,6 +29,7 @@ from askback.store.errors import StoreError
 from askback_discord.channels import ChannelCache
 from askback_discord.payloads import PLATFORM, dedupe_key, list_file_names, read_actor, to_visible_text
 from askback_discord.posting import DiscordPlatform
+from askback_discord.thread_api import to_channel_id
 
 log = logging.getLogger("askback.discord")
 
@@ -42,7 +44,9 @@ LONG_SECONDS = 10.0
 SAVE_SECONDS = 120.0
 """Seconds in which storing a message is retried. Discord's gateway, unlike a webhook, never delivers it again."""
 CATCH_UP = 100
-"""Most messages of a channel or thread that are read after a new session."""
+"""Most messages of a channel or thread that are read after a new session, with those that may have been edited."""
+OVERLAP = 60_000 << 22
+"""A minute, as a difference of ids. An older message may be stored after a newer one, so these are read again, too."""
 REMEMBERED = 200
 """Most channels and threads that are read after a new session."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
@@ -73,8 +77,13 @@ class MessageListener:
         self._before: dict[int, MessagePosition] = {}
         """The newest messages at the start of a session that has not caught up yet."""
 
-    async def handle_message(self, message: discord.Message, me: discord.ClientUser) -> None:
-        """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored."""
+    async def handle_message(
+        self, message: discord.Message, me: discord.ClientUser, *, is_missed: bool = False
+    ) -> None:
+        """Handle a message. Messages of bots and webhooks and Discord's own notices are ignored.
+
+        `is_missed` is True for a message that `catch_up` read.
+        """
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
         direct = _get_guild_id(message) is None
@@ -89,11 +98,11 @@ class MessageListener:
             # A resumed session delivers messages again. A command to the bot itself must not run twice.
             async with self._once.enter(dedupe_key(message)) as first:
                 if first:
-                    await self._receive_message(message, text, files, parent, begin=direct or mentioned)
+                    begin = direct or mentioned
+                    await self._receive_message(message, text, files, parent, begin=begin, is_missed=is_missed)
 
-    async def handle_edit(self, payload: discord.RawMessageUpdateEvent, me: discord.ClientUser) -> None:
+    async def handle_edit(self, message: discord.Message, me: discord.ClientUser) -> None:
         """Handle an edit by a message's author. Discord also announces what it adds itself, such as a preview."""
-        message = payload.message
         if message.author.bot or message.webhook_id is not None or message.type not in _NEW:
             return
         at, text = message.edited_at, to_visible_text(message, me)
@@ -142,12 +151,20 @@ class MessageListener:
             log.exception("%s could not be stored; it is lost.", what, extra={"action": "message_lost"})
 
     async def _receive_message(
-        self, message: discord.Message, text: str, files: tuple[str, ...], parent: str | None, *, begin: bool
+        self,
+        message: discord.Message,
+        text: str,
+        files: tuple[str, ...],
+        parent: str | None,
+        *,
+        begin: bool,
+        is_missed: bool,
     ) -> None:
         guild, heard = _get_guild_id(message), _to_incoming_message(message, text, files, parent)
         place = heard.place
         taken = await self._store(heard, message.channel.id, begin=begin)
-        if taken.notice is not None and heard.ref is not None:
+        # A message that is not kept is read again after each start. Its author must not be notified each time.
+        if taken.notice is not None and heard.ref is not None and not is_missed:
             await self._notify_author(heard.ref, taken.notice)
         if not taken.new:
             return
@@ -169,10 +186,18 @@ class MessageListener:
         """
         self._before = {**self._newest, **self._before}
 
+    def restore(self, conversations: Sequence[RecentConversation]) -> None:
+        """Remember the conversations of an earlier process, the newest first, so that `catch_up` reads them."""
+        for conversation in reversed(conversations):
+            place, (_, _, message) = conversation.place, conversation.newest_key.partition(":")
+            if message.isdigit() and to_channel_id(place).isdigit():
+                guild = None if place.tenant is None else int(place.tenant)
+                self._newest[int(to_channel_id(place))] = int(message), guild
+
     async def catch_up(
         self, client: discord.Client, me: discord.ClientUser, since: Mapping[int, MessagePosition]
     ) -> None:
-        """Read what was written during a gap in the gateway session, in the channels and threads with conversations.
+        """Read what was written or edited during a gap in the gateway session, in the places with conversations.
 
         Discord sends a session that could not be resumed nothing of what it missed. `since` holds further channels and
         threads, each with the message after which to read.
@@ -181,8 +206,12 @@ class MessageListener:
         for where, (newest, guild) in sorted({**since, **before}.items()):
             room = client.get_partial_messageable(where, guild_id=guild)
             try:
-                async for message in room.history(after=discord.Object(newest), limit=CATCH_UP, oldest_first=True):
-                    await self.handle_message(message, me)
+                last = [message async for message in room.history(limit=CATCH_UP)]
+                for message in (*await self._fetch_starter(client, room), *reversed(last)):
+                    if message.id > newest - OVERLAP:
+                        await self.handle_message(message, me, is_missed=True)
+                    if message.edited_at is not None:
+                        await self.handle_edit(message, me)
             except (discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError) as error:
                 self._before[where] = newest, guild  # retry after the next new session
                 log.warning(
@@ -190,6 +219,19 @@ class MessageListener:
                     type(error).__name__,
                     extra={"action": "no_catch_up"},
                 )
+
+    async def _fetch_starter(
+        self, client: discord.Client, thread: discord.PartialMessageable
+    ) -> tuple[discord.Message, ...]:
+        """Return the message that a thread started from. It is in the thread's parent, so its history lacks it."""
+        parent = None if thread.guild_id is None else await self._places.fetch_parent(thread)
+        if parent is None:
+            return ()
+        channel = client.get_partial_messageable(int(parent), guild_id=thread.guild_id)
+        try:
+            return (await channel.fetch_message(thread.id),)
+        except discord.NotFound:
+            return ()  # the thread started without a message, or the message was deleted
 
     async def _store(self, heard: IncomingMessage, where: int, *, begin: bool) -> MessageResult:
         """Pass a message on. If it cannot be stored, retry, in the order of the channel or thread."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Conversation", "StartedOver", "StopRecord", "StopRefusal", "Stopped"]
+__all__ = ["Conversation", "RecentConversation", "StartedOver", "StopRecord", "StopRefusal", "Stopped"]
 
 from askback.domain.ask import Ask
 from askback.domain.identity import Actor, MessageRef, Place
@@ -24,6 +24,14 @@ class Conversation(Value):
     """True if it began in a thread in which people had written before."""
     trace: str | None = None
     """The W3C traceparent of the current work in it."""
+
+
+class RecentConversation(Value):
+    """A conversation in which people wrote lately."""
+
+    place: Place
+    newest_key: str
+    """The `IncomingMessage.dedupe_key` of the newest message that was kept."""
 
 
 class StartedOver(Value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "NO_TEXT",
+    "STOP_KEY_PREFIX",
     "DeletedMessages",
     "EditResult",
     "EditedMessage",
@@ -28,6 +29,9 @@ from askback.internal.values import PersonText, Value
 
 NO_TEXT = "(mentioned you without a text)"
 """Text of a message that contains nothing but a mention."""
+
+STOP_KEY_PREFIX = "stop:"
+"""Begins the key of a stop that was ordered by a button, and so is no message."""
 
 
 class IncomingMessage(Value):

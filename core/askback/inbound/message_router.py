@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from askback.agent.loop import Agent
 from askback.domain.conversation import Conversation, StopRefusal
 from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import IncomingMessage, MessageResult, Received
+from askback.domain.incoming_message import STOP_KEY_PREFIX, IncomingMessage, MessageResult, Received
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.inbound.answer_parser import TypedReplies
 from askback.inbound.card_recovery import CardRecovery
@@ -78,7 +78,7 @@ class MessageRouter:
             return await self._stop_by_word(heard, begin=begin)
         if command == "new":
             return await self._start_over(heard, span, begin=begin)
-        if command == "show" and await self._cards.show_open_questions(heard):
+        if command == "show" and await self._show_once(heard):
             return MessageResult(new=False)
         received = await self.replies.receive(heard, begin=begin)
         if received is None or received.duplicate:
@@ -89,6 +89,15 @@ class MessageRouter:
             await self._tell_waiting(received, heard)
         span.end(received.conversation.trace)
         return MessageResult(new=True)
+
+    async def _show_once(self, heard: IncomingMessage) -> bool:
+        """Show the open questions, unless this message was carried out before. Return False if none is open."""
+        if await self._store.is_stored(heard.dedupe_key):
+            return True
+        shown = await self._cards.show_open_questions(heard)
+        if shown:
+            await self._store.record_command(heard)
+        return shown
 
     async def _start_over(self, heard: IncomingMessage, span: telemetry.MessageSpan, *, begin: bool) -> MessageResult:
         """Replace the current conversation with a new one. This ends current work, so it needs the right to stop it."""
@@ -111,7 +120,7 @@ class MessageRouter:
         if conversation is None:
             return NOT_STOPPED
         heard = IncomingMessage(
-            place=conversation.place, author=by, text="stop", dedupe_key=f"stop:{key}", at=utc_now()
+            place=conversation.place, author=by, text="stop", dedupe_key=f"{STOP_KEY_PREFIX}{key}", at=utc_now()
         )
         return await self._stop(conversation, by, heard)
 

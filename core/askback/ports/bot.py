@@ -25,7 +25,7 @@ from pydantic import JsonValue
 
 from askback.domain.bot_access import Access
 from askback.domain.card import Card
-from askback.domain.conversation import StopRefusal
+from askback.domain.conversation import RecentConversation, StopRefusal
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import DeletedMessages, EditedMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OfferResult
@@ -89,6 +89,8 @@ class BotServices:
     changes: EditHandler
     missed: Callable[[], None]
     """Call this when the bot listens again after a time in which it may have missed deletions."""
+    list_recent: Callable[[], Awaitable[tuple[RecentConversation, ...]]]
+    """Return this platform's conversations of the last day, for a bot whose platform never repeats an event."""
     routes: Sequence[web.RouteDef] = ()
     """Health routes, to be served wherever the bot itself listens for HTTP."""
 

@@ -20,7 +20,7 @@ from askback.agent.loop import Agent
 from askback.agent.settings import AgentSettings
 from askback.agent.tool_runner import ToolRunner
 from askback.domain.ask_policy import Limits
-from askback.domain.conversation import StopRefusal
+from askback.domain.conversation import RecentConversation, StopRefusal
 from askback.domain.identity import Actor, Place
 from askback.domain.incoming_message import IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OfferResult
@@ -29,6 +29,7 @@ from askback.inbound.card_replies import CardTextAnswers
 from askback.inbound.edits import EditRouter
 from askback.inbound.message_router import NOT_HERE, MessageRouter
 from askback.inbound.text_answers import UNKNOWN
+from askback.internal.clock import utc_now
 from askback.manager import QuestionManager
 from askback.network.http_server import serve_http as serving
 from askback.observability import telemetry
@@ -49,6 +50,8 @@ from askback.user_tools.loader import LoadedTools, load_tools
 
 log = logging.getLogger("askback.host")
 
+RECENT = timedelta(days=1)
+"""Age of the conversations that a bot reads again when it starts."""
 FINISH_SECONDS = 5.0
 REST_SECONDS = 4.0
 """Seconds that a running turn of the agent may continue after shutdown begins."""
@@ -189,6 +192,9 @@ async def _run_bots(
             sender = await manager.access.identify(by, offer_id)
             return await reception.replies.choose(offer_id, sender.people[0], use=use)
 
+        async def list_recent(name: str) -> tuple[RecentConversation, ...]:
+            return () if reception is None else await store.list_recent(name, utc_now() - RECENT)
+
         def build_services(name: str) -> BotServices:
             return BotServices(
                 manager=manager,
@@ -197,6 +203,7 @@ async def _run_bots(
                 choose=choose,
                 changes=changes,
                 missed=partial(sweep.schedule_check, name),
+                list_recent=partial(list_recent, name),
                 routes=health.list_routes(),
             )
 

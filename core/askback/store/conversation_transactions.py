@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["AnswerMatcher", "ConversationTransactions", "OfferDecision"]
+__all__ = ["MAX_RECENT", "AnswerMatcher", "ConversationTransactions", "OfferDecision"]
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
 from askback.domain.ask import Ask
-from askback.domain.conversation import Conversation, StartedOver
+from askback.domain.conversation import Conversation, RecentConversation, StartedOver
 from askback.domain.identity import MessageRef, Place
 from askback.domain.incoming_message import IncomingMessage, Received, Step, TextReading
 from askback.domain.outgoing_message import OutgoingMessage
@@ -34,6 +35,9 @@ from askback.store.transactions import CLICK_SECONDS, Transactions
 from askback.store.unreadable_rows import SkippedRows
 
 T = TypeVar("T")
+
+MAX_RECENT = 100
+"""Most recent conversations that a bot reads again when it starts. Each takes up to two calls of the platform."""
 
 AnswerMatcher = Callable[[tuple[Ask, ...]], TextReading]
 """Decides if a message answers one of the open asks of the place in which it was written."""
@@ -89,6 +93,26 @@ class ConversationTransactions(Transactions):
             return Received(conversation=conversation, inbox_id=inbox_id, waiting_for=waiting_for, told=told)
 
         return await self._run(work)
+
+    async def record_command(self, heard: IncomingMessage) -> None:
+        """Record that a command was carried out, so that it is not read again. Does nothing without a conversation."""
+
+        def work(connection: Connection) -> None:
+            locks.lock_place(connection, heard.place)
+            conversation = conversations.find(connection, heard.place)
+            if conversation is not None and not inbox.is_received(connection, heard.place, heard.dedupe_key):
+                inbox.add(connection, conversation.id, heard, taken=True)
+
+        await self._run(work)
+
+    async def list_recent(self, platform: str, since: datetime) -> tuple[RecentConversation, ...]:
+        """Return the conversations of a platform in which people wrote since that time, the newest first.
+
+        At most `MAX_RECENT`.
+        """
+        return await self._database.read(
+            lambda connection: conversations.list_recent(connection, platform, since, MAX_RECENT)
+        )
 
     async def choose(self, offer_id: str, decision: OfferDecision[T]) -> tuple[T, Ask | None]:
         """Store a choice on an offer, by a pure function of the offer and its ask.

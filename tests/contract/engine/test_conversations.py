@@ -13,7 +13,7 @@ from askback.domain.ask_policy import Who
 from askback.domain.bot_access import Access
 from askback.domain.form import Form, Question
 from askback.domain.identity import Actor, Place
-from askback.domain.incoming_message import HistoryMessage, IncomingMessage, MessageResult
+from askback.domain.incoming_message import EditedMessage, HistoryMessage, IncomingMessage, MessageResult
 from askback.domain.outgoing_message import OutgoingMessage
 from askback.domain.turn import Message, ToolCall, TurnEnd
 from askback.internal.clock import utc_now
@@ -112,6 +112,48 @@ async def test_what_only_contains_the_word_is_for_the_model(tmp_path: Path, boar
     async with engine(tmp_path, board, services) as one:
         await one.write("stop the server")
         await one.says("Stopping the server.")
+
+
+# Recent conversations, which a bot reads again when it starts
+
+
+async def test_a_recent_conversation_is_named_with_the_newest_message_that_a_person_wrote(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    since = utc_now() - timedelta(days=1)
+    other = HERE.evolve(thread="2")
+    services.model.script(turn("Hi."), turn("Fine."), when="hello")
+    services.model.script(turn("Hello, Ben."), when="ben here")
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello", key="k1")
+        await one.says("Hi.")
+        await one.write("ben here", author=BEN, place=other, key="k2")
+        await one.says("Hello, Ben.")
+        await one.write("how are you?", key="k3")
+        await one.says("Fine.")
+        heard = IncomingMessage(place=HERE, author=ANN, text="how is it?", dedupe_key="k3", at=utc_now())
+        await one.changes.handle_edit(EditedMessage(heard=heard, at=utc_now()))
+        await one.stop(ANN)
+        recent = await one.store.list_recent("board", since)
+        assert sorted((found.place.thread, found.newest_key) for found in recent) == [("1", "k3"), ("2", "k2")]
+        assert await one.store.list_recent("else", since) == ()
+        assert await one.store.list_recent("board", utc_now() + timedelta(minutes=1)) == ()
+        await one.write("new", place=other, author=BEN, key="k4")
+        await one.says("This is a new conversation")
+        recent = await one.store.list_recent("board", since)
+        assert sorted((found.place.thread, found.newest_key) for found in recent) == [("1", "k3"), ("2", "k4")]
+
+
+async def test_a_command_that_shows_the_open_questions_counts_as_read(
+    tmp_path: Path, board: Board, services: Services
+) -> None:
+    services.model.script(turn(question()), when="hello")
+    async with engine(tmp_path, board, services) as one:
+        await one.write("hello", key="k1")
+        await one.recorded(*await one.asked())
+        assert not (await hear(one, "show the question", key="k2")).new, "it is not for the model"
+        (recent,) = await one.store.list_recent("board", utc_now() - timedelta(days=1))
+        assert recent.newest_key == "k2"
 
 
 # New

@@ -10,6 +10,7 @@ __all__ = [
     "get_next_turn_at",
     "get_notified_seq",
     "get_unreported_stop",
+    "list_recent",
     "list_runnable",
     "postpone_turn",
     "record_stop",
@@ -28,11 +29,12 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, or_, select, update
 
-from askback.domain.conversation import Conversation, StopRecord
+from askback.domain.conversation import Conversation, RecentConversation, StopRecord
 from askback.domain.identity import Actor, MessageRef, Place
+from askback.domain.incoming_message import STOP_KEY_PREFIX
 from askback.internal.clock import from_micros, now, to_micros
 from askback.store.database_clock import NOW, get_now_parameter
-from askback.store.schema import conversations
+from askback.store.schema import conversations, inbox
 from askback.store.statement import Row, Statement
 from askback.store.tables.platform_claims import ServedPlatforms, is_served
 from askback.store.unreadable_rows import mark_unreadable
@@ -110,6 +112,32 @@ def list_runnable(connection: Connection, at: datetime, served: ServedPlatforms 
         .order_by(conversations.c.updated_at)
     )
     return tuple(connection.execute(query).scalars())
+
+
+def list_recent(connection: Connection, platform: str, since: datetime, most: int) -> tuple[RecentConversation, ...]:
+    """Return the conversations of a platform in which people wrote since that time, the newest first."""
+    newest = (
+        select(inbox.c.dedupe_key)
+        .where(inbox.c.conversation_id == conversations.c.id, inbox.c.edit_of.is_(None))
+        .where(inbox.c.dedupe_key.not_like(f"{STOP_KEY_PREFIX}%"))
+        .order_by(inbox.c.received_at.desc(), inbox.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = (
+        select(conversations.c.place, conversations.c.place_key, newest.label("newest_key"))
+        .where(conversations.c.updated_at >= to_micros(since))
+        .where(is_served(conversations.c.place_key, frozenset({platform})))
+        .order_by(conversations.c.updated_at.desc())
+        .limit(most)
+    )
+    found: list[RecentConversation] = []
+    for row in connection.execute(query):
+        place = Place.model_validate_json(row.place)
+        # The key of a closed conversation is no longer that of its place.
+        if row.newest_key is not None and row.place_key == place.key:
+            found.append(RecentConversation(place=place, newest_key=row.newest_key))
+    return tuple(found)
 
 
 def get_next_turn_at(connection: Connection, at: datetime, served: ServedPlatforms = None) -> datetime | None:
