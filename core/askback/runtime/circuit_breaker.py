@@ -18,6 +18,9 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 """First and longest pause between two probes, in seconds."""
 
+NEWS_SECONDS = 1.0
+"""Seconds after a recovery in which a delivery that had failed is no news of another one."""
+
 
 class CircuitBreaker:
     """Count one platform's failures, and limit the deliveries that it may be given."""
@@ -28,6 +31,8 @@ class CircuitBreaker:
         self._open_since: float | None = None
         self._pause = FIRST_PAUSE
         self._probe_at = 0.0
+        self._recovered_at: float | None = None
+        """The last time at which `record_success` returned True; monotonic."""
 
     @property
     def is_open(self) -> bool:
@@ -63,15 +68,23 @@ class CircuitBreaker:
             )
         self._probe_at = now + self._pause
 
-    def record_success(self) -> bool:
-        """Note that the platform answered. Return True if it had been down."""
-        was_down, since = self.is_open, self._open_since
+    def record_success(self, *, after_failure: bool = False) -> bool:
+        """Note that the platform answered. Return True if it may have been down before.
+
+        It may have been down for an earlier process, so the first answer counts. So does an answer to a delivery that
+        had failed (`after_failure`), which another process may have seen fail.
+        """
+        now, since = clock.monotonic(), self._open_since
+        is_news = self._recovered_at is None or (after_failure and now - self._recovered_at >= NEWS_SECONDS)
         self._failures, self._open_since = 0, None
         if since is not None:
             log.warning(
                 "%s answers again after %.0f s: what was kept is delivered.",
                 self._platform.capitalize(),
-                clock.monotonic() - since,
+                now - since,
                 extra={"action": "platform_back", "platform": self._platform},
             )
-        return was_down
+        if since is None and not is_news:
+            return False
+        self._recovered_at = now
+        return True

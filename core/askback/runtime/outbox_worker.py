@@ -143,7 +143,7 @@ class OutboxWorker:
             telemetry.record_delivery(item.kind, item.first_failed_at or item.due_at, utc_now())
             self._retries.forget(item)
             if is_called:
-                await self._close_circuit(platform)
+                await self._close_circuit(platform, after_failure=item.first_failed_at is not None)
         except RetryableError as later:
             if later.seconds is None:
                 self._get_breaker(platform).record_failure(str(later))
@@ -167,7 +167,7 @@ class OutboxWorker:
             # Report only its type: its text may quote what was to be shown.
             await self._retries.handle_fault(item, f"there was a fault in the bot ({type(error).__name__}).")
 
-    async def _close_circuit(self, platform: str) -> None:
+    async def _close_circuit(self, platform: str, *, after_failure: bool = False) -> None:
         """Note that the platform answered. Deliveries that failed while it was down become due at once."""
-        if self._get_breaker(platform).record_success():
+        if self._get_breaker(platform).record_success(after_failure=after_failure):
             await self._store.retry_failed_now(platform)

@@ -51,6 +51,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"
 TOOLS = "AskUserQuestion,question,askQuestion"
 OPERATIONS: dict[What, str] = {
     "post": "create_message",
+    "text": "create_message",
     "change": "update_message",
     "field": "create_interaction_response",
     "answer": "create_interaction_response",

@@ -37,7 +37,7 @@ RELEASE = "release"
 GENERAL, DEPLOYS = "general", "deploys"
 """The channels. People mention the bot in the first one by default."""
 
-What = Literal["post", "change", "field", "answer", "look"]
+What = Literal["post", "text", "change", "field", "answer", "look"]
 """Calls of a bot to its platform: post a message, change one, open a text field, answer a click."""
 GROUPS = {"slack": "S0LOCALREL", "discord": "1100000000000000010"}
 """The id of `RELEASE` on each platform."""

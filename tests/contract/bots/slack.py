@@ -48,6 +48,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"
 TOOLS = "AskUserQuestion,question,askQuestion"
 METHODS: dict[What, str] = {
     "post": "chat.postMessage",
+    "text": "chat.startStream",
     "change": "chat.update",
     "field": "views.open",
     "answer": "response_url",

@@ -222,6 +222,27 @@ async def test_a_text_whose_recording_is_in_doubt_stands_there_once(
     assert len(said) == 1, said
 
 
+async def test_a_text_whose_posting_was_not_confirmed_stands_there_once_although_its_turn_failed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.journal.announce("askback.worker", "askback.agent")
+    desk.model.delay = 0.02
+    desk.model.script(turn(STORY), turn(STORY), when="story")
+
+    async def end_turn(*_: object) -> None:
+        raise StoreUnavailable("There is no connection.")
+
+    with monkeypatch.context() as away:
+        away.setattr(desk.host.store, "end_turn", end_turn)
+        desk.lose_answer("text")
+        talk = await desk.mention(ADA, "story")
+        await line(desk, talk, "It begins")
+        await until(lambda: "store_failed" in desk.journal.actions(), "the turn cannot be committed")
+    await line(desk, talk, "Here it ends.")
+    said = [one.text for one in desk.lines(talk) if one.bot]
+    assert len(said) == 1, said
+
+
 async def test_a_lost_connection_comes_back_and_what_was_written_meanwhile_is_heard(desk: Desk) -> None:
     talk, shown = await fruit(desk)
     desk.journal.announce("slack_sdk", "askback.slack.bolt")

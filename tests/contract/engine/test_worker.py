@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, func, select, update
 
 from askback.agent.concurrency_slots import Slot
 from askback.domain.actions import Action, Choose, Select
@@ -182,6 +182,51 @@ async def test_a_platform_that_does_not_answer_is_probed_and_not_stormed(
         assert (actions.count("platform_down"), actions.count("platform_back")) == (1, 1)
         assert actions.count("delivery_later") <= delivery_retries.TOLD_A_MINUTE
         await drop(*tasks)
+
+
+async def put_off(one: Engine, board: Board, count: int) -> list[asyncio.Task[Outcome]]:
+    """Ask in several threads while the platform fails; return when each card waits for twenty seconds."""
+    board.faults["show"] = deque(RetryableError("down") for _ in range(count))
+    tasks = [asking_in(one, f"down {number}") for number in range(count)]
+    await board.until(lambda: not board.faults["show"])
+
+    waiting = select(func.count()).where(outbox.c.first_failed_at.is_not(None), outbox.c.leased_until.is_(None))
+
+    async def all_wait() -> bool:
+        return await one.store._database.read(lambda connection: connection.scalar(waiting)) == count
+
+    await eventually(all_wait)
+    return tasks
+
+
+async def test_what_failed_in_an_earlier_process_is_shown_as_soon_as_the_platform_answers(
+    tmp_path: Path, board: Board
+) -> None:
+    async with engine(tmp_path, board, first_pause=20) as one:
+        await drop(*await put_off(one, board, 2))
+    async with engine(tmp_path, board, first_pause=20) as two:
+        elsewhere = asking_in(two, "up")
+        await board.until(lambda: len(board.open()) == 3, within=8)
+        await drop(elsewhere)
+
+
+async def test_one_delivery_that_succeeds_after_a_failure_brings_the_others_at_once(
+    tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(circuit_breaker, "NEWS_SECONDS", 0.0)
+    async with engine(tmp_path, board, first_pause=20) as one:
+        first = asking_in(one, "first")
+        await one.asked()
+        tasks = await put_off(one, board, 3)
+
+        def is_due(connection: Connection) -> None:
+            (target, *_) = connection.execute(select(outbox.c.target)).scalars()
+            connection.execute(update(outbox).where(outbox.c.target == target).values(due_at=to_micros(utc_now())))
+
+        await one.store._database.run(is_due)
+        one.worker.wake()
+        await board.until(lambda: len(board.open()) == 4, within=8)
+        await drop(first, *tasks)
 
 
 async def test_a_card_that_somebody_deleted_is_posted_anew_while_it_is_open(tmp_path: Path, board: Board) -> None:

@@ -104,6 +104,8 @@ LEASED_UNTIL = NOW + _LEASE
 """The SQL expression for the end of a lease. NULL without a lease, because adding to NULL gives NULL."""
 _AFTER: BindParameter[int] = bindparam("after", type_=BigInteger())
 _FREE_AT = func.coalesce(outbox.c.leased_until, 0)
+_IS_SOON = outbox.c.due_at <= NOW + MAX_PAUSE // MICROSECOND
+"""SQL condition that is true unless the platform itself asked to wait for longer."""
 _IS_READ = outbox.c.id.not_in(bindparam("left", expanding=True))
 """SQL condition that is true unless this process must leave the row to a newer release."""
 
@@ -233,10 +235,16 @@ def release_lease(connection: Connection, target: str) -> None:
 
 
 def end_all_leases(connection: Connection) -> None:
-    """End every lease, because the processes that held them have ended. Earlier failures of a row no longer count."""
+    """End every lease, because the processes that held them have ended.
+
+    Earlier failures of a row no longer count, and a row that failed is due now.
+    """
+    given = {"now": get_now_parameter(connection)}
     held = update(outbox).where(outbox.c.leased_until.is_not(None))
-    connection.execute(held.values(leased_until=None, due_at=NOW, noted_at=NOW), {"now": get_now_parameter(connection)})
-    connection.execute(update(outbox).where(outbox.c.first_failed_at.is_not(None)).values(first_failed_at=None))
+    connection.execute(held.values(leased_until=None, due_at=NOW, noted_at=NOW), given)
+    failed = outbox.c.first_failed_at.is_not(None)
+    connection.execute(update(outbox).where(failed, _IS_SOON).values(due_at=NOW, noted_at=NOW), given)
+    connection.execute(update(outbox).where(failed).values(first_failed_at=None))
 
 
 def repair_due_times(connection: Connection) -> int:
@@ -271,10 +279,9 @@ def retry(connection: Connection, item: OutboxItem, after: timedelta, error: str
 
 def retry_failed_now(connection: Connection, served: ServedPlatforms) -> None:
     """Make failed rows of these platforms due, except those for which the platform itself asked for a longer wait."""
-    soon = outbox.c.due_at <= NOW + MAX_PAUSE // MICROSECOND
     failed = and_(outbox.c.first_failed_at.is_not(None), outbox.c.leased_until.is_(None), outbox.c.due_at > NOW)
     connection.execute(
-        update(outbox).where(failed, soon, _belongs_to(served)).values(due_at=NOW, noted_at=NOW),
+        update(outbox).where(failed, _IS_SOON, _belongs_to(served)).values(due_at=NOW, noted_at=NOW),
         {"now": get_now_parameter(connection)},
     )
     record_event(WorkEnqueued())
