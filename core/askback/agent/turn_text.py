@@ -86,7 +86,7 @@ class TurnText:
         An unfinished message whose place may not be recorded stays open if the turn will be retried: the next try looks
         it up. It is deleted if nobody would end it, or if another process may have begun the text in its own message.
         """
-        if not self._prose.messages and (will_retry or self._is_taken_over):
+        if not self._prose.messages and will_retry and not self._is_taken_over:
             # A message whose posting was not confirmed may exist. Only an open one can be looked up.
             await self._prose.abandon("stream")
         elif self._prose.messages[:1] == self._recorded[:1] and not self._is_uncertain:
@@ -105,8 +105,7 @@ class TurnText:
             async with keep_lease(self._store, say.target, taken_at):
                 messages = await self._prose.finish(say.text)
         except LeaseLost:
-            # Another process posts the text. It looks up a message whose posting was not confirmed.
-            await self._prose.abandon("text" if self._prose.messages else "stream")
+            await self._prose.abandon()
             raise
         except (MessageNotFound, RetryableError, DeliveryError) as error:
             # To wait for an earlier text is no failure.

@@ -603,8 +603,11 @@ class DiscordDesk:
         self.guild.faults.fail(OPERATIONS[what], status, code, times=times)
         return WHY[what]
 
-    def lose_answer(self, what: What, *, times: int = 1) -> None:
+    def lose_answer(self, what: What, *, times: int | None = 1) -> None:
         self.guild.faults.add(DiscordFault(kind="lost_answer", operation=OPERATIONS[what], times=times))
+
+    def end_faults(self) -> None:
+        self.guild.faults.clear()
 
     async def lose_connection(self, *, politely: bool = False) -> None:
         before = self.connection_count()

@@ -340,8 +340,12 @@ class Desk(Protocol):
         """
         ...
 
-    def lose_answer(self, what: What, *, times: int = 1) -> None:
-        """Execute these calls, and lose the platform's answers."""
+    def lose_answer(self, what: What, *, times: int | None = 1) -> None:
+        """Execute these calls, and lose the platform's answers. `times=None` means until `end_faults`."""
+        ...
+
+    def end_faults(self) -> None:
+        """Let every call succeed again."""
         ...
 
     async def lose_connection(self, *, politely: bool = False) -> None:

@@ -563,8 +563,11 @@ class SlackDesk:
         self.workspace.faults.fail(METHODS[what], REFUSALS[what], times=times)
         return "not in that channel" if what == "post" else ""
 
-    def lose_answer(self, what: What, *, times: int = 1) -> None:
+    def lose_answer(self, what: What, *, times: int | None = 1) -> None:
         self.workspace.faults.add(Fault(kind="lost_answer", method=METHODS[what], times=times))
+
+    def end_faults(self) -> None:
+        self.workspace.faults.clear()
 
     async def lose_connection(self, *, politely: bool = False) -> None:
         before = self.connection_count()

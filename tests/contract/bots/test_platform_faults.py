@@ -201,6 +201,8 @@ async def test_a_text_whose_recording_is_in_doubt_stands_there_once(
 ) -> None:
     """The commit was not applied, and somebody writes before the turn is taken again."""
     desk.journal.announce("askback.worker")
+    # On a slow machine, Discord's placeholder would come before the beginning.
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 60.0)
     desk.model.delay = 0.02
     desk.model.script(turn(STORY), turn(STORY), when="story")
 
@@ -226,6 +228,8 @@ async def test_a_text_whose_posting_was_not_confirmed_stands_there_once_although
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.journal.announce("askback.worker", "askback.agent")
+    # On a slow machine, Discord's placeholder would come before the beginning.
+    monkeypatch.setattr("askback_discord.streaming.SILENT_SECONDS", 60.0)
     desk.model.delay = 0.02
     desk.model.script(turn(STORY), turn(STORY), when="story")
 
