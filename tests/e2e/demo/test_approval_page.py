@@ -80,6 +80,7 @@ async def test_a_decision_of_two_people(services: Services, open_page: Opener, s
 
         cards, task = await asked("staging")
         await cards["ben"].get_by_role("button", name="Approve").click()
+        await expect(cards["ada"]).to_contain_text("1 of 2 agree")  # a click during the redraw would be lost
         await cards["ada"].get_by_role("button", name="Approve").click()
         await expect(cards["ada"]).to_contain_text("Approved")
         await shot(pages["ada"], "approval-approved")
